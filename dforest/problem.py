@@ -38,8 +38,8 @@ class Targets:
     heaviest_elsewhere : int, default=1
         The largest integer weight of rows that other ranks have.
     exact_weight : ndarray of shape (n_rows,), dtype float64, or None
-        Exact weights (`rules/weights.h`) of the rows, of which `weight` are the integers; with a `balance`, what is there does not
-        matter. None means that the integers are exact.
+        Exact weights (`rules/weights.h`) of the rows, of which `weight` are the integers. None means that the integers are exact,
+        or that there is a `balance`.
     """
 
     classes: np.ndarray
@@ -49,6 +49,11 @@ class Targets:
     balance: ClassBalance | None = None
     heaviest_elsewhere: int = 1
     exact_weight: np.ndarray | None = None
+
+    @property
+    def exact_weights(self):
+        """`exact_weight`; with a `balance`, an array of its shape and type, as trees may have exact weights of their own."""
+        return self.exact_weight if self.balance is None else np.empty(len(self.classes))
 
     @property
     def heaviest(self):

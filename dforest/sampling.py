@@ -50,8 +50,8 @@ class SampledRows(NamedTuple):
     labels : ndarray of shape (n_classes,), or None
         The class labels by number; None if `classes` is None.
     weight : ndarray of shape (n_rows,), dtype uint32 or uint64, or None
-        Integers, which add up to less than 2**63, in proportion to the weights of the rows, class weights included. None means that all weights are equal; it is
-        always None for a sampling that has not set `ignores_weights`.
+        Integers, which add up to less than 2**63, in proportion to the weights of the rows, class weights included. None means
+        that all weights are equal; it is always None for a sampling that has not set `ignores_weights`.
     groups : ndarray of shape (n_rows,), or None
         Group of each row, as `fit` was given them.
     max_samples : int, float or None

@@ -30,7 +30,7 @@ def sender(rng, n_nodes, codes_dtype, has_weight):
 def test_letters_come_back(codes_dtype, has_weight, has_y, n_threads):
     rng, has_exact = np.random.default_rng([np.dtype(codes_dtype).itemsize, has_weight, has_y]), has_weight and n_threads > 1
 
-    def first_weights(n_nodes):
+    def first_weights(n_nodes, n_rows):
         return np.array([(0, n_rows, -1)[node % 3] for node in range(n_nodes)], np.int64)
 
     def exact_of(y):
@@ -40,8 +40,8 @@ def test_letters_come_back(codes_dtype, has_weight, has_y, n_threads):
     for n_senders, n_nodes in ((1, 1), (2, 3), (3, 40), (4, 0), (3, 500)):
         senders = [sender(rng, n_nodes, codes_dtype, has_weight) for _ in range(n_senders)]
         parts = [
-            pack(records, firsts, lengths, first_weights(n_nodes), codes, y if has_y else None, has_weight, exact_of(y), n_threads)
-            for records, firsts, lengths, codes, y in senders
+            pack(records, *runs, first_weights(n_nodes, len(y)), codes, y if has_y else None, has_weight, exact_of(y), n_threads)
+            for records, *runs, codes, y in senders
         ]
         dtypes = [codes_dtype, np.uint64, np.uint32, np.uint16 if codes_dtype != np.uint8 else np.uint8, codes_dtype]
         counts = np.stack([lengths for _, _, lengths, _, _ in senders])

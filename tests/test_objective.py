@@ -14,16 +14,18 @@ from dforest.core.search.regression import SquaredError
 OBJECTIVES = [ClassObjective(1), ClassObjective(2), ClassObjective(5), NumberObjective(), SumObjective((0.5, -1.0))]
 
 
-def tables(objective, n, rng):
+def tables(objective, n, rng, shifted):
     """Random leaf tables of n leaves."""
     m = n if objective.keeps_values else 0
     draws, weight = rng.integers(1, 9, n), rng.integers(1, 2**40, (n, objective.n_weights))
-    return {"leaf_draws": draws, "leaf_weight": weight, "leaf_value": rng.normal(size=m), "leaf_impurity": rng.random(m)}
+    return {"leaf_draws": draws, "leaf_weight": weight, "leaf_value": rng.normal(size=m), "leaf_impurity": rng.random(m),
+            "leaf_shift": rng.integers(-30, 2000, n if shifted else 0).astype(np.int32)}  # fmt: skip
 
 
+@pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-def test_words_of_leaves_and_tables_are_the_same_numbers(objective):
-    known = tables(objective, 7, np.random.default_rng(0))
+def test_words_of_leaves_and_tables_are_the_same_numbers(objective, shifted):
+    known = tables(objective, 7, np.random.default_rng(0), shifted)
     words = objective.join_leaves(*known.values())
     assert words.shape == (7, objective.n_leaf_words) and words.dtype == np.int64
     again = objective.leaf_tables({name: words[:, span] for name, span in objective.leaf_words.items()})

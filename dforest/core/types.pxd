@@ -14,10 +14,8 @@ Nothing here owns memory: a node's pointers lead into the data view and the grow
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.rules.node cimport df_quantiser
 from dforest.rules.numerics cimport df_middle
 from dforest.rules.records cimport df_leaf_rules, df_record
-from dforest.rules.weights cimport df_leaf_weight, df_weigher_of
 
 ctypedef fused code_t:
     uint8_t
@@ -136,7 +134,7 @@ cdef struct Node:
     # Exact weights (weights.h) by Record.row, as `y`; NULL: the records' weights are exact.
     const double* exact_weight
     int32_t weight_shift   # by which the records' weights follow from these; 0 without
-    int32_t leaf_shift     # the same of what it keeps as a leaf, once that is asked for
+    int32_t fine_shift     # the same of the fine integers that its leaf follows from, once that is asked for
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0
@@ -151,16 +149,6 @@ cdef struct Node:
 cdef enum:
     NO_RECORD = 0xFFFFFFFF
 
-cdef inline df_quantiser leaf_weigher(const Node* node) noexcept nogil:
-    """What `leaf_weight` needs."""
-    return df_weigher_of(node.leaf_shift if node.exact_weight != NULL else 0)
-
-cdef inline int64_t leaf_weight(const Node* node, const Record* record, const df_quantiser* weigher) noexcept nogil:
-    """What a record's draws weigh in what a leaf keeps."""
-    cdef int64_t weight = record.weight
-    if node.exact_weight != NULL:
-        weight = df_leaf_weight(weigher, node.exact_weight[record.row])
-    return record.count * weight
 
 cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil:
     """Where the data have a record's code, given Node.rows and Record.row."""

@@ -33,9 +33,8 @@ class CpuSession(Session):
     def __init__(self, problem, n_threads):
         super().__init__(problem)
         targets = problem.targets
-        self._data = DataView(
-            problem.columns, targets.classes, targets.numbers, targets.weight, problem.directions, problem.X, targets.exact_weight
-        )
+        given = targets.classes, targets.numbers, targets.weight, problem.directions, problem.X, targets.exact_weights
+        self._data = DataView(problem.columns, *given)
         self._trainer = Trainer(
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads
         )
@@ -46,7 +45,7 @@ class CpuSession(Session):
 
     def _take_targets(self):
         targets = self.problem.targets
-        self._data.set_targets(targets.classes, targets.numbers, targets.weight, targets.exact_weight)
+        self._data.set_targets(targets.classes, targets.numbers, targets.weight, targets.exact_weights)
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem

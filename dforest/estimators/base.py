@@ -426,10 +426,9 @@ class ClassTargets:
 
     def _targets(self, rows, plan):
         weights, balance = plan.weights_of_draws(rows, self.n_classes_)
-        if balance is not None:  # as each tree has weights of its own
+        if balance is not None:
             ones = np.ones(len(rows.y), np.uint32)
-            integers = ones if weights.integers is None else weights.integers
-            weights = IntegerWeights(integers, weights.unit, np.empty(len(ones)))
+            weights = IntegerWeights(ones if weights.integers is None else weights.integers, weights.unit)
         numbers, classes = None, rows.y
         if rows.y.ndim == 2:
             numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)

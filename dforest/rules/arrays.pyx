@@ -45,7 +45,8 @@ from dforest.rules.records cimport (
 )
 
 from dforest.rules.weights cimport (
-    df_draws_word, df_leaf_shift, df_leaf_weight, df_light_below, df_node_weight, df_weigher_of, df_weight_shift,
+    df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_offset_bits, df_parts_of, df_parts_value, df_settle_weights,
+    df_shifted_exact, df_weigher_of, df_weight_parts, df_weight_shift,
 )
 
 from dforest.rules.records import record
@@ -129,23 +130,13 @@ def weight_shifts(const double[::1] heaviest not None):
     return result
 
 
-def leaf_shifts(const double[::1] heaviest not None, const int64_t[::1] n_draws not None):
-    """The shifts of leaves, given the heaviest exact weight and the draws of each: ndarray of shape (n_nodes,), dtype int32."""
+def fine_shifts(const double[::1] heaviest not None):
+    """The shifts of fine integers, given the heaviest exact weight of each node: ndarray of shape (n_nodes,), dtype int32."""
     cdef Py_ssize_t i
     result = np.empty(heaviest.shape[0], np.int32)
     cdef int32_t[::1] out = result
     for i in range(heaviest.shape[0]):
-        out[i] = df_leaf_shift(heaviest[i], n_draws[i])
-    return result
-
-
-def draws_words(const int64_t[::1] n_draws not None, const int32_t[::1] shifts not None):
-    """The words of leaves that hold draws and shifts: ndarray of shape (n_nodes,), dtype int64."""
-    cdef Py_ssize_t i
-    result = np.empty(n_draws.shape[0], np.int64)
-    cdef int64_t[::1] out = result
-    for i in range(n_draws.shape[0]):
-        out[i] = df_draws_word(n_draws[i], shifts[i])
+        out[i] = df_fine_shift(heaviest[i])
     return result
 
 
@@ -160,9 +151,9 @@ def count_draws(const df_grown[::1] nodes not None, const df_record[::1] records
     return result
 
 
-def class_weights(const df_grown[::1] nodes not None, const df_record[::1] records not None, const double[::1] exact_weight not None,
-                  const int32_t[::1] shifts not None, int64_t n_classes):
-    """Sums of the exact weights of nodes by class, by the shifts of leaves.
+def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records not None,
+                const double[::1] exact_weight not None, const int32_t[::1] shifts not None, int64_t n_classes):
+    """Sums of the fine integers of nodes by class.
 
     Parameters
     ----------
@@ -171,21 +162,37 @@ def class_weights(const df_grown[::1] nodes not None, const df_record[::1] recor
     exact_weight : ndarray, dtype float64
         Those of a tree's rows begin at `first_weight` of its nodes.
     shifts : ndarray of shape (n_nodes,), dtype int32
+        `fine_shifts`.
     n_classes : int
 
     Returns
     -------
-    ndarray of shape (n_nodes, n_classes), dtype int64
+    ndarray of shape (n_nodes, 2, n_classes), dtype int64
+        Their lower parts and the higher ones.
     """
     cdef Py_ssize_t i, k
     cdef df_quantiser weigher
-    result = np.zeros((nodes.shape[0], n_classes), np.int64)
-    cdef int64_t[:, ::1] out = result
+    cdef df_weight_parts parts
+    result = np.zeros((nodes.shape[0], 2, n_classes), np.int64)
+    cdef int64_t[:, :, ::1] out = result
     for i in range(nodes.shape[0]):
         weigher = df_weigher_of(shifts[i])
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
-            out[i, records[k].target] += records[k].count * df_leaf_weight(
-                &weigher, exact_weight[nodes[i].first_weight + records[k].row])
+            parts = df_parts_of(df_shifted_exact(&weigher, exact_weight[nodes[i].first_weight + records[k].row]), records[k].count)
+            out[i, 0, records[k].target] += parts.low
+            out[i, 1, records[k].target] += parts.high
+    return result
+
+
+def class_words(const int64_t[::1] n_draws not None, const int64_t[:, :, ::1] parts not None, const int32_t[::1] shifts not None):
+    """What nodes keep as leaves of classes, given their draws, `class_parts` and `fine_shifts`: ndarray of (n_nodes, n_words)."""
+    cdef Py_ssize_t i, n_classes = parts.shape[2]
+    cdef int excess
+    result = np.empty((parts.shape[0], 1 + n_classes), np.int64)
+    cdef int64_t[:, ::1] out = result
+    for i in range(parts.shape[0]):
+        excess = df_settle_weights(&parts[i, 0, 0], &parts[i, 1, 0], n_classes, &out[i, 1])
+        out[i, 0] = df_draws_word(n_draws[i], shifts[i] - excess)
     return result
 
 
@@ -363,11 +370,12 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
 cdef enum:
     N_STATISTIC = 4            # words of a statistic: draws, weight, sum of quantised targets, its high word
     N_DIGITS = 4               # of a sum
-    LEAF_WEIGHT = 8            # where the weight by the shift of a leaf stands
+    WEIGHT_PARTS = 8           # where the parts of the sum of fine weights stand
 
 
 def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records not None, const double[::1] y not None,
-              const double[:, ::1] extents not None, bint is_wide, const double[::1] exact_weight=None, shifts=None):
+              const double[:, ::1] extents not None, bint is_wide, const double[::1] exact_weight=None, shifts=None,
+              n_draws=None):
     """The first sums over the draws of nodes.
 
     Parameters
@@ -381,22 +389,26 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
     is_wide : bool
         Whether sums of quantised targets have two words.
     exact_weight, shifts : ndarray, optional
-        As of `class_weights`. None: the records' weights are exact.
+        As of `class_parts`. None: the records' weights are exact.
+    n_draws : ndarray of shape (n_nodes,), dtype int64, optional
+        Of each node, whoever has them.
 
     Returns
     -------
-    ndarray of shape (n_nodes, 9), dtype int64
-        The statistic by the node's scale, the digits of the sum that the value follows from, and the weight in that sum.
+    ndarray of shape (n_nodes, 10), dtype int64
+        The statistic by the node's scale, the digits of the sum that the value follows from, and the parts of the weight in it.
     """
     cdef Py_ssize_t i, k
     cdef int32_t exponent
-    cdef int64_t weight
+    cdef int64_t weight, offset
+    cdef df_weight_parts parts
     cdef double centre
     cdef df_quantiser scale, weigher, of_node
     cdef df_exact_sum total
     cdef df_record drawn
     cdef const int32_t[::1] shift = shifts
-    result = np.zeros((nodes.shape[0], LEAF_WEIGHT + 1), np.int64)
+    cdef const int64_t[::1] draws = n_draws
+    result = np.zeros((nodes.shape[0], WEIGHT_PARTS + 2), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(nodes.shape[0]):
         weigher = df_weigher_of(shift[i] if exact_weight is not None else 0)
@@ -406,19 +418,24 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
         centre = 0.0
         exponent = 0
         if extents[i, 0] < extents[i, 1]:
-            exponent = df_choose_scale(extents[i, 0], extents[i, 1], DF_LEAF_BITS, &centre)
+            exponent = df_choose_scale(extents[i, 0], extents[i, 1], df_offset_bits(draws[i]) if exact_weight is not None
+                                       else DF_LEAF_BITS, &centre)
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
             drawn = records[k]
             drawn.target = 0
-            weight = drawn.weight
             if exact_weight is not None:
-                weight = df_leaf_weight(&weigher, exact_weight[nodes[i].first_weight + drawn.row])
+                weight = df_shifted_exact(&weigher, exact_weight[nodes[i].first_weight + drawn.row])
                 drawn.weight = df_node_weight(&of_node, exact_weight[nodes[i].first_weight + drawn.row])
-            weight *= drawn.count
-            out[i, LEAF_WEIGHT] += weight
+                parts = df_parts_of(weight, drawn.count)
+                out[i, WEIGHT_PARTS] += parts.low
+                out[i, WEIGHT_PARTS + 1] += parts.high
             if extents[i, 0] < extents[i, 1]:          # else there may be no scale
                 drawn.target = df_quantised(&scale, y[drawn.row])
-                df_add_product(&total, weight, df_leaf_offset(y[drawn.row], centre, exponent))
+                offset = df_leaf_offset(y[drawn.row], centre, exponent)
+                if exact_weight is not None:
+                    df_add_product(&total, weight, drawn.count * offset)
+                else:
+                    df_add_product(&total, <int64_t> drawn.count * drawn.weight, offset)
             df_add_draws(DF_TARGET_SUM_WIDE if is_wide else DF_TARGET_SUM, &out[i, 0], &drawn)
         df_sum_digits(&total, &out[i, N_STATISTIC])
     return result
@@ -443,7 +460,7 @@ def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const d
     ----------
     criterion : int
         As records.h numbers them.
-    sums : ndarray of shape (n_nodes, 9), dtype int64
+    sums : ndarray of shape (n_nodes, 10), dtype int64
         What `leaf_sums` gives, added up.
     nodes, records, y, extents, is_wide, exact_weight
         As for `leaf_sums`.
@@ -490,7 +507,7 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
 
     Parameters
     ----------
-    sums, squares : ndarray of shape (n_nodes, 9) and (n_nodes, 4), dtype int64
+    sums, squares : ndarray of shape (n_nodes, 10) and (n_nodes, 4), dtype int64
         What `leaf_sums` and `impurity_sums` give, added up.
     criterion, nodes, extents, is_wide
         As for `impurity_sums`.
@@ -509,15 +526,22 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
     cdef df_exact_sum total
     cdef df_measure measure
     cdef const int32_t[::1] shift = shifts
+    cdef df_weight_parts parts
+    cdef double weight
+    cdef bint is_exact = shifts is None
+    cdef int excess
     result = np.empty((nodes.shape[0], 4), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(nodes.shape[0]):
         value = extents[i, 0]
         impurity = 0.0
         if extents[i, 0] < extents[i, 1]:
-            exponent = df_choose_scale(extents[i, 0], extents[i, 1], DF_LEAF_BITS, &centre)
+            parts.low, parts.high = sums[i, WEIGHT_PARTS], sums[i, WEIGHT_PARTS + 1]
+            weight = <double> sums[i, 1] if is_exact else df_parts_value(parts)
+            exponent = df_choose_scale(extents[i, 0], extents[i, 1], DF_LEAF_BITS if is_exact else df_offset_bits(sums[i, 0]),
+                                       &centre)
             total = df_sum_of_digits(&sums[i, N_STATISTIC])
-            value = df_leaf_mean(&total, sums[i, LEAF_WEIGHT], centre, exponent, extents[i, 0], extents[i, 1])
+            value = df_leaf_mean(&total, weight, centre, exponent, extents[i, 0], extents[i, 1])
             measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
             total = df_sum_of_digits(&squares[i, 0])
             score_exponent = df_score_exponent(criterion, nodes[i].exponent)
@@ -526,8 +550,11 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
             elif measure.centre > 0.0:
                 impurity = df_deviance_impurity(&total, sums[i, 1], score_exponent)
         value = df_clip(value, nodes[i].lower, nodes[i].upper)
-        out[i, 0] = df_draws_word(sums[i, 0], shift[i] if shifts is not None else 0)
-        out[i, 1] = sums[i, LEAF_WEIGHT]
+        out[i, 0] = sums[i, 0]
+        out[i, 1] = sums[i, 1]
+        if not is_exact:
+            excess = df_settle_weights(&sums[i, WEIGHT_PARTS], &sums[i, WEIGHT_PARTS + 1], 1, &out[i, 1])
+            out[i, 0] = df_draws_word(sums[i, 0], shift[i] - excess)
         memcpy(&out[i, 2], &value, sizeof(value))
         memcpy(&out[i, 3], &impurity, sizeof(impurity))
     return result

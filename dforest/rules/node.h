@@ -147,8 +147,8 @@ static inline int64_t df_leaf_offset(double y, double centre, int32_t exponent) 
 }
 
 /* IN sum : of df_leaf_offset times weight, over the leaf's draws */
-static inline double df_leaf_mean(const df_exact_sum *sum, int64_t weight, double centre, int32_t exponent, double lo, double hi) {
-    return df_clip(centre + ldexp(df_sum_value(sum) / (double)weight, -exponent), lo, hi);
+static inline double df_leaf_mean(const df_exact_sum *sum, double weight, double centre, int32_t exponent, double lo, double hi) {
+    return df_clip(centre + ldexp(df_sum_value(sum) / weight, -exponent), lo, hi);
 }
 
 #endif

@@ -28,4 +28,4 @@ cdef extern from "rules/node.h" nogil:
     double df_square_impurity(const df_exact_sum* squares, int64_t weight, const df_measure* measure, int score_exponent)
     double df_deviance_impurity(const df_exact_sum* deviances, int64_t weight, int score_exponent)
     int64_t df_leaf_offset(double y, double centre, int32_t exponent)
-    double df_leaf_mean(const df_exact_sum* sum, int64_t weight, double centre, int32_t exponent, double lo, double hi)
+    double df_leaf_mean(const df_exact_sum* sum, double weight, double centre, int32_t exponent, double lo, double hi)

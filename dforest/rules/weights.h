@@ -3,7 +3,8 @@
  * Words: an *exact weight* is a row's weight as float64, scaled by the power of two that puts the heaviest of all rows into
  * [2^DF_HEAVIEST, 2^(DF_HEAVIEST + 1)). With a *shift* s, the integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded. A
  * shift of 0 is that of all rows: the heaviest one has 31 bits. A node whose rows are all much lighter gets a shift above 0, by
- * which its own heaviest row has 31 bits; and a leaf has a shift by which what it keeps has up to 62 bits.
+ * which its own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row
+ * 61 bits. Sums of these are held in two *parts*, of their lower 31 bits and of the rest.
  *
  * So weights of 1, 1e-12 and 3e-12 are about 2^30, 1 and 1 with a shift of 0; in a node that the first one is not in, the other
  * two have a shift of 38 and are about 0.30 * 2^30 and 0.91 * 2^30. */
@@ -17,7 +18,9 @@ enum {
     DF_WEIGHT_BITS = 31,  /* of the integers that trees add up ... */
     DF_ROOT_SHIFT = DF_HEAVIEST - (DF_WEIGHT_BITS - 1),
     DF_LOST_BITS = 8,     /* ... and how many of these a node's heaviest row may lack */
-    DF_LEAF_WEIGHT_BITS = 62 /* of a leaf's weight */
+    DF_FINE_WEIGHT_BITS = 61,
+    DF_LOW_BITS = 31,        /* of the lower part */
+    DF_LEAF_WEIGHT_BITS = 62 /* of a leaf's weight, at most */
 };
 
 /* Below this the heaviest exact weight of a node is too light for the node's shift. */
@@ -30,13 +33,19 @@ static inline int32_t df_weight_shift(double heaviest) {
     return df_scale_exponent(heaviest, DF_WEIGHT_BITS) + DF_ROOT_SHIFT;
 }
 
-/* The shift of a leaf of n draws: their integers add up to less than 2^DF_LEAF_WEIGHT_BITS. */
-static inline int32_t df_leaf_shift(double heaviest, int64_t n_draws) {
-    int bits = DF_LEAF_WEIGHT_BITS;
-    while (n_draws > (int64_t)1 << (DF_LEAF_WEIGHT_BITS - bits))
-        bits--;
-    return df_scale_exponent(heaviest, bits) + DF_ROOT_SHIFT;
+/* The shift of fine integers. */
+static inline int32_t df_fine_shift(double heaviest) { return df_scale_exponent(heaviest, DF_FINE_WEIGHT_BITS) + DF_ROOT_SHIFT; }
+
+/* The least number of bits that n - 1 fits, n >= 1. */
+static inline int df_bits_below(int64_t n) {
+    int bits = 0;
+    while (bits < 62 && n > (int64_t)1 << bits)
+        bits++;
+    return bits;
 }
+
+/* The bits of a leaf's offsets (node.h) that fine integers of n draws are multiplied by: the products add up to less than 2^124. */
+static inline int df_offset_bits(int64_t n_draws) { return DF_LEAF_BITS - df_bits_below(n_draws); }
 
 /* A leaf keeps the number of its draws, and in the uppermost bits its shift, in one word: without a shift, it is the number. */
 enum { DF_DRAWS_BITS = 48 };
@@ -48,14 +57,82 @@ static inline int64_t df_draws_word(int64_t n_draws, int32_t shift) {
 /* A shift made ready to be used. */
 static inline df_quantiser df_weigher_of(int32_t shift) { return df_quantiser_of(0.0, shift - DF_ROOT_SHIFT); }
 
-/* The integer of an exact weight, by the shift of a leaf, and by that of a node, where no row is without weight. */
-static inline int64_t df_leaf_weight(const df_quantiser *weigher, double exact) {
+/* The integer of an exact weight, by any shift, and by that of a node, where no row is without weight. */
+static inline int64_t df_shifted_exact(const df_quantiser *weigher, double exact) {
     return (int64_t)rint(exact * weigher->first * weigher->second);
 }
 
 static inline uint32_t df_node_weight(const df_quantiser *weigher, double exact) {
-    const int64_t weight = df_leaf_weight(weigher, exact);
+    const int64_t weight = df_shifted_exact(weigher, exact);
     return weight > 1 ? (uint32_t)weight : 1;
+}
+
+/* A sum of fine integers, low + high * 2^DF_LOW_BITS, of up to 2^32 draws. */
+typedef struct {
+    int64_t low, high;
+} df_weight_parts;
+
+static inline df_weight_parts df_parts_of(int64_t weight, uint32_t count) {
+    df_weight_parts parts;
+    parts.low = (weight & (((int64_t)1 << DF_LOW_BITS) - 1)) * count;
+    parts.high = (weight >> DF_LOW_BITS) * count;
+    return parts;
+}
+
+static inline df_weight_parts df_both_parts(df_weight_parts a, df_weight_parts b) {
+    a.low += b.low;
+    a.high += b.high;
+    return a;
+}
+
+/* The same sum, whose lower part has DF_LOW_BITS bits. */
+static inline df_weight_parts df_carried(df_weight_parts sum) {
+    sum.high += sum.low >> DF_LOW_BITS;
+    sum.low &= ((int64_t)1 << DF_LOW_BITS) - 1;
+    return sum;
+}
+
+static inline double df_parts_value(df_weight_parts sum) {
+    sum = df_carried(sum);
+    return ldexp((double)sum.high, DF_LOW_BITS) + (double)sum.low;
+}
+
+/* How many of a carried sum's last bits a leaf cannot keep. */
+static inline int df_excess_bits(df_weight_parts sum) {
+    int bits = 0;
+    while (sum.high >> (DF_LEAF_WEIGHT_BITS - DF_LOW_BITS + bits))
+        bits++;
+    return bits;
+}
+
+static inline int64_t df_without_bits(df_weight_parts sum, int bits) {
+    return bits <= DF_LOW_BITS ? (sum.high << (DF_LOW_BITS - bits)) | (sum.low >> bits) : sum.high >> (bits - DF_LOW_BITS);
+}
+
+/* What a leaf keeps of the fine weights of its n classes, or of all of its weight: n = 1. Returns how many of their last bits are
+ * left out, so that the sum is below 2^DF_LEAF_WEIGHT_BITS: rounded down, and what that takes off goes to the heaviest one.
+ *
+ * IN low, high : [n] parts of their sums; OUT kept : [n], which may be `low` */
+static inline int df_settle_weights(const int64_t *low, const int64_t *high, int64_t n, int64_t *kept) {
+    df_weight_parts total = {0, 0}, own;
+    int64_t k, heaviest = 0, rest;
+    int bits;
+    for (k = 0; k < n; k++) {
+        own.low = low[k];
+        own.high = high[k];
+        total = df_carried(df_both_parts(total, df_carried(own)));
+    }
+    bits = df_excess_bits(total);
+    rest = df_without_bits(total, bits);
+    for (k = 0; k < n; k++) {
+        own.low = low[k];
+        own.high = high[k];
+        kept[k] = df_without_bits(df_carried(own), bits);
+        rest -= kept[k];
+        heaviest = kept[k] > kept[heaviest] ? k : heaviest;
+    }
+    kept[heaviest] += rest;
+    return bits;
 }
 
 /* The weight of a node whose leaves have shifts of their own is weight * 2^-shift. Sums are below 2^DF_LEAF_WEIGHT_BITS: what is

@@ -195,12 +195,12 @@ def quantise(y, bits=31):
     return target, Scale(centre, exponent, max(target) - min(target))
 
 
-def mean_target(y, weight):
-    """The value of a leaf: the weighted mean of its targets, from an exact sum of 62-bit integers."""
+def mean_target(y, weight, bits=62):
+    """The value of a leaf: the weighted mean of its targets, from an exact sum of integers of so many bits."""
     lo, hi = min(y), max(y)
     if lo == hi:
         return lo
-    offset, centre, exponent = offsets(y, 62)
+    offset, centre, exponent = offsets(y, bits)
     total = sum(w * q for w, q in zip(weight, offset, strict=True))
     mean = centre + math.ldexp(float(total) / float(sum(weight)), -exponent)
     return min(max(mean, lo), hi)
@@ -258,12 +258,32 @@ class Weights:
         return [draw._replace(weight=max(1, round(self.exact[draw.row] * Fraction(2) ** shift))) for draw in draws], shift
 
     def of_leaf(self, draws):
-        """What a leaf keeps: the weight of each record's draws, and the shift of these; the draws all weigh less than 2**62."""
+        """Fine weights of each record's draws, and the shift of these: the heaviest has 61 bits."""
         if self.exact is None:
             return [draw.count * draw.weight for draw in draws], 0
-        bits = 62 - (sum(draw.count for draw in draws) - 1).bit_length()
-        shift = _shift(max(self.exact[draw.row] for draw in draws), bits)
+        shift = _shift(max(self.exact[draw.row] for draw in draws), 61)
         return [draw.count * round(self.exact[draw.row] * Fraction(2) ** shift) for draw in draws], shift
+
+    def kept(self, by_class, shift):
+        """What a leaf keeps of fine weights by class, or of the sum of all, and the shift of it: 62 bits of the sum at most."""
+        if self.exact is None:
+            return by_class, shift
+        excess = max(0, sum(by_class).bit_length() - 62)
+        kept = [weight >> excess for weight in by_class]
+        kept[kept.index(max(kept))] += (sum(by_class) >> excess) - sum(kept)
+        return kept, shift - excess
+
+    def in_mean(self, y, draws, fine):
+        """The value of a leaf of squared error or Poisson deviance, given its targets, and what `of_leaf` gave."""
+        bits = 62 if self.exact is None else 62 - (sum(draw.count for draw in draws) - 1).bit_length()
+        return mean_target(y, fine, bits)
+
+    def in_median(self, y, draws, fine):
+        """That of absolute error."""
+        if self.exact is not None:
+            shift = _shift(max(self.exact[draw.row] for draw in draws), 61) + 1 - (sum(draw.count for draw in draws) - 1).bit_length()
+            fine = [draw.count * round(self.exact[draw.row] * Fraction(2) ** shift) for draw in draws]
+        return median_target(y, fine)
 
 
 def _shift(heaviest, bits):

@@ -97,7 +97,7 @@ def make_problem(task, is_mixed, n_rows=150):
         X = X.astype(np.float32)
         X[rng.random(n_rows) < 0.1, 0] = np.nan
         X[rng.random(n_rows) < 0.3, 3] = np.nan
-        weight = rng.uniform(0.5, 2.0, n_rows)
+        weight = rng.integers(512, 2049, n_rows) / 1024  # so that they are integers exactly
         parameters = {"categorical_features": [2]}
         name = f"{task}, {n_rows} weighted rows with missing values and a categorical column"
     return Problem(name, X, y, weight, n_classes, parameters)

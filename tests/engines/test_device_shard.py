@@ -156,10 +156,14 @@ def test_shards_add_up(seed, monkeypatch):
         assert np.array_equal(np.sort(np.concatenate(together)), np.sort(rows_of(whole, place, everything)))
     nodes = [np.zeros(len(own), record("df_grown")) for own in places]
     for grown, own in zip(nodes, places, strict=True):
-        for name in ("first", "n", "centre", "exponent", "lower", "upper"):
+        for name in ("first", "n", "first_weight", "weight_shift", "centre", "exponent", "lower", "upper"):
             grown[name] = own[name]
     words, *others = (shard.judge(grown) for shard, grown in zip((whole, *shards), nodes, strict=True))
-    n_added = 2 if is_regression else words.shape[1]  # draws and weight; the rest follows from exact targets
-    assert np.array_equal(words[:, :n_added], np.sum(others, axis=0)[:, :n_added])
+    if whole.has_exact_weights:  # by a shift of each leaf's own, above its draws
+        draws = [found[:, 0] & ((1 << 48) - 1) for found in (words, *others)]
+        assert np.array_equal(draws[0], np.sum(draws[1:], axis=0))
+    else:
+        n_added = 2 if is_regression else words.shape[1]  # draws and weight; the rest follows from exact targets
+        assert np.array_equal(words[:, :n_added], np.sum(others, axis=0)[:, :n_added])
     for grown, found in zip(nodes[1:], others, strict=True):
         assert not found[grown["n"] == 0].any()

@@ -51,6 +51,7 @@ def expected(trees, dtype):
     words = np.array(distinct)
     arrays["leaf_draws"], arrays["leaf_weight"] = words[:, 0], words[:, 1:2]
     arrays["leaf_value"], arrays["leaf_impurity"] = words[:, 2].copy().view(float), words[:, 3].copy().view(float)
+    arrays["leaf_shift"] = np.zeros(0, np.int32)
     arrays["node_offsets"] = np.cumsum([0, *(len(tree.feature) for tree in trees)])
     arrays["payload_offsets"] = np.cumsum([0, *np.concatenate([tree.payload_lengths for tree in trees])])
     return arrays

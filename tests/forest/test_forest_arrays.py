@@ -117,9 +117,9 @@ def test_means_lie_between_those_of_children():
 
 def test_values_and_impurities_handed_in():
     feature, right = np.array([0, -1, -1], np.int32), np.array([2, 0, 1], np.uint32)
-    table = number_table(
-        feature, right, np.array([2, 1]), np.array([[2], [1]]), np.array([[1.0], [5.0]]), np.array([0.5, 0.0]),
-        np.array([[1.5, 2.0]]), "absolute_error",
+    table, _ = number_table(
+        feature, right, np.array([2, 1]), np.array([[2], [1]]), np.zeros(0, np.int32), np.array([[1.0], [5.0]]),
+        np.array([0.5, 0.0]), np.array([[1.5, 2.0]]), "absolute_error",
     )  # fmt: skip
     np.testing.assert_array_equal(table.value[:, 0], [1.5, 1, 5])
     np.testing.assert_array_equal(table.impurity, [2, 0.5, 0])
@@ -134,9 +134,9 @@ def test_poisson():
         return np.mean([value * np.log(value / np.mean(y)) if value else 0 for value in y])
 
     left, rest = [0, 1, 4], [6, 11]
-    table = number_table(
-        feature, right, np.array([3, 2]), np.array([[3], [2]]), np.array([[np.mean(left)], [np.mean(rest)]]),
-        np.array([deviance(left), deviance(rest)]), np.empty((0, 2)), "poisson",
+    table, _ = number_table(
+        feature, right, np.array([3, 2]), np.array([[3], [2]]), np.zeros(0, np.int32),
+        np.array([[np.mean(left)], [np.mean(rest)]]), np.array([deviance(left), deviance(rest)]), np.empty((0, 2)), "poisson",
     )  # fmt: skip
     np.testing.assert_allclose(table.impurity[0], deviance(left + rest))
     np.testing.assert_allclose(table.decrease[0], 5 * deviance(left + rest) - 3 * deviance(left) - 2 * deviance(rest))

@@ -39,7 +39,7 @@ def test_the_same_forests(seed, n_threads):
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_same_predictions_and_estimates(n_threads):
     device, kinds = strict_device(None, n_threads), set()
-    for seed in range(200, 230):
+    for seed in range(200, 240):
         estimator, X, y, weight = device_forests.random_fit(seed)
         model = estimator.fit(X, y, weight)
         assert device_forests.differences_afterwards(model, X, y, weight, device) == [], seed
@@ -70,7 +70,7 @@ def test_fits_at_the_same_time():
 def test_an_item_after_another_predicts_and_estimates_the_same(kernels, n_items):
     """All kernels that do not grow."""
     device = strict_device(kernels, 2, n_items, is_cpu=n_items == 1)
-    for seed in range(200, 230):
+    for seed in range(200, 240):
         estimator, X, y, weight = device_forests.random_fit(seed)
         assert device_forests.differences_afterwards(estimator.fit(X, y, weight), X, y, weight, device) == [], seed
 

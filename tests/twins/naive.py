@@ -19,7 +19,7 @@ import numpy as np
 from twins.sampling import AllRows
 from twins.splits import Split, best_split, feature_order
 
-from dforest.testing.coding import Scale, Weights, columns_of, mean_target, median_target, quantise
+from dforest.testing.coding import Scale, Weights, columns_of, quantise
 from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 
@@ -108,9 +108,10 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                 targets, scale = quantise(exact)
                 draws = [draw._replace(target=q) for draw, q in zip(draws, targets, strict=True)]
         words = statistic(draws, n_classes)
-        kept, leaf_shift = weights.of_leaf(draws)
-        by_class = [sum(w for w, draw in zip(kept, draws, strict=True) if draw.target == k) for k in range(n_classes)]
-        node = Node(draws=words[0], weight=by_class or [sum(kept)], shift=leaf_shift)
+        fine, fine_shift = weights.of_leaf(draws)
+        by_class = [sum(w for w, draw in zip(fine, draws, strict=True) if draw.target == k) for k in range(n_classes)]
+        kept, leaf_shift = weights.kept(by_class or [sum(fine)], fine_shift)
+        node = Node(draws=words[0], weight=kept, shift=leaf_shift)
         split, decrease = None, 0.0
         if not (is_pure or (max_depth is not None and depth >= max_depth)
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
@@ -128,8 +129,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:
                 split = None
         if is_regression:
-            leaf_value = median_target if criterion == "absolute_error" else mean_target
-            value = leaf_value([y[d.row] for d in draws], kept)
+            leaf_value = weights.in_median if criterion == "absolute_error" else weights.in_mean
+            value = leaf_value([y[d.row] for d in draws], draws, fine)
             node.value = min(max(value, bounds[0]), bounds[1])
             node.impurity = impurity(draws, words, criterion, scale)
         return Found(node, split, decrease, draws, path, depth, scale, shift, bounds)
@@ -199,8 +200,9 @@ def flatten(tree, dtype=np.float64):
     dict of ndarray
         The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves, nan with a subset), right
         (the number of the right child; 0 for leaves), missing_left, draws, weight (class weights, or one
-        column, times 2 to the power of shift), value and impurity (of the leaves of regression; nan elsewhere), and subsets, a list with the
-        ascending category numbers of each node's subset, or None. A left child's number is its parent's + 1.
+        column, times 2 to the power of shift), shift, value and impurity (of the leaves of regression; nan
+        elsewhere), and subsets, a list with the ascending category numbers of each node's subset, or None. A
+        left child's number is its parent's + 1.
     """
     nodes, right = [], []
 
@@ -214,7 +216,7 @@ def flatten(tree, dtype=np.float64):
             visit(node.right)
 
     visit(tree)
-    dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "draws": np.int64, "weight": np.int64, "shift": np.int32,
-              "value": np.float64, "impurity": np.float64}
+    dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "draws": np.int64, "weight": np.int64,
+              "shift": np.int32, "value": np.float64, "impurity": np.float64}
     arrays = {name: np.array([getattr(node, name) for node in nodes], kind) for name, kind in dtypes.items()}
     return {**arrays, "right": np.array(right, np.uint32), "subsets": [node.subset for node in nodes]}

@@ -13,7 +13,7 @@ from twins.naive import Node, goes_left
 from twins.sampling import AllRows
 from twins.splits import Split, all_tests, feature_order
 
-from dforest.testing.coding import Scale, Weights, columns_of, mean_target, median_target, quantise
+from dforest.testing.coding import Scale, Weights, columns_of, quantise
 from dforest.testing.scores import (
     OF_CLASSES,
     TARGET_POWER,
@@ -162,13 +162,13 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
         draws, shift = weights.of_node(draws, shift)
         outputs = [Output(draws, column, criterion, n) for column, n in zip(y, n_classes, strict=True)]
         n_draws, w = outputs[0].total[:2]
-        kept, leaf_shift = weights.of_leaf(draws)
-        by_class = [
-            sum(w for w, draw in zip(kept, draws, strict=True) if column[draw.row] == k)
+        fine, fine_shift = weights.of_leaf(draws)
+        by_output = [
+            [sum(w for w, draw in zip(fine, draws, strict=True) if column[draw.row] == k) for k in range(n)]
             for column, n in zip(y, n_classes, strict=True)
-            for k in range(n)
         ]
-        node = Node(n_draws, by_class if has_classes else [sum(kept)], shift=leaf_shift)
+        kept = [weights.kept(by_class, fine_shift) for by_class in (by_output if has_classes else [[sum(fine)]])]
+        node = Node(n_draws, [weight for of_output, _ in kept for weight in of_output], shift=kept[0][1])
         open_ones = [output.exponent for output in outputs if not output.is_pure]
         unit = max(open_ones, default=0)
         mixed = sum(0.0 if o.is_pure else impurity(o.of(draws), o.total, criterion, o.scale) for o in outputs) / float(n_outputs)
@@ -185,8 +185,8 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
                 and math.ldexp(in_units_of_y(split.score, "poisson", -unit), -shift) / root_weight < min_impurity_decrease):
             split = None
         if split is None:
-            leaf_value = median_target if criterion == "absolute_error" else mean_target
-            node.value = None if has_classes else [leaf_value(output.exact, kept) for output in outputs]
+            leaf_value = weights.in_median if criterion == "absolute_error" else weights.in_mean
+            node.value = None if has_classes else [leaf_value(output.exact, draws, fine) for output in outputs]
             node.impurity = mixed
             return node
         node.feature, node.threshold, node.missing_left = split.feature, split.threshold, split.missing_left

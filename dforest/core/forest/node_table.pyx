@@ -200,7 +200,8 @@ cdef df_shifted_sum sum_of_both(df_shifted_sum a, df_shifted_sum b, bint has_shi
 def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                  const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
                  const int32_t[::1] leaf_shift not None, const double[:, ::1] leaf_value not None,
-                 const double[::1] leaf_impurity not None, const double[:, ::1] inner not None, criterion not None, int exponent=0):
+                 const double[::1] leaf_impurity not None, const double[:, ::1] inner not None, criterion not None,
+                 int exponent=0):
     """The nodes of a regression tree.
 
     Parameters

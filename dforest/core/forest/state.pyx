@@ -384,9 +384,10 @@ def check_arrays(forest):
     for output, total in enumerate(totals):
         if (total != totals[0]).any():
             raise ValueError(f"leaf_weight has another weight of a leaf for output {output} than for output 0")
+    weights = np.zeros_like(totals[0]) if len(forest.leaf_shift) else totals[0]     # else sums of them are rounded
     n_inner = check_nodes(
         forest.node_offsets, forest.feature, forest.threshold, forest.link, forest.missing_left.view(np.uint8),
-        forest.leaf_draws, np.zeros_like(totals[0]) if len(forest.leaf_shift) else totals[0], forest.n_draws, forest.n_categories, splitter is not None,
+        forest.leaf_draws, weights, forest.n_draws, forest.n_categories, splitter is not None,
         forest.payload_offsets, forest.payload_words,
     )
     n_given = n_inner if objective.keeps_gains or not objective.make_criterion(forest.criterion).is_additive else 0

@@ -63,6 +63,8 @@ cdef class Judge:
     cdef readonly Py_ssize_t n_judged    # numbers of a judgement
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
+    cdef int64_t* high             # [n_weights] scratch of `store_weights`
+    cdef int64_t[:, ::1] sets      # of each output's weights among those of a leaf, the first one and the one after the last
     cdef const Trunk* trunk        # of the tree at hand, lent
 
     # Begin a tree, or a piece of one.
@@ -89,7 +91,7 @@ cdef class Judge:
 
     cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil
     cdef void weigh(self, Node* node) noexcept nogil
-    cdef void set_leaf_shift(self, Node* node) noexcept nogil
+    cdef void set_fine_shift(self, Node* node) noexcept nogil
     cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil
     cdef bint breaks_rules(self, const Node* node) noexcept nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil

@@ -22,7 +22,7 @@ from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
 from dforest.core.search.words cimport DF_LANE_DRAWS, df_sum_word
-from dforest.core.types cimport CONTINUOUS, OUTPUTS, Record, code_at, data_row, leaf_weight, leaf_weigher
+from dforest.core.types cimport CONTINUOUS, OUTPUTS, Record, code_at, data_row
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.cut cimport df_is_side_valid, df_least_draws
 from dforest.rules.node cimport (
@@ -30,8 +30,11 @@ from dforest.rules.node cimport (
     df_shifted_weight,
 )
 from dforest.rules.weights cimport (
-    df_draws_word, df_leaf_shift, df_light_below, df_node_weight, df_weigher_of, df_weight_shift,
+    df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_parts_of, df_settle_weights, df_shifted_exact, df_weigher_of,
+    df_weight_parts, df_weight_shift,
 )
+
+import numpy as np
 
 from dforest.core.component import CriterionError, SplitterError
 
@@ -136,12 +139,15 @@ cdef class Judge:
         splitter.attach(data, criterion, most_records)
         if splitter.cuts is None:
             raise SplitterError(f"{type(splitter).__name__}.attach must call the method of its base class")
+        self.sets = np.array([(own.start, own.stop) for own in objective.weight_columns], np.int64)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
-        if self.statistics == NULL:
+        self.high = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
+        if self.statistics == NULL or self.high == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.statistics)
+        free(self.high)
 
     cdef int enter(self, const Trunk* trunk) except -1 nogil:
         self.trunk = trunk
@@ -176,8 +182,11 @@ cdef class Judge:
 
     cdef inline bint breaks_rules(self, const Node* node) noexcept nogil:
         """Whether a node that is a side of a split has fewer draws, or less weight, than a leaf needs."""
-        cdef LeafRules rules = df_leaf_rules_of(&self.limits, self.trunk.root_weight, node.weight_shift)
-        return node.depth > 0 and not df_is_side_valid(&rules, node.statistics[0], node.statistics[1])
+        cdef LeafRules rules
+        if node.depth == 0:                # the tree's weight is not known yet
+            return False
+        rules = df_leaf_rules_of(&self.limits, self.trunk.root_weight, node.weight_shift)
+        return not df_is_side_valid(&rules, node.statistics[0], node.statistics[1])
 
     cdef inline SumsKind sums_of_sides(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0] if node.statistics != NULL else 0
@@ -232,18 +241,18 @@ cdef class Judge:
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil:
         return df_absolute_score(split.score, self.criterion.score_exponent(node), node.weight_shift)
 
-    cdef void set_leaf_shift(self, Node* node) noexcept nogil:
-        """Find by which shift an open node keeps the exact weights of its draws."""
+    cdef void set_fine_shift(self, Node* node) noexcept nogil:
+        """Find the shift of the fine integers of a node's exact weights."""
         cdef Py_ssize_t i
         cdef double heaviest = 0.0
         for i in range(node.n):
             heaviest = max(heaviest, node.exact_weight[node.records[i].row])
-        node.leaf_shift = df_leaf_shift(heaviest, node.statistics[0])
+        node.fine_shift = df_fine_shift(heaviest)
 
     cdef int judge(self, Node* node, double* judgement) except -1 nogil:
         cdef Py_ssize_t o, n_values = self.n_judged - 1
         if node.exact_weight != NULL:
-            self.set_leaf_shift(node)
+            self.set_fine_shift(node)
         self.criterion.leaf_value(node, judgement)
         for o in range(n_values):
             judgement[o] = df_clip(judgement[o], node.lower, node.upper)
@@ -273,23 +282,29 @@ cdef class Judge:
         cdef const Record* record
         cdef const int32_t* targets
         cdef df_quantiser weigher
-        cdef int64_t weight
-        self.set_leaf_shift(node)
-        weigher = leaf_weigher(node)
-        words[0] = df_draws_word(node.statistics[0], node.leaf_shift)
+        cdef df_weight_parts weight
+        cdef int64_t* low = words + 1
+        cdef int64_t* high = self.high
+        cdef int excess = 0
+        self.set_fine_shift(node)
+        weigher = df_weigher_of(node.fine_shift)
         for i in range(self.n_weights):
-            words[1 + i] = 0
+            low[i] = high[i] = 0
         for i in range(node.n):
             record = &node.records[i]
-            weight = leaf_weight(node, record, &weigher)
-            if not has_classes:
-                words[1] += weight
-            elif self.criterion.kind == OUTPUTS:
+            weight = df_parts_of(df_shifted_exact(&weigher, node.exact_weight[record.row]), record.count)
+            if has_classes and self.criterion.kind == OUTPUTS:
                 targets = self.criterion.outputs.targets + record.target * n_outputs
                 for o in range(n_outputs):
-                    words[1 + targets[o] - self.first_weight] += weight
+                    low[targets[o] - self.first_weight] += weight.low
+                    high[targets[o] - self.first_weight] += weight.high
             else:
-                words[1 + record.target] += weight
+                low[record.target if has_classes else 0] += weight.low
+                high[record.target if has_classes else 0] += weight.high
+        for o in range(self.sets.shape[0]):
+            i = self.sets[o, 0]
+            excess = df_settle_weights(low + i, high + i, self.sets[o, 1] - i, low + i)
+        words[0] = df_draws_word(node.statistics[0], node.fine_shift - excess)
 
 
 cdef enum:

@@ -31,12 +31,13 @@ from dforest.core.search.chooser cimport Choice
 from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.search.outputs cimport MultiOutput
-from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset, leaf_weigher, leaf_weight
+from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.cut cimport df_is_valid
 from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
 from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
+from dforest.rules.weights cimport df_bits_below, df_shifted_exact, df_weigher_of
 
 from dforest.core.search.chooser import register_chooser
 
@@ -99,12 +100,17 @@ cdef class AbsoluteError(SquaredError):
         cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
         cdef Py_ssize_t i, begin = 0
         cdef const Record* record
-        cdef df_quantiser weigher = leaf_weigher(node)
+        cdef df_quantiser weigher
         cdef bint is_sorted = True
+        if node.exact_weight != NULL:      # which add up to less than 2**62
+            weigher = df_weigher_of(node.fine_shift + 1 - df_bits_below(node.statistics[0]))
         for i in range(node.n):
             record = &node.records[<uint32_t> keys[i]]
             self.sorted[i].value = node.y[record.row]
-            self.sorted[i].weight = leaf_weight(node, record, &weigher)
+            self.sorted[i].weight = record.weight
+            if node.exact_weight != NULL:
+                self.sorted[i].weight = df_shifted_exact(&weigher, node.exact_weight[record.row])
+            self.sorted[i].weight *= record.count
             if i > begin and keys[i] >> 32 == keys[begin] >> 32:
                 is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value
                 continue

@@ -22,7 +22,7 @@ cdef class NumberCriterion(Criterion):
 
 
 cdef class SquaredError(NumberCriterion):
-    pass
+    cdef double fine_mean(self, const Node* node, double lo, double hi) noexcept nogil
 
 
 cdef class Poisson(SquaredError):

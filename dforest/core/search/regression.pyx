@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.search.sums cimport NO_SUMS, NUMBER_SUMS, Sums, SumsKind
 from dforest.core.search.words cimport unpack_sums
-from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record, leaf_weigher, leaf_weight
+from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record
 from dforest.rules.categories cimport df_target_response
 from dforest.rules.criteria cimport (
     df_fixed_deviance,
@@ -49,6 +49,9 @@ from dforest.rules.numerics cimport (
     df_offset_sum,
 )
 from dforest.rules.records cimport DF_POISSON, DF_SQUARED_ERROR
+from dforest.rules.weights cimport (
+    df_both_parts, df_offset_bits, df_parts_of, df_parts_value, df_shifted_exact, df_weigher_of, df_weight_parts,
+)
 
 cdef extern from "core/search/best_cut.h" nogil:
     int64_t df_best_square_cut(const int64_t* left, int64_t n, const int64_t* total, int64_t n_words, bint is_wide,
@@ -271,7 +274,7 @@ cdef class SquaredError(NumberCriterion):
         cdef df_exact_sum total
         cdef int64_t w, weight = 0
         cdef int32_t exponent
-        cdef df_quantiser weigher = leaf_weigher(node)
+        cdef const Record* record
         for i in range(1, node.n):
             y = node.y[node.records[i].row]
             lo = min(lo, y)
@@ -279,14 +282,36 @@ cdef class SquaredError(NumberCriterion):
         if lo == hi:
             out[0] = lo
             return 0
+        if node.exact_weight != NULL:
+            out[0] = self.fine_mean(node, lo, hi)
+            return 0
         exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre)
         memset(&total, 0, sizeof(total))
         for i in range(node.n):
-            w = leaf_weight(node, &node.records[i], &weigher)
+            record = &node.records[i]
+            w = <int64_t> record.count * record.weight
             weight += w
-            df_add_product(&total, w, df_leaf_offset(node.y[node.records[i].row], centre, exponent))
-        out[0] = df_leaf_mean(&total, weight, centre, exponent, lo, hi)
+            df_add_product(&total, w, df_leaf_offset(node.y[record.row], centre, exponent))
+        out[0] = df_leaf_mean(&total, <double> weight, centre, exponent, lo, hi)
         return 0
+
+    cdef double fine_mean(self, const Node* node, double lo, double hi) noexcept nogil:
+        """Mean of the exact targets, from lo to hi, by the exact weights."""
+        cdef Py_ssize_t i
+        cdef double centre
+        cdef int64_t w
+        cdef int32_t exponent = df_choose_scale(lo, hi, df_offset_bits(node.statistics[0]), &centre)
+        cdef df_quantiser weigher = df_weigher_of(node.fine_shift)
+        cdef df_weight_parts weight = df_parts_of(0, 0)
+        cdef df_exact_sum total
+        cdef const Record* record
+        memset(&total, 0, sizeof(total))
+        for i in range(node.n):
+            record = &node.records[i]
+            w = df_shifted_exact(&weigher, node.exact_weight[record.row])
+            weight = df_both_parts(weight, df_parts_of(w, record.count))
+            df_add_product(&total, w, record.count * df_leaf_offset(node.y[record.row], centre, exponent))
+        return df_leaf_mean(&total, df_parts_value(weight), centre, exponent, lo, hi)
 
 
 cdef class Poisson(SquaredError):

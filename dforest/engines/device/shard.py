@@ -233,10 +233,11 @@ class DeviceShard(Shard):
         """What some of `nodes`, on the device, keep as leaves."""
         t, n = self.training, len(numbers)
         words = self.device.empty((n, t.layout.n_leaf_words), np.int64)
+        high = self.device.empty(words.shape, np.int64) if self.has_exact_weights else None
         if n:
             t.run("df_judge_nodes", n, t.problem_there, t.y, self.exact_weight, self.draws, nodes,
-                  self.device.array(numbers.astype(np.int64)), n, t.tuning.alone_up_to, t.layout.n_leaf_words,
-                  words)  # fmt: skip
+                  self.device.array(numbers.astype(np.int64)), n, t.tuning.alone_up_to, t.layout.n_leaf_words, words,
+                  high)  # fmt: skip
         return words.get()
 
     def grow_subtrees(self, places):

@@ -117,8 +117,7 @@ class Training:
         self.target = array(targets.classes)
         self.y = None if targets.numbers is None else array(targets.numbers)
         self.weight = None if targets.weight is None else array(targets.weight)
-        is_exact = targets.exact_weight is None or targets.balance is not None  # with a balance, trees have their own
-        self.exact_weight = None if is_exact else array(targets.exact_weight)
+        self.exact_weight = None if targets.exact_weight is None else array(targets.exact_weight)
 
     def set_planes(self, most_drawn):
         """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/histogram.hpp."""

@@ -128,35 +128,29 @@ class RankShard(Shard):
 
     def judge(self, nodes):
         if not self.has_exact_weights:
-            return self._judge(nodes, None, None)
+            return self._judge(nodes, None)
         words = np.empty((len(nodes), self.layout.n_leaf_words), np.int64)
         is_exact = nodes["first_weight"] < 0  # which holds for whole trees
         for which, exact_weight in ((is_exact, None), (~is_exact, self.own.exact_weight.get())):
             if which.any():
-                shifts = None if exact_weight is None else self._leaf_shifts(nodes[which])
-                words[which] = self._judge(nodes[which], exact_weight, shifts)
+                words[which] = self._judge(nodes[which], exact_weight)
         return words
 
-    def _leaf_shifts(self, nodes):
-        own = self.own_places(nodes)
-        n_draws = self.ranks.sum(arrays.count_draws(own, self.own.draws.get()))
-        return arrays.leaf_shifts(self.ranks.greatest(self.own.heaviest(_places(own))), n_draws)
-
-    def _judge(self, nodes, exact_weight, shifts):
-        """`judge`, of nodes with such exact weights and shifts of leaves."""
+    def _judge(self, nodes, exact_weight):
+        """`judge`, of nodes with such exact weights."""
         own = self.own_places(nodes)
         layout, is_wide = self.layout, self._is_wide
         if self._y is None and exact_weight is None:
             return self.ranks.sum(self.own.judge(own))
-        records = self.own.draws.get()
+        records, shifts, n_draws = self.own.draws.get(), None, None
+        if exact_weight is not None:
+            n_draws = self.ranks.sum(arrays.count_draws(own, records))
+            shifts = arrays.fine_shifts(self.ranks.greatest(self.own.heaviest(_places(own))))
         if self._y is None:
-            n_draws = arrays.count_draws(own, records)
-            weights = arrays.class_weights(own, records, exact_weight, shifts, layout.n_leaf_words - 1)
-            words = self.ranks.sum(np.column_stack([n_draws, weights]))
-            words[:, 0] = arrays.draws_words(words[:, 0].copy(), shifts)
-            return words
+            parts = arrays.class_parts(own, records, exact_weight, shifts, layout.n_leaf_words - 1)
+            return arrays.class_words(n_draws, self.ranks.sum(parts), shifts)
         extents = self._extremes(self.own.target_extents(_places(own)))
-        sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide, exact_weight, shifts))
+        sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide, exact_weight, shifts, n_draws))
         given = layout.criterion_number, own, records, self._y, extents, sums, is_wide
         squares = self.ranks.sum(arrays.impurity_sums(*given, exact_weight))
         return arrays.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide, shifts)

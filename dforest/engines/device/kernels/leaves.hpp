@@ -6,8 +6,9 @@
 
 // Draws need not have the node's targets and weights, only its rows. Exact weights are kept by a shift of the leaf's own.
 //
-// OUT words : [n_words - 1] classes; [4] otherwise
-template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words)
+// OUT words : [n_words - 1] classes; [4] otherwise; high : [n_words - 2] scratch, of classes with exact weights
+template <class Group>
+DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words, int64_t *high)
 {
     const df_problem *p = fit->problem;
     const df_record *records = fit->records + grown->first;
@@ -21,26 +22,33 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
             return (int64_t) sum;
         });
     };
-    int32_t shift = 0;
-    if (exact)
-        shift = df_leaf_shift(df_heaviest(group, records, n, exact), sum_of([&](int64_t i) { return (int64_t) records[i].count; }));
-    const df_quantiser of_leaf = df_weigher_of(shift), of_node = df_weigher_of(grown->weight_shift);
-    const auto weight = [&](int64_t i) {
-        return records[i].count * (exact ? df_leaf_weight(&of_leaf, exact[records[i].row]) : (int64_t) records[i].weight);
-    };
+    const int32_t shift = exact ? df_fine_shift(df_heaviest(group, records, n, exact)) : 0;
+    const df_quantiser fine = df_weigher_of(shift), of_node = df_weigher_of(grown->weight_shift);
+    const auto fine_weight = [&](int64_t i) { return df_shifted_exact(&fine, exact[records[i].row]); };
     const auto weight_in_node = [&](int64_t i) {
         return (int64_t) (exact ? df_node_weight(&of_node, exact[records[i].row]) : records[i].weight);
     };
     if (df_has_classes(p)) {
         group.each([&](int64_t item) {
             for (int64_t k = item; k < p->n_words - 1; k += group.n_items)
-                words[k] = k == 0 ? df_draws_word(0, shift) : 0;
+                words[k] = 0;
+            for (int64_t k = item; exact && k < p->n_words - 2; k += group.n_items)
+                high[k] = 0;
         });
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items) {
                 df_add_shared(group, words, records[i].count);
-                df_add_shared(group, words + 1 + records[i].target, weight(i));
+                if (exact) {
+                    const df_weight_parts parts = df_parts_of(fine_weight(i), records[i].count);
+                    df_add_shared(group, words + 1 + records[i].target, parts.low);
+                    df_add_shared(group, high + records[i].target, parts.high);
+                } else
+                    df_add_shared(group, words + 1 + records[i].target, (int64_t) records[i].count * records[i].weight);
             }
+        });
+        group.each([&](int64_t item) {
+            if (item == 0 && exact)
+                words[0] = df_draws_word(words[0], shift - df_settle_weights(words + 1, high, p->n_words - 2, words + 1));
         });
         return;
     }
@@ -62,8 +70,14 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });
     total[1] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i); });
     const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
-    const int64_t kept = exact ? sum_of(weight) : total[1];
-    double value = df_leaf_value(group, records, n, fit->y, weight, kept, lo, hi);
+    df_weight_parts weight = {total[1], 0};
+    if (exact) {
+        weight.low = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).low; });
+        weight.high = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).high; });
+    }
+    double value = df_leaf_value(
+        group, records, n, fit->y, [&](int64_t i) { return exact ? fine_weight(i) : (int64_t) records[i].weight; },
+        exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
     value = df_clip(value, grown->lower, grown->upper);
     double impurity = 0.0;
     if (lo < hi) { // else there may be no scale
@@ -79,8 +93,10 @@ template <class Group> DF_INLINE void df_judge(const Group &group, const df_fit 
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        words[0] = df_draws_word(total[0], shift);
-        words[1] = kept;
+        words[0] = total[0];
+        words[1] = total[1];
+        if (exact)
+            words[0] = df_draws_word(total[0], shift - df_settle_weights(&weight.low, &weight.high, 1, words + 1));
         memcpy(words + 2, &value, sizeof value);
         memcpy(words + 3, &impurity, sizeof impurity);
     });

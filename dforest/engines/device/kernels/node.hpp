@@ -82,19 +82,25 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
                                       : df_square_impurity(&sum, total[1], &measure, exponent);
 }
 
-// The mean of the exact targets of a leaf, from lo to hi: 62-bit offsets from the middle, summed in 128 bits. `weight(i)` of draw i
+// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits. `weight(i)`
+// of a draw of record i; `total` of all
 template <class Group, class Weight>
-DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, Weight weight, int64_t total,
-                               double lo, double hi)
+DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, Weight weight, double total,
+                               int bits, double lo, double hi)
 {
     if (lo == hi)
         return y[records[0].row]; // 0 may have either sign
     double centre;
-    const int32_t exponent = df_choose_scale(lo, hi, DF_LEAF_BITS, &centre);
+    const int32_t exponent = df_choose_scale(lo, hi, bits, &centre);
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
-        for (int64_t i = item; i < n; i += group.n_items)
-            df_add_product(&own, weight(i), df_leaf_offset(y[records[i].row], centre, exponent));
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const int64_t offset = df_leaf_offset(y[records[i].row], centre, exponent);
+            if (bits == DF_LEAF_BITS) // weights have fewer bits than offsets, ...
+                df_add_product(&own, records[i].count * weight(i), offset);
+            else // ... or more
+                df_add_product(&own, weight(i), records[i].count * offset);
+        }
         return own;
     });
     return df_leaf_mean(&sum, total, centre, exponent, lo, hi);

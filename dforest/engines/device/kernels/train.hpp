@@ -465,9 +465,10 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
 // What nodes keep as leaves. Those of up to `alone_up_to` records are judged by an item each, the others by a group.
 //
 // IN numbers : [n] which of `nodes`
-// OUT words : [n, n_leaf_words]
+// OUT words : [n, n_leaf_words]; high : [n, n_leaf_words] scratch, if there are exact weights
 DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, const double *exact_weight, df_record *records,
-                         const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, DF_LOCAL)
+                         const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, int64_t *high,
+                         DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -477,11 +478,11 @@ DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, const doubl
             const df_alone alone;
             for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)
                 if (nodes[numbers[i]].n <= alone_up_to)
-                    df_judge(alone, &fit, nodes + numbers[i], words + i * n_leaf_words);
+                    df_judge(alone, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
         });
         for (int64_t i = group.number; i < n; i += group.n_groups)
             if (nodes[numbers[i]].n > alone_up_to)
-                df_judge(group, &fit, nodes + numbers[i], words + i * n_leaf_words);
+                df_judge(group, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
     }
 }
 
