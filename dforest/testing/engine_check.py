@@ -6,12 +6,13 @@ The trees of any engine are compared with those of the processor on one thread, 
 import numpy as np
 
 from dforest.core.coding import code_columns
+from dforest.core.integer_weights import integer_weights
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.estimators.base import SPLITTERS
 from dforest.fitting import ForestSink
-from dforest.problem import GrowthRules, Problem, Targets
+from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
 from dforest.weights import ClassBalance
 
 TWO_THIRDS = Bootstrap(200)  # of the rows of a random problem
@@ -38,10 +39,14 @@ class Kept:
 
 
 def random_targets(seed, n_rows, kind):
-    """Random targets: "classes", "weighted classes", "balanced classes" or "numbers"."""
+    """Random targets: "classes", "weighted classes", "balanced classes", "numbers" or "numbers of many magnitudes of weights"."""
     rng = np.random.default_rng(seed)
-    if kind == "numbers":
-        return Targets(np.zeros(n_rows, np.int32), np.round(rng.standard_normal(n_rows), 2))
+    if kind.startswith("numbers"):
+        classes, numbers = np.zeros(n_rows, np.int32), np.round(rng.standard_normal(n_rows), 2)
+        if kind == "numbers":
+            return Targets(classes, numbers)
+        weights = integer_weights(10.0 ** rng.uniform(-40.0, 0.0, n_rows))
+        return Targets(classes, numbers, weights.integers, weights.unit, exact_weight=weights.exact)
     classes = rng.integers(0, 3, n_rows).astype(np.int32)
     classes[:3] = 0, 1, 2
     if kind == "classes":
@@ -56,11 +61,11 @@ def random_problem(seed, kind="classes", n_rows=300, sampling=TWO_THIRDS, **rule
     X = np.round(rng.standard_normal((n_rows, 3)), 1)
     X[rng.random(X.shape) < 0.1] = np.nan
     columns = code_columns(X, 16, None, 1, np.zeros(3, np.int8), np.zeros(3, np.int32), False)
-    objective, name = (NumberObjective(), "squared_error") if kind == "numbers" else (ClassObjective(3), "gini")
+    objective, name = (NumberObjective(), "squared_error") if kind.startswith("numbers") else (ClassObjective(3), "gini")
     splitter = SPLITTERS["hist", "best"]().configure(2, False, {}, True)
     targets = random_targets(seed, n_rows, kind)
     directions = np.zeros(3, np.int8)
-    criterion, rules = objective.make_criterion(name), GrowthRules(**rules)
+    criterion, rules = objective.make_criterion(name, needs_wide_sums(targets, n_rows)), GrowthRules(**rules)
     return X, Problem(tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, False, directions)
 
 
@@ -100,7 +105,7 @@ def check_engine(engine, seed=0):
     >>> from dforest.testing.engine_check import check_engine
     >>> check_engine(CpuEngine(2))
     """
-    for kind in ("classes", "weighted classes", "balanced classes", "numbers"):
+    for kind in ("classes", "weighted classes", "balanced classes", "numbers", "numbers of many magnitudes of weights"):
         for rules in ({}, {"max_leaf_nodes": 9}, {"max_depth": 3, "min_samples_leaf": 4}):
             for sampling in (AllRows(), TWO_THIRDS):
                 _check_session(engine, *random_problem(seed, kind, sampling=sampling, **rules))
@@ -126,7 +131,9 @@ def _check_session(engine, X, problem):
         assert session.report().n_trees == 7 + 1 + 4
         # Other targets, in a session that has seen some.
         kind = "classes" if problem.objective.has_classes else "numbers"
-        if problem.targets.weight is not None:
+        if problem.targets.exact_weight is not None:
+            kind = "numbers of many magnitudes of weights"
+        elif problem.targets.weight is not None:
             kind = "weighted classes" if problem.targets.balance is None else "balanced classes"
         others = random_targets(problem.seed + 1, problem.n_rows, kind)
         kept, reference = Kept(), Kept()

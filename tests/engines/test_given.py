@@ -115,9 +115,9 @@ class GivenSession(Session):
         codes = np.stack([column.codes.astype(dtype) for column in problem.columns], axis=1)
         of_records = None
         if any(own is not None for own in exact):
-            trees = list(zip(drawn, exact, strict=True))
-            of_records = np.concatenate([np.zeros(len(one)) if own is None else own for one, own in trees])
-            places["root_weight"] = [root_weight(*tree) for tree in trees]
+            pairs = list(zip(drawn, exact, strict=True))
+            of_records = np.concatenate([np.zeros(len(one)) if own is None else own for one, own in pairs])
+            places["root_weight"] = [root_weight(*pair) for pair in pairs]
         received, weights = as_received(codes, records, problem.targets.numbers, of_records, places, problem.seed % 2**32)
         grown = grow_given(problem, *received, self.n_threads, weights)
         assert grown.leaf_firsts is None

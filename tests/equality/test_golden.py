@@ -176,6 +176,7 @@ def digest(model, X):
         "missing left": forest.missing_left.astype(np.int64),
         "draws": forest.leaf_draws[leaf].astype(np.int64),
         "weight": forest.leaf_weight[leaf].astype(np.int64),
+        **({"shift": forest.leaf_shift[leaf].astype(np.int64)} if len(forest.leaf_shift) else {}),
         "value": forest.leaf_value[leaf] if len(forest.leaf_value) else forest.leaf_value,
         "impurity": forest.leaf_impurity[leaf] if len(forest.leaf_impurity) else forest.leaf_impurity,
         "inner": forest.inner,

@@ -122,7 +122,9 @@ def assert_cut_back(model, t, nodes, split):
             assert found[i] == node.split
         else:
             assert tree.leaf_draws[tree.leaf_row[i]] == node.draws
-            leaf_weight = tree.leaf_weight[tree.leaf_row[i]].sum() * tree.weight_unit[0]
+            leaf_weight = float(tree.leaf_weight[tree.leaf_row[i]].sum()) * tree.weight_unit[0]
+            if len(tree.leaf_shift):
+                leaf_weight = np.ldexp(leaf_weight, -tree.leaf_shift[tree.leaf_row[i]])
             assert leaf_weight == pytest.approx(node.weight)
 
 

@@ -30,13 +30,13 @@ class Counted:
                 self.n_levels += 1
             return grow_level(levels, places)
 
-        def noted_grow(of_rank, places, own, draws):
+        def noted_grow(of_rank, places, *others):
             ranks = of_rank._ranks
             if ranks.rank == 0:
                 self.n_batches += 1
                 self.n_shipped += int(places["n"].sum())
                 self.n_lots += int(shipping.deal(places["n"], ranks.size, of_rank._lot_records)[1].max(initial=-1)) + 1
-            return grow(of_rank, places, own, draws)
+            return grow(of_rank, places, *others)
 
         def noted_code(ranks, *arguments, **named):
             rounds, sent = ranks.traffic.n_rounds, ranks.traffic.bytes_sent
