@@ -27,7 +27,7 @@ def reduced_error(forest, X, target, weight):
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
     target : ndarray of shape (n_rows,)
         Class numbers, or numbers, of the one output there is.
-    weight : ndarray of shape (n_rows,), dtype uint32, or None
+    weight : ndarray of shape (n_rows,), dtype int64, or None
         Integer weights of the rows' errors. None means that all are 1.
 
     Returns

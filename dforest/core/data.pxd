@@ -47,8 +47,8 @@ cdef class DataView:
     cdef readonly Py_ssize_t n_targets  # 0 for classification of one output
     cdef const double* y            # [n_rows, n_targets] exact targets; of several outputs, class numbers too; NULL: none
     cdef const uint32_t* weight     # [n_rows] integer weights; NULL: all 1
-    # [n_rows] exact weights (weights.h); NULL: the integers are exact. Trees that have weights of their own may have exact ones of
-    # their own if there are some here.
+    # [n_rows] exact weights (weights.h); NULL: the integers are exact. Trees that have weights of their own may have exact ones
+    # if there are some here.
     cdef const double* exact_weight
     cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none

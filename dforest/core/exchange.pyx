@@ -3,8 +3,8 @@
 A record travels with the codes and the exact target of its row.
 
 Words: a *letter* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count and its
-target; its weight, unless all weights are 1; and the codes of its row. The letters to one process lie one after another, node by node. A *stretch* is a run of a
-node's records that one process has sent, or sends.
+target; its weight, unless all weights are 1; and the codes of its row. The letters to one process lie one after another, node by
+node. A *stretch* is a run of a node's records that one process has sent, or sends.
 
 Whoever gets letters makes columns of the codes, as growers want them: the records of each node together, those of one sender
 after those of another. A node of which two senders have 2 and 1 records, and another one of which they have 0 and 2:

@@ -24,7 +24,8 @@ def digest_of(forest):
     settings = (forest.seed, forest.n_features, forest.objective, forest.criterion, forest.plans)
     found.update(repr(settings).encode())
     arrays = forest.as_dict()
-    for name in ("seeds", "n_rows", "weight_unit", "n_categories"):
+    arrays["weight_unit"] = forest.weight_unit
+    for name in ("seeds", "n_rows", "n_categories"):
         arrays[name] = np.asarray(getattr(forest, name), np.int64)
     for name, array in arrays.items():
         if array.dtype.kind == "f":

@@ -171,6 +171,7 @@ def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records
         Their lower parts and the higher ones.
     """
     cdef Py_ssize_t i, k
+    cdef int64_t weight
     cdef df_quantiser weigher
     cdef df_weight_parts parts
     result = np.zeros((nodes.shape[0], 2, n_classes), np.int64)
@@ -178,7 +179,8 @@ def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records
     for i in range(nodes.shape[0]):
         weigher = df_weigher_of(shifts[i])
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
-            parts = df_parts_of(df_shifted_exact(&weigher, exact_weight[nodes[i].first_weight + records[k].row]), records[k].count)
+            weight = df_shifted_exact(&weigher, exact_weight[nodes[i].first_weight + records[k].row])
+            parts = df_parts_of(weight, records[k].count)
             out[i, 0, records[k].target] += parts.low
             out[i, 1, records[k].target] += parts.high
     return result

@@ -281,7 +281,8 @@ class Weights:
     def in_median(self, y, draws, fine):
         """That of absolute error."""
         if self.exact is not None:
-            shift = _shift(max(self.exact[draw.row] for draw in draws), 61) + 1 - (sum(draw.count for draw in draws) - 1).bit_length()
+            n_draws = sum(draw.count for draw in draws)
+            shift = _shift(max(self.exact[draw.row] for draw in draws), 61) + 1 - (n_draws - 1).bit_length()
             fine = [draw.count * round(self.exact[draw.row] * Fraction(2) ** shift) for draw in draws]
         return median_target(y, fine)
 

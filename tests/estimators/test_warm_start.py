@@ -284,7 +284,9 @@ def class_totals(model, y, sample_weight=None):
         factor = total.sum() / ((total > 0).sum() * np.where(total > 0, total, 1))
         expected.append(np.bincount(codes, counts * factor[codes] * weight, len(factor)))
         tree = forest.tree(t)
-        found.append(tree.leaf_weight[tree.leaf_row[tree.feature < 0]].sum(axis=0) * tree.weight_unit[0])
+        leaves = tree.leaf_row[tree.feature < 0]
+        shift = tree.leaf_shift[leaves, None] if len(tree.leaf_shift) else 0
+        found.append(np.ldexp(tree.leaf_weight[leaves].astype(float), -shift).sum(axis=0) * tree.weight_unit[0])
     return np.array(found), np.array(expected)
 
 

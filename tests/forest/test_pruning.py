@@ -100,7 +100,7 @@ def test_reduced_error_of_all_prunings(case):
     tree, table = forest.tree(0), forest.node_table(0)
     value = model.classes_[table.weight.argmax(axis=1)] if forest.objective.has_classes else table.value[:, 0]
     kept = slice(None) if weight is None else weight > 0
-    integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).integers
+    integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).fine(kept.sum(), 53)
     rows = [(set(path(tree, x)), t, int(w)) for x, t, w in zip(X[kept], y[kept], integers, strict=True)]
 
     def error(leaves):
@@ -183,7 +183,7 @@ def test_a_branch_that_hardly_saves_anything_stays(small):
     st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=5, max_size=5),
     st.lists(st.tuples(st.sampled_from([2, 3, 4]), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=9),
     st.sampled_from([0.0, 1.0, 1e-3]),
-    st.integers(1, 2**31),
+    st.integers(1, 2**31) | st.integers(1, 2**53 - 9),
 )
 def test_least_squares_of_any_numbers(prediction, rows, near, weight):
     """Also where all targets and predictions are about the same, and ties where they meet in the middle."""
@@ -191,7 +191,7 @@ def test_least_squares_of_any_numbers(prediction, rows, near, weight):
     prediction = np.array(prediction)
     if near:
         prediction, target = (near + 2.0**-50 * (np.frexp(x)[1] % 4) for x in (prediction, target))
-    weights = np.arange(weight, weight + len(rows)).astype(np.uint32)
+    weights = np.arange(weight, weight + len(rows))
     feature, right = np.array([0, 0, -1, -1, -1], np.int32), np.array([4, 3, 0, 1, 2], np.uint32)
     cut = least_squares(feature, right, prediction, leaf, target, weights)
 

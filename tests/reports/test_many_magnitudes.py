@@ -213,3 +213,16 @@ def test_several_outputs():
             expected = shares(classes[own, o].tolist(), weight[own].tolist(), of_output.shape[1])
             np.testing.assert_allclose(of_output[own][0], expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found.feature_importances_.sum(), 1)
+
+
+def test_pruning_by_the_errors_of_light_rows():
+    """Errors of light rows all counted alike, so that a branch of these was cut back as if they had no weights."""
+    X = np.array([[0.0], [1.0], [1.0], [5.0]])
+    y, weight = np.array([0, 1, 1, 0]), np.array([1e-12, 1e-14, 1e-14, 1.0])
+    tree = DecisionTreeClassifier().fit(X, y, weight)
+    assert tree.get_n_leaves() == 3
+    wrong = np.array([0, 0, 1, 0])  # at 1 an error of 1e-14 and one of the same: ties are cut; at 0 none
+    pruned = tree.prune(X, wrong, [1e-12, 3e-14, 1e-14, 1.0], inplace=False)
+    assert pruned.predict([[1.0]]) == 0 and pruned.get_n_leaves() == 1
+    kept = tree.prune(X, wrong, [1e-12, 1e-14, 3e-14, 1.0], inplace=False)
+    assert kept.predict([[1.0]]) == 1

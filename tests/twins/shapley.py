@@ -21,7 +21,9 @@ def goes_left(forest, node, value):
 def cover(forest, root, i):
     """The weight of the training draws in node i of the tree that begins at a place in the node arrays."""
     if forest.feature[root + i] < 0:
-        return int(forest.leaf_weight[forest.leaf_row[root + i]].sum())
+        leaf = forest.leaf_row[root + i]
+        shift = int(forest.leaf_shift[leaf]) if len(forest.leaf_shift) else 0
+        return int(forest.leaf_weight[leaf].sum()) / Fraction(2) ** shift
     return cover(forest, root, i + 1) + cover(forest, root, int(forest.right_child[root + i]))
 
 

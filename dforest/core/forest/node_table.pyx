@@ -332,7 +332,7 @@ cdef double TINY = 2.0 ** -990  # what all numbers below float64's range are wor
 
 def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
                   const int64_t[::1] prediction not None, const int64_t[::1] leaf not None,
-                  const int64_t[::1] target not None, const uint32_t[::1] weight):
+                  const int64_t[::1] target not None, const int64_t[::1] weight):
     """The cuts that leave the fewest wrong classes on some rows, and of those the smallest tree.
 
     A node is cut where it makes no more errors as a leaf than its branch does once that is cut as
@@ -348,8 +348,8 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
         The node that each row ends in.
     target : ndarray of shape (n_rows,), dtype int64
         Class numbers.
-    weight : ndarray of shape (n_rows,), dtype uint32, or None
-        What the error of each row counts; None: 1.
+    weight : ndarray of shape (n_rows,), dtype int64, or None
+        What the error of each row counts, from 1 to 2**53; None: 1.
 
     Returns
     -------
@@ -367,7 +367,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
             i = 0
             while True:
                 if target[row] != prediction[i]:
-                    error[i] += weight[row] if weight is not None else 1
+                    error[i] += <uint64_t> weight[row] if weight is not None else 1
                 if feature[i] < 0:
                     break
                 i = right_child[i] if leaf[row] >= right_child[i] else i + 1
@@ -407,7 +407,7 @@ cdef inline void add_step(Share* node, const Share* child, double before, double
 
 def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
                   const double[::1] prediction not None, const int64_t[::1] leaf not None,
-                  const double[::1] target not None, const uint32_t[::1] weight):
+                  const double[::1] target not None, const int64_t[::1] weight):
     """The cuts that leave the least squared error on some rows, and of those the smallest tree.
 
     As `fewest_errors`, but that predictions and targets are numbers (float64), whose errors are
