@@ -1,6 +1,7 @@
 """Settings of the whole test suite, and modules compiled for it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ from helpers import compiling, rings
 # Python started by a test imports the installed dforest too, never the source folder in the current directory, and the helpers.
 os.environ["PYTHONSAFEPATH"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+
+# A shell that starts the tests in the background has them, and what they start, ignore Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
