@@ -284,6 +284,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         leaves = self._leaves(X)[:, : n_rounds * self.n_trees_per_iteration_]
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
+    @of_one_fit
     def shap_values(self, X, background=None, *, n_iter=None):
         """Compute Shapley values: how much each feature of a row adds to the raw prediction for the row.
 

@@ -29,10 +29,14 @@ def replace_at(model, other, n):
     return reads
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "shap_values"])
-@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier, HistGradientBoostingClassifier])
-def test_a_method_sees_one_fit(kind, method):
+CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier, HistGradientBoostingClassifier]
+METHODS = ["predict", "predict_proba", "apply", "shap_values"]
+
+
+@pytest.mark.parametrize("what", [(kind, method) for kind in CLASSIFIERS for method in METHODS], ids=str)
+def test_a_method_sees_one_fit(what):
     """Whenever another one ends."""
+    kind, method = what
     small = {} if kind is DecisionTreeClassifier else {"max_iter": 3} if "Boosting" in kind.__name__ else {"n_estimators": 3}
     first, other = (kind(random_state=0, **small).fit(*given) for given in FITS[:2])
     expected = np.asarray(getattr(getattr(first, method)(X), "values", getattr(first, method)(X)))
