@@ -142,7 +142,7 @@ class BoostRules:
     def value_limits(self):
         """What `arrays.newton_values` is to know of leaves."""
         is_damped = not LOSSES[self.loss].has_constant_hessian
-        return self.learning_rate, self.l2 / self.weight_unit, self.max_delta_step, is_damped
+        return self.learning_rate, self.l2 / self.weight_unit, self.max_delta_step, is_damped, self.n_outputs
 
 
 @dataclass

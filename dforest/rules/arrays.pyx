@@ -26,7 +26,7 @@ import numpy as np
 from dforest.rules.boost cimport (
     DF_FINE_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_choose_words,
     df_common_score, df_fine_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_value,
-    df_takes_times, df_value_limits, df_word_kind,
+    df_takes_times, df_value_limits, df_value_limits_of, df_word_kind,
 )
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.criteria cimport (
@@ -658,7 +658,8 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
     return result
 
 
-def newton_values(const int64_t[:, ::1] sums not None, fine, double learning_rate, double l2, double max_step, bint is_damped):
+def newton_values(const int64_t[:, ::1] sums not None, fine, double learning_rate, double l2, double max_step, bint is_damped,
+                  int n_sums):
     """The values of nodes by Newton's steps: ndarray of shape (n_nodes,), dtype float64.
 
     Parameters
@@ -667,12 +668,12 @@ def newton_values(const int64_t[:, ::1] sums not None, fine, double learning_rat
         Of fine gradients and hessians.
     fine : tuple of int
         Their exponents.
-    learning_rate, l2, max_step, is_damped : float, float, float, bool
+    learning_rate, l2, max_step, is_damped, n_sums : float, float, float, bool, int
         See boost.h; l2 is in units of weight.
     """
     cdef Py_ssize_t i
     cdef int32_t gradient_exponent = fine[0], hessian_exponent = fine[1]
-    cdef df_value_limits limits = df_value_limits(learning_rate, max_step, is_damped)
+    cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
     result = np.empty(sums.shape[0])
     cdef double[::1] out = result
     for i in range(sums.shape[0]):

@@ -249,10 +249,23 @@ static inline int df_unseen_goes_left(int64_t n_left, int64_t n_right) { return 
 typedef struct {
     double learning_rate;
     double max_step;          /* in magnitude */
-    int is_damped;            /* whether a step might overshoot the optimum by far */
+    double damping;           /* in magnitude, as a multiple of the damped step (below); 0: no step overshoots the optimum by far */
 } df_value_limits;
 
-/* The magnitude of a damped value with a learning rate of 1. Of the losses that have a link, the third derivative is at most the
+/* is_damped : whether the loss has a link; n_sums : trees of a round. Those of several classes take their steps together. With p the
+ * probabilities of the classes, the second derivative of the loss along steps v is the variance of v by p, which is at most the sum of
+ * 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less is taken anyway at rates up to 1/2. */
+static inline df_value_limits df_value_limits_of(double learning_rate, double max_step, int is_damped, int n_sums) {
+    df_value_limits limits;
+    limits.learning_rate = learning_rate;
+    limits.max_step = max_step;
+    limits.damping = !is_damped ? 0.0 : learning_rate > 1.0 ? learning_rate : 1.0;
+    if (n_sums > 1 && learning_rate > 0.5)
+        limits.damping *= 0.5;
+    return limits;
+}
+
+/* The magnitude of a damped step. Of the losses that have a link, the third derivative is at most the
  * second one, h, in magnitude, so that a step v changes the loss of a leaf by at most -|g| |v| + h (e^|v| - |v| - 1). This is
  * below 0 at |v| = ln(1 + |g| / h), where it is least, and also at a Newton step |g| / h up to 1, and at 1 in between. So a step
  * of 0.5 is taken as it is, 1.5 becomes 1, and 99 becomes ln(100) = 4.6.
@@ -269,8 +282,8 @@ static inline double df_damped(double size) {
 /* The value of a leaf, given its step and this times the learning rate. */
 static inline double df_limited_value(const df_value_limits *limits, double step, double value) {
     double most = limits->learning_rate * limits->max_step;
-    if (limits->is_damped) {
-        const double damped = (limits->learning_rate > 1.0 ? limits->learning_rate : 1.0) * df_damped(fabs(step));
+    if (limits->damping > 0.0) {
+        const double damped = limits->damping * df_damped(fabs(step));
         most = damped < most ? damped : most;
     }
     return df_clip(value, -most, most);

@@ -16,8 +16,8 @@ cdef extern from "rules/boost.h" nogil:
         double l2, min_hessian, smoothing
         int64_t min_samples
     ctypedef struct df_value_limits:
-        double learning_rate, max_step
-        bint is_damped
+        double learning_rate, max_step, damping
+    df_value_limits df_value_limits_of(double learning_rate, double max_step, bint is_damped, int n_sums)
     int32_t df_fine_exponent(double largest, int bits)
     int32_t df_fine(double x, double factor)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)

@@ -36,6 +36,7 @@ from dforest.rules.boost cimport (
     df_sums_of_wide,
     df_unseen_goes_left,
     df_value_limits,
+    df_value_limits_of,
     df_word_kind,
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
@@ -210,15 +211,15 @@ def unseen_goes_left(int64_t n_left, int64_t n_right):
 
 
 def newton_value(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent, double learning_rate,
-                 double l2, double max_step=INFINITY, bint is_damped=False):
+                 double l2, double max_step=INFINITY, bint is_damped=False, int n_sums=1):
     """The value of a leaf by sums of fine integers: float."""
-    cdef df_value_limits limits = df_value_limits(learning_rate, max_step, is_damped)
+    cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
     return df_newton_value(&limits, gradient, hessian, gradient_exponent, hessian_exponent, l2)
 
 
-def damped_value(double step, double learning_rate):
+def damped_value(double step, double learning_rate, int n_sums=1):
     """The value of a leaf with a step, of a loss with a link: float."""
-    cdef df_value_limits limits = df_value_limits(learning_rate, INFINITY, True)
+    cdef df_value_limits limits = df_value_limits_of(learning_rate, INFINITY, True, n_sums)
     return df_limited_value(&limits, step, learning_rate * step)
 
 

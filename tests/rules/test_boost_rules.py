@@ -130,6 +130,8 @@ def test_long_steps_are_shortened():
             value = rules.damped_value(step, rate)
             assert rules.damped_value(-step, rate) == -value
             np.testing.assert_allclose(value, min(rate * step, max(rate, 1.0) * damped), rtol=1e-15)
+    for rate, most in ((0.5, 0.4), (0.6, 0.4), (1.0, 0.4), (1.5, 0.6)):  # of several classes, half is safe
+        np.testing.assert_allclose(rules.damped_value(0.8, rate, n_sums=3), most, rtol=1e-15)
     assert rules.damped_value(np.inf, 0.1) == np.inf  # a bound that is none
     assert rules.newton_value(-50, 1, 0, 0, 1.0, 0.0, max_step=7.0) == 7.0
     assert rules.newton_value(50, 1, 0, 0, 0.1, 0.0, max_step=7.0, is_damped=True) == -0.1 * 7.0

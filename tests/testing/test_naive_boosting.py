@@ -130,9 +130,10 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
     integers = boosting.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0)
     sums = int(g[:50].sum()), int(h[:50].sum())
     for l2, rate, most, is_damped, exponent in product((0.0, 0.7), (0.1, 1.0, 2.0), (0.01, math.inf), (True, False), (40, 20, 7)):
-        limits = boosting.ValueLimits(rate, most, is_damped)
-        found = boosting.newton_value(rows, integers._replace(exponents=(exponent, 33)), limits, l2)
-        assert found == boost_probe.newton_value(*sums, exponent, 33, rate, l2, most, is_damped)
+        for n_sums in (1, 3):
+            limits = boosting.ValueLimits(rate, most, is_damped, n_sums)
+            found = boosting.newton_value(rows, integers._replace(exponents=(exponent, 33)), limits, l2)
+            assert found == boost_probe.newton_value(*sums, exponent, 33, rate, l2, most, is_damped, n_sums)
 
     residual, weight = np.unique(rng.normal(size=60)), rng.integers(1, 2**31, 60)
     for q in (0.0, 0.1, 0.5, 0.77, 1.0):

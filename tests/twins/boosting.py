@@ -187,7 +187,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         is_constant, is_refitted = own.constant_hessian, own.need_update_leaves_values
         given_weight = None if sample_weight is None else np.array(sample_weight)
         start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
-    values = ValueLimits(learning_rate, max_delta_step, is_damped=own is None and not is_constant)
+    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, len(start))
     n_outputs = len(start)
     sums = [[0.0] * n_outputs for _ in range(n_rows)]
     rounds, kinds = [], []
@@ -556,13 +556,15 @@ class ValueLimits(NamedTuple):
     learning_rate: float
     max_step: float
     is_damped: bool
+    n_sums: int = 1
 
     def value(self, step, value=None):
         """The value of a leaf with a step, given this times the learning rate, if that was rounded otherwise."""
         rate, size = self.learning_rate, abs(step)
         most = rate * self.max_step
         if self.is_damped:
-            most = min(most, max(rate, 1.0) * (size if size <= 1.0 or math.isinf(size) else max(1.0, log(1.0 + size))))
+            share = 0.5 if self.n_sums > 1 and rate > 0.5 else 1.0
+            most = min(most, share * max(rate, 1.0) * (size if size <= 1.0 or math.isinf(size) else max(1.0, log(1.0 + size))))
         return within(rate * step if value is None else value, (-most, most))
 
 

@@ -23,7 +23,7 @@ from dforest.core.loops cimport loops
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
-    df_hessian_shift, df_limited_value, df_newton_value, df_takes_times, df_word_kind,
+    df_hessian_shift, df_limited_value, df_newton_value, df_takes_times, df_word_kind, df_value_limits_of,
 )
 from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
@@ -162,9 +162,8 @@ cdef class Booster:
         self.seed = seed
         self.leaf = facts.leaf
         self.parameter = parameter
-        self.limits.learning_rate = learning_rate
-        self.limits.max_step = max_delta_step
-        self.limits.is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
+        is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
+        self.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, K)
         self.l2 = l2
         self.weight_unit = 1.0
         self.total_weight = n_rows
