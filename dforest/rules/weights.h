@@ -6,8 +6,8 @@
  * which its own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row
  * 61 bits. Sums of these are held in two *parts*, of their lower 31 bits and of the rest.
  *
- * So weights of 1, 1e-12 and 3e-12 are about 2^30, 1 and 1 with a shift of 0; in a node that the first one is not in, the other
- * two have a shift of 38 and are about 0.30 * 2^30 and 0.91 * 2^30. */
+ * So weights of 1, 1e-12 and 3e-12 are 2^30, 1 and 1 with a shift of 0; in a node that the first one is not in, the other two
+ * have a shift of 39 and are about 0.55 * 2^30 and 1.65 * 2^30. */
 #ifndef DFOREST_RULES_WEIGHTS_H
 #define DFOREST_RULES_WEIGHTS_H
 
