@@ -51,7 +51,7 @@ class Targets:
     exact_weight: np.ndarray | None = None
 
     @property
-    def exact_weights(self):
+    def exact_weight_or_room(self):
         """`exact_weight`; with a `balance`, an array of its shape and type, as trees may have exact weights of their own."""
         return self.exact_weight if self.balance is None else np.empty(len(self.classes))
 

@@ -179,19 +179,35 @@ class ClassBalance:
         weights = IntegerWeights(None)
         if self.sample_weight is not None:
             weights = integer_weights(self.sample_weight, self.ranks)
-        n_draws = self.ranks.sum(counts.sum(axis=1, dtype=np.int64)).tolist()
-        masses = [1 if weights.integers is None else weights.fine(n) for n in n_draws]
+        n_draws = self.ranks.sum(counts.sum(axis=1, dtype=np.int64))
         by_output = []
         for classes, n_classes in self._by_output():
-            totals = np.zeros((len(counts), n_classes), np.int64)
-            for total, count, mass in zip(totals, counts, masses, strict=True):
-                np.add.at(total, classes, count.astype(np.int64) * mass)
+            totals, shifts = self._class_totals(weights, counts, n_draws, classes, n_classes)
             factors = np.zeros(totals.shape)
-            for factor, total in zip(factors, self.ranks.sum(totals), strict=True):
+            for factor, total, shift in zip(factors, totals, shifts, strict=True):
                 there = total > 0
-                factor[there] = int(total.sum()) / (np.count_nonzero(total) * total[there])
+                if shift.any():
+                    total = np.ldexp(total.astype(np.float64), -shift)
+                with np.errstate(over="ignore"):  # which is refused where weights are multiplied by it
+                    factor[there] = total.sum().item() / (np.count_nonzero(there) * total[there])
             by_output.append(factors)
         return by_output
+
+    def _class_totals(self, weights, counts, n_draws, classes, n_classes):
+        """The weight of each class in each tree, as integers, and shifts: those times 2**-shift are in units of the weights."""
+        totals, shifts = np.zeros((2, len(counts), n_classes), np.int64)
+        mass = 1 if weights.integers is None else weights.integers.astype(np.int64)
+        if weights.exact is not None:  # a class whose rows are all light has integers of its own
+            in_units, heaviest = weights.in_units, np.zeros(totals.shape)
+            for highest, count in zip(heaviest, counts, strict=True):
+                np.maximum.at(highest, classes[count > 0], in_units[count > 0])
+            bits = 62 - np.frexp(n_draws)[1]
+            shifts = bits[:, None] - np.frexp(self.ranks.greatest(heaviest))[1]
+        for total, count, shift in zip(totals, counts, shifts, strict=True):
+            if weights.exact is not None:
+                mass = np.rint(np.ldexp(np.where(count > 0, in_units, 0.0), shift[classes])).astype(np.int64)
+            np.add.at(total, classes, count.astype(np.int64) * mass)
+        return self.ranks.sum(totals), shifts
 
     def _row_factors(self, factors, tree, rows=slice(None)):
         """The factors of the weights of some rows in a tree, given what `class_factors` returned."""

@@ -113,7 +113,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     targets, splitter, criterion, rules = problem.targets, problem.splitter, problem.criterion, problem.rules
     n_rows, n_words = len(targets.classes), problem.objective.n_leaf_words
     given = targets.classes, targets.numbers, targets.weight, problem.directions
-    data = DataView(problem.columns, *given, exact_weight=targets.exact_weights)
+    data = DataView(problem.columns, *given, exact_weight=targets.exact_weight_or_room)
     n_records = _distinct_rows(problem.sampling, n_rows)
     has_buckets = bucketed_columns(data, splitter, criterion)
     widths = [1 if few else column.codes.itemsize for column, few in zip(problem.columns, has_buckets, strict=True)]

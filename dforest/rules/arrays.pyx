@@ -120,23 +120,16 @@ def are_light(const df_open_node[::1] places not None, const double[::1] heavies
     return result
 
 
-def weight_shifts(const double[::1] heaviest not None):
-    """The shifts of nodes, given the heaviest exact weight of each: ndarray of shape (n_nodes,), dtype int32."""
+def weight_shifts(const double[::1] heaviest not None, bint is_fine=False):
+    """The shifts of nodes' weights, given the heaviest exact weight of each: ndarray of shape (n_nodes,), dtype int32.
+
+    is_fine : whether they are to be those of fine integers (`weights.h`)
+    """
     cdef Py_ssize_t i
     result = np.empty(heaviest.shape[0], np.int32)
     cdef int32_t[::1] out = result
     for i in range(heaviest.shape[0]):
-        out[i] = df_weight_shift(heaviest[i])
-    return result
-
-
-def fine_shifts(const double[::1] heaviest not None):
-    """The shifts of fine integers, given the heaviest exact weight of each node: ndarray of shape (n_nodes,), dtype int32."""
-    cdef Py_ssize_t i
-    result = np.empty(heaviest.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(heaviest.shape[0]):
-        out[i] = df_fine_shift(heaviest[i])
+        out[i] = df_fine_shift(heaviest[i]) if is_fine else df_weight_shift(heaviest[i])
     return result
 
 
@@ -162,7 +155,7 @@ def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records
     exact_weight : ndarray, dtype float64
         Those of a tree's rows begin at `first_weight` of its nodes.
     shifts : ndarray of shape (n_nodes,), dtype int32
-        `fine_shifts`.
+        `weight_shifts` of fine integers.
     n_classes : int
 
     Returns
@@ -187,7 +180,7 @@ def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records
 
 
 def class_words(const int64_t[::1] n_draws not None, const int64_t[:, :, ::1] parts not None, const int32_t[::1] shifts not None):
-    """What nodes keep as leaves of classes, given their draws, `class_parts` and `fine_shifts`: ndarray of (n_nodes, n_words)."""
+    """What nodes keep as leaves of classes, given their draws, `class_parts` and its shifts: ndarray of (n_nodes, n_words)."""
     cdef Py_ssize_t i, n_classes = parts.shape[2]
     cdef int excess
     result = np.empty((parts.shape[0], 1 + n_classes), np.int64)

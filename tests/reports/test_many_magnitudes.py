@@ -59,6 +59,16 @@ def test_weights_of_classes():
     np.testing.assert_allclose(found, [shares([1, 2, 2], [1e-12, 1e-14, 1e-14], 3)], rtol=1e-14)
 
 
+@pytest.mark.parametrize("balance", ["balanced", "balanced_subsample"])
+def test_balanced_classes(balance):
+    """Each class has the same weight in all, also one whose rows are all light."""
+    found = RandomForestClassifier(2, bootstrap=False, class_weight=balance).fit(X, Y, WEIGHT).predict_proba([[0.0]])
+    exact = [Fraction(w) for w in WEIGHT.tolist()]
+    of_class = exact[0] / (exact[0] + exact[4])  # the share of its weight that is here; of the other class all is
+    np.testing.assert_allclose(found[0, 0], float(of_class / (of_class + 1)), rtol=1e-8)
+    np.testing.assert_allclose(found.sum(), 1)
+
+
 def test_a_thousand_light_rows():
     """They weighed a thousand times too much, together."""
     X, y = np.zeros((1001, 1)), np.append(np.ones(1000), 0)

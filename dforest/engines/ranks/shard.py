@@ -145,7 +145,7 @@ class RankShard(Shard):
         records, shifts, n_draws = self.own.draws.get(), None, None
         if exact_weight is not None:
             n_draws = self.ranks.sum(arrays.count_draws(own, records))
-            shifts = arrays.fine_shifts(self.ranks.greatest(self.own.heaviest(_places(own))))
+            shifts = arrays.weight_shifts(self.ranks.greatest(self.own.heaviest(_places(own))), is_fine=True)
         if self._y is None:
             parts = arrays.class_parts(own, records, exact_weight, shifts, layout.n_leaf_words - 1)
             return arrays.class_words(n_draws, self.ranks.sum(parts), shifts)
