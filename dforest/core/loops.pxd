@@ -97,6 +97,7 @@ cdef extern from "core/loops.h" nogil:
         const uint32_t* times
         const double* weight
         const uint32_t* list
+        double* kept
         double baseline, parameter
     ctypedef struct df_boost_extent:
         double gradient, hessian

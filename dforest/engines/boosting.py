@@ -19,7 +19,7 @@ import numpy as np
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.search.feature_order import FeatureOrder
-from dforest.rules import arrays
+from dforest.rules import arrays, boosting
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import constants, record
 
@@ -60,15 +60,34 @@ class BoostShard(ABC):
 
     @abstractmethod
     def begin(self, output, words):
-        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.arrays.Words`."""
+        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.boosting.Words`."""
 
     @abstractmethod
-    def find_cuts(self, places, features):
+    def largest(self, places):
+        """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, 3).
+
+        Derivatives are those of the tree that grows, times the weights.
+        """
+
+    @abstractmethod
+    def refine_again(self, places, factors):
+        """Make the integers of nodes anew.
+
+        Parameters
+        ----------
+        factors : ndarray of shape (n_nodes, 2), dtype float64
+            2 to the power of the exponents of their gradients and hessians.
+        """
+
+    @abstractmethod
+    def find_cuts(self, places, features, exponents):
         """The best cut of some features of each node.
 
         Parameters
         ----------
         features : ndarray of shape (n_nodes, n_tried), dtype int32
+        exponents : ndarray of shape (n_nodes,), dtype int32
+            Of coarse hessians.
 
         Returns
         -------
@@ -114,6 +133,8 @@ class BoostRules:
         Their sum, or the number of rows.
     is_weighted : bool
         Whether derivatives are multiplied by weights that are no such integers.
+    heaviest : float, default=0.0
+        The weight of the heaviest row, if nodes may be light (`boost.h`); else 0.
     max_delta_step : float, default=inf
         Largest magnitude of a leaf's value before it is multiplied by the learning rate.
     """
@@ -131,6 +152,7 @@ class BoostRules:
     weight_unit: float
     total_weight: int
     is_weighted: bool
+    heaviest: float = 0.0
     max_delta_step: float = math.inf
 
     @property
@@ -140,7 +162,7 @@ class BoostRules:
 
     @property
     def value_limits(self):
-        """What `arrays.newton_values` is to know of leaves."""
+        """What `boosting.newton_values` is to know of leaves."""
         is_damped = not LOSSES[self.loss].has_constant_hessian
         return self.learning_rate, self.l2 / self.weight_unit, self.max_delta_step, is_damped, self.n_outputs
 
@@ -159,15 +181,18 @@ class RowWeights:
         Weights are integer weights times this.
     total : int
         Of all shards' integer weights, or the number of their rows.
+    heaviest : float, default=0.0
+        The heaviest weight of all shards, if nodes may be light (`boost.h`); else 0.
     """
 
     times: np.ndarray | None
     weight: np.ndarray | None
     unit: float
     total: int
+    heaviest: float = 0.0
 
     @classmethod
-    def of(cls, weight, integers, unit, largest, total, n_rows):
+    def of(cls, weight, integers, unit, largest, total, ends, n_rows):
         """Those of a shard's rows.
 
         Parameters
@@ -178,13 +203,16 @@ class RowWeights:
             ``weight / unit``, rounded.
         largest, total : int
             The largest of all shards' integers, and their sum.
+        ends : ndarray of shape (2,), dtype float64
+            The lightest and the heaviest weight of all shards.
         n_rows : int
             Of all shards.
         """
         if weight is None:
             return cls(None, None, 1.0, n_rows)
-        if not arrays.takes_times(largest, total):
-            return cls(None, weight, 1.0, n_rows)
+        if not boosting.takes_times(largest, total):
+            may_be_light = boosting.are_light(ends[:1], ends[1:])[0]
+            return cls(None, weight, 1.0, n_rows, float(ends[1]) if may_be_light else 0.0)
         return cls(integers, None, unit, total) if largest > 1 else cls(None, None, unit, n_rows)
 
 
@@ -222,14 +250,14 @@ class Rounds:
     def grow_round(self):
         """Grow the trees of a round: list of `TreeArrays`."""
         rules, shard = self.rules, self.shard
-        exponents = arrays.fine_exponents(shard.measure())
+        exponents = boosting.fine_exponents(shard.measure())
         if not rules.has_hessian:
             exponents[:, 1] = 0
         extents = shard.refine(np.ldexp(1.0, exponents))
         trees = []
         for output in range(rules.n_outputs):
             fine = tuple(exponents[output].tolist())
-            words = arrays.choose_words(
+            words = boosting.choose_words(
                 rules.has_hessian, rules.is_weighted, extents[output], rules.total_weight, fine, self.is_wide
             )
             shard.begin(output, words)
@@ -249,8 +277,10 @@ class _Tree:
         root = np.zeros(1, record("df_open_node"))
         root["n"], root["path"], root["seed"] = self.shard.n_rows, arrays.ROOT_PATH, seed
         self.places, self.cuts, self.gains = root[:0], np.zeros(0, record("df_boost_split")), np.zeros(0)
+        # Of nodes: the exponents of their rows' fine integers, and the heaviest weight of the rows that these were chosen for.
+        self.exponents, self.reference = np.zeros((0, 2), np.int32), np.zeros(0)
         self.left = {}  # of divided nodes: the number of the left child
-        self.add(root)
+        self.add(root, np.array([words.fine], np.int32), np.array([self.rules.heaviest]))
 
     def grow(self):
         """Grow it to the end, and add its values to the rows: `TreeArrays`."""
@@ -280,12 +310,22 @@ class _Tree:
         places = self.places[numbers]
         n_left = self.shard.partition(places, self.cuts[numbers])
         nothing = np.zeros(len(numbers))
-        first = self.add(arrays.children(places, n_left, nothing.astype(np.int32), nothing))
+        children = arrays.children(places, n_left, nothing.astype(np.int32), nothing)
+        parents = np.repeat(numbers, 2)
+        first = self.add(children, self.exponents[parents], self.reference[parents])
         self.left.update(zip(numbers, range(first, len(self.places), 2), strict=True))
 
-    def add(self, places):
-        """Evaluate new nodes; return the number of the first."""
-        first, rules = len(self.places), self.rules
+    def add(self, places, exponents, reference):
+        """Evaluate new nodes; return the number of the first.
+
+        Parameters
+        ----------
+        exponents, reference
+            As of their parents; changed where nodes are light.
+        """
+        first, rules, words = len(self.places), self.rules, self.words
+        self.weigh(places, exponents, reference)
+        coarse = exponents + np.array(words.coarse, np.int32) - np.array(words.fine, np.int32)
         cuts, gains = np.zeros(len(places), self.cuts.dtype), np.zeros(len(places))
         is_open = places["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
@@ -293,14 +333,27 @@ class _Tree:
         searched = np.flatnonzero(is_open)
         if len(searched):
             some = places[searched]
-            found = self.shard.find_cuts(some, self.features(some))
+            found = self.shard.find_cuts(some, self.features(some), np.ascontiguousarray(coarse[searched, 1]))
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            gains[searched] = arrays.gains(*columns, rules.l2, self.words.coarse, rules.weight_unit)
+            gains[searched] = boosting.gains(*columns, rules.l2, coarse[searched], rules.weight_unit)
         self.places = np.concatenate([self.places, places])
         self.cuts, self.gains = np.concatenate([self.cuts, cuts]), np.concatenate([self.gains, gains])
+        self.exponents = np.concatenate([self.exponents, exponents])
+        self.reference = np.concatenate([self.reference, reference])
         return first
+
+    def weigh(self, places, exponents, reference):
+        """Give light nodes exponents of their own. INOUT exponents, reference"""
+        if self.rules.heaviest == 0.0:
+            return
+        largest = self.shard.largest(places)
+        light = boosting.are_light(np.ascontiguousarray(largest[:, 0]), reference)
+        if light.any():
+            reference[light] = largest[light, 0]
+            exponents[light] = boosting.fine_exponents(largest[light, 1:])
+            self.shard.refine_again(places[light], np.ldexp(1.0, exponents[light]))
 
     def features(self, places):
         """The features that nodes try, in ascending order: ndarray of shape (n_nodes, n_tried), dtype int32."""
@@ -315,12 +368,16 @@ class _Tree:
         """Find the values of all nodes, add those of leaves to the rows, and write the tree in preorder."""
         numbers, right = self.preorder()
         is_leaf = np.array([number not in self.inner for number in numbers])
-        sums = np.zeros((len(self.places), 2), np.int64)
+        sums = np.zeros(len(self.places), record("df_fine_sums"))
+        sums["gradient_exponent"], sums["hessian_exponent"] = self.exponents.T
         leaves = numbers[is_leaf]
-        sums[leaves] = self.shard.add_up(self.places[leaves])
-        for number in numbers[~is_leaf][::-1].tolist():
-            sums[number] = sums[self.left[number]] + sums[self.left[number] + 1]
-        values = arrays.newton_values(sums[numbers], self.words.fine, *self.rules.value_limits)
+        divided = np.array([number for number in leaves.tolist() if number in self.left], np.int64)  # in vain
+        if self.rules.heaviest > 0.0 and len(divided):  # rows below them may have integers of other exponents
+            self.shard.refine_again(self.places[divided], np.ldexp(1.0, self.exponents[divided]))
+        sums["gradient"][leaves], sums["hessian"][leaves] = self.shard.add_up(self.places[leaves]).T
+        parents = np.ascontiguousarray(numbers[~is_leaf][::-1], np.int64)
+        boosting.add_up_children(sums, parents, np.array([self.left[number] for number in parents.tolist()], np.int64))
+        values = boosting.newton_values(sums[numbers], *self.rules.value_limits)
         self.shard.move_on(self.places[leaves], values[is_leaf])
         words = np.zeros((len(leaves), N_LEAF_WORDS), np.int64)
         words[:, 0] = words[:, 1] = self.places["n"][leaves]

@@ -90,11 +90,12 @@ class Place:
 
     def _on_device(self, estimator, columns, y, weight, growth, n_trees, raw):
         engines, there = import_module("dforest.engines.boosting"), import_module("dforest.engines.device.boosting")
-        ranks, (integers, unit), facts = self.ranks, (None, 1.0), (1, growth.n_rows)
+        ranks, (integers, unit), facts = self.ranks, (None, 1.0), (1, growth.n_rows, None)
         if weight is not None:
             integers, unit, _ = integer_weights(weight, ranks)
             largest = ranks.greatest(np.array([integers.max(initial=1)], np.int64))
-            facts = int(largest[0]), ranks.total(int(integers.sum(dtype=np.uint64)))
+            ends = ranks.least(np.array([weight.min(initial=np.inf), -weight.max(initial=0.0)])) * [1.0, -1.0]
+            facts = int(largest[0]), ranks.total(int(integers.sum(dtype=np.uint64))), ends
         weights = engines.RowWeights.of(weight, integers, unit, *facts, growth.n_rows)
         rules = engines.BoostRules(
             loss=estimator._loss.name,
@@ -103,6 +104,7 @@ class Place:
             weight_unit=weights.unit,
             total_weight=weights.total,
             is_weighted=weights.weight is not None,
+            heaviest=weights.heaviest,
             **_limits(estimator, growth.n_rows, len(columns)),
         )
         raw = np.zeros((growth.n_sums, len(y))) if raw is None else raw

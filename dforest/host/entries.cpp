@@ -41,15 +41,16 @@ const struct {
 } entries[] = {
     DF_ENTRY(df_add_chunks),         DF_ENTRY(df_add_histograms),     DF_ENTRY(df_apply),
     DF_ENTRY(df_boost_count),        DF_ENTRY(df_boost_derive),       DF_ENTRY(df_boost_find_cuts),
-    DF_ENTRY(df_boost_move_on),      DF_ENTRY(df_boost_refine),       DF_ENTRY(df_boost_sum_leaves),
-    DF_ENTRY(df_boost_tell_sides),   DF_ENTRY(df_copy_draws),         DF_ENTRY(df_copy_rows),
-    DF_ENTRY(df_count_left),         DF_ENTRY(df_draw_cuts),          DF_ENTRY(df_draw_rows),
-    DF_ENTRY(df_find_cuts),          DF_ENTRY(df_find_extents),       DF_ENTRY(df_find_heaviest),
-    DF_ENTRY(df_find_key_ranges),    DF_ENTRY(df_gather_nodes),       DF_ENTRY(df_grow_subtrees),
-    DF_ENTRY(df_judge_nodes),        DF_ENTRY(df_mean),               DF_ENTRY(df_most),
-    DF_ENTRY(df_move_draws),         DF_ENTRY(df_move_rows),          DF_ENTRY(df_number_rows),
-    DF_ENTRY(df_permute_rows),       DF_ENTRY(df_permuted_rises),     DF_ENTRY(df_requantise),
-    DF_ENTRY(df_vote_out_of_bag),    DF_ENTRY(df_weigh_draws),        DF_ENTRY(df_write_draws),
+    DF_ENTRY(df_boost_find_largest), DF_ENTRY(df_boost_move_on),      DF_ENTRY(df_boost_refine),
+    DF_ENTRY(df_boost_refine_again), DF_ENTRY(df_boost_sum_leaves),   DF_ENTRY(df_boost_tell_sides),
+    DF_ENTRY(df_copy_draws),         DF_ENTRY(df_copy_rows),          DF_ENTRY(df_count_left),
+    DF_ENTRY(df_draw_cuts),          DF_ENTRY(df_draw_rows),          DF_ENTRY(df_find_cuts),
+    DF_ENTRY(df_find_extents),       DF_ENTRY(df_find_heaviest),      DF_ENTRY(df_find_key_ranges),
+    DF_ENTRY(df_gather_nodes),       DF_ENTRY(df_grow_subtrees),      DF_ENTRY(df_judge_nodes),
+    DF_ENTRY(df_mean),               DF_ENTRY(df_most),               DF_ENTRY(df_move_draws),
+    DF_ENTRY(df_move_rows),          DF_ENTRY(df_number_rows),        DF_ENTRY(df_permute_rows),
+    DF_ENTRY(df_permuted_rises),     DF_ENTRY(df_requantise),         DF_ENTRY(df_vote_out_of_bag),
+    DF_ENTRY(df_weigh_draws),        DF_ENTRY(df_write_draws),
 };
 
 } // namespace

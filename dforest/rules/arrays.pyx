@@ -1,4 +1,4 @@
-"""The rules of nodes, cuts, leaves and boosted trees as functions over arrays, for drivers that decide for many nodes at a time.
+"""The rules of nodes, cuts and leaves as functions over arrays, for drivers that decide for many nodes at a time.
 
 Most are functions of the headers beside this file, called for one node after another. Records are those of records.h; a single
 one, such as the limits of a fit, is an array of one entry.
@@ -13,21 +13,13 @@ give the leaf:
 Words: a *digit* is one of the four parts, of 32 bits each, that a sum of 128 bits is cut into, lowest first; the highest one has
 the sign. Digits are held in 64 bits, so that those of 2**31 sums can be added up without a carry.
 
-Nodes are `df_grown` records, whose draws are the records from `first` on; a node may have none here. Arrays are borrowed. The
-rules of boosted trees are those of boost.h.
+Nodes are `df_grown` records, whose draws are the records from `first` on; a node may have none here. Arrays are borrowed.
 """
-from typing import NamedTuple
-
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.rules.boost cimport (
-    DF_FINE_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_choose_words,
-    df_common_score, df_fine_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_newton_value,
-    df_takes_times, df_value_limits, df_value_limits_of, df_word_kind,
-)
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.criteria cimport (
     df_add_draws, df_fixed_deviance, df_has_one_class, df_measure, df_measure_deviance, df_measure_squares,
@@ -43,7 +35,6 @@ from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
 from dforest.rules.records cimport (
     DF_POISSON, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, df_column, df_grown, df_limits, df_open_node, df_record,
 )
-
 from dforest.rules.weights cimport (
     df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_offset_bits, df_parts_of, df_parts_value, df_settle_weights,
     df_shifted_exact, df_weigher_of, df_weight_parts, df_weight_shift,
@@ -552,123 +543,4 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
             out[i, 0] = df_draws_word(sums[i, 0], shift[i] - excess)
         memcpy(&out[i, 2], &value, sizeof(value))
         memcpy(&out[i, 3], &impurity, sizeof(impurity))
-    return result
-
-
-SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
-WIDE = int(df_word_kind.DF_WIDE_WORDS)
-
-
-class Words(NamedTuple):
-    """The words of a tree, and what its integers stand for.
-
-    Attributes
-    ----------
-    kind : int
-        A `df_word_kind`.
-    fine : tuple of int
-        The exponents of fine gradients and hessians.
-    coarse : tuple of int
-        Those of coarse ones.
-    """
-
-    kind: int
-    fine: tuple
-    coarse: tuple
-
-
-def takes_times(int64_t largest, int64_t total):
-    """Whether rows' integers are multiplied by integer weights, given the largest of these and their sum: bool."""
-    return bool(df_takes_times(largest, total))
-
-
-def fine_exponents(const double[:, ::1] largest not None):
-    """The exponents of fine integers, given the largest magnitudes of what they stand for: ndarray of int32 of their shape."""
-    cdef Py_ssize_t i, j
-    result = np.empty((largest.shape[0], largest.shape[1]), np.int32)
-    cdef int32_t[:, ::1] out = result
-    for i in range(largest.shape[0]):
-        for j in range(largest.shape[1]):
-            out[i, j] = df_fine_exponent(largest[i, j], DF_FINE_BITS)
-    return result
-
-
-def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent not None, int64_t total, fine, bint is_wide=False):
-    """The `Words` of a tree.
-
-    Parameters
-    ----------
-    has_hessian : bool
-        Whether it has integers.
-    is_weighted : bool
-        Whether derivatives have been multiplied by weights.
-    extent : ndarray of shape (4,), dtype int64
-        The largest fine gradient and hessian in magnitude, and the sums of both.
-    total : int
-        How many rows, or the sum of their integer weights.
-    fine : tuple of int
-        The exponents of fine gradients and hessians.
-    is_wide : bool
-        Whether words are to be wide, wherever there are hessians, whatever the sums.
-    """
-    cdef df_word_kind kind = df_choose_words(
-        not has_hessian, is_weighted, is_wide or df_has_heavy_tail(extent[0], extent[2], total)
-        or df_has_heavy_tail(extent[1], extent[3], total))
-    return Words(int(kind), fine, (fine[0] - df_gradient_shift(kind), fine[1] - df_hessian_shift(kind)))
-
-
-def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l2,
-          coarse, double weight_unit):
-    """The gains of nodes' cuts in units of the loss; 0 where there is none.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_nodes,), dtype float64
-        Of the best cuts; below 0 where there is none.
-    gradient, hessian : ndarray of shape (n_nodes,), dtype int64
-        Sums of the nodes, of coarse integers.
-    l2 : float
-        In units of the loss.
-    coarse : tuple of int
-        The exponents of coarse integers.
-    weight_unit : float
-        The weight that an integer weight of 1 stands for.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype float64
-    """
-    cdef Py_ssize_t i
-    cdef int32_t gradient_exponent = coarse[0], hessian_exponent = coarse[1]
-    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, hessian_exponent, weight_unit)
-    cdef double common
-    result = np.zeros(scores.shape[0])
-    cdef double[::1] out = result
-    for i in range(scores.shape[0]):
-        common = df_common_score(limits.l2, <double> gradient[i], <double> hessian[i])
-        if scores[i] > common:
-            out[i] = df_absolute_gain(scores[i] - common, gradient_exponent, hessian_exponent, weight_unit)
-    return result
-
-
-def newton_values(const int64_t[:, ::1] sums not None, fine, double learning_rate, double l2, double max_step, bint is_damped,
-                  int n_sums):
-    """The values of nodes by Newton's steps: ndarray of shape (n_nodes,), dtype float64.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_nodes, 2), dtype int64
-        Of fine gradients and hessians.
-    fine : tuple of int
-        Their exponents.
-    learning_rate, l2, max_step, is_damped, n_sums : float, float, float, bool, int
-        See boost.h; l2 is in units of weight.
-    """
-    cdef Py_ssize_t i
-    cdef int32_t gradient_exponent = fine[0], hessian_exponent = fine[1]
-    cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
-    result = np.empty(sums.shape[0])
-    cdef double[::1] out = result
-    for i in range(sums.shape[0]):
-        out[i] = df_newton_value(&limits, sums[i, 0], sums[i, 1], gradient_exponent, hessian_exponent, l2)
     return result

@@ -5,6 +5,9 @@
  * histograms and nodes add up. The exponent of that power says what an integer stands for: q * 2^-exponent. A *word* of a
  * histogram holds several sums over a few rows, which are spilled into whole integers before they overflow.
  *
+ * A node that is *light*, whose rows weigh far less than those that exponents were chosen for, gets exponents of its own, and its
+ * rows other fine integers: so weights of 1 and 1e-12 can be told from 0 wherever no heavier rows are with them.
+ *
  * Gain: Friedman, Annals of Statistics 29(5), 2001; Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
  * Histograms: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. */
 #ifndef DFOREST_BOOST_H
@@ -15,6 +18,7 @@
 
 #include "bounds.h"
 #include "numerics.h"
+#include "records.h"
 
 /* Kinds of words, chosen for each tree: gradient, hessian and count in one; where the hessian is constant, gradient and count in
  * one; gradient and count in the first, hessian in the second. */
@@ -27,6 +31,7 @@ enum {
     DF_HESSIAN_SHIFT = 16,        /* ... and a coarse hessian leave out */
     DF_SPILL = 4095,              /* the most rows whose sums a word holds ... */
     DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
+    DF_LIGHT_BITS = 8,            /* of how many bits the heaviest row of a node may fall short */
     DF_HEAVY_TAIL = 64,           /* how much larger than the mean the largest may be for narrow words */
     DF_CATEGORY_ROWS = 10,        /* of a node, for a category to have a place of its own in the order of categories */
     DF_CATEGORY_SMOOTHING = 10,   /* what is added to a category's sum of hessians, as its place in that order is found */
@@ -45,6 +50,27 @@ static inline int32_t df_fine_exponent(double largest, int bits) {
 
 /* The fine integer of a gradient or hessian. factor : 2^exponent */
 static inline int32_t df_fine(double x, double factor) { return df_nearest_integer(x * factor); }
+
+/* That of a hessian that is multiplied by a weight: above 0 where the hessian is, so that no row is without weight. */
+static inline int32_t df_fine_hessian(double x, double factor) {
+    const int32_t fine = df_fine(x, factor);
+    return fine + (fine == 0 && x > 0.0);
+}
+
+/* Whether a node is light. heaviest : the weight of its heaviest row; reference : that of those that its exponents were chosen for */
+static inline int df_is_light(double heaviest, double reference) { return heaviest < ldexp(reference, -DF_LIGHT_BITS); }
+
+/* Sums of both children of a node, as integers of the lower exponents. */
+static inline df_fine_sums df_both_fine_sums(df_fine_sums a, df_fine_sums b) {
+    df_fine_sums both;
+    both.gradient_exponent = a.gradient_exponent < b.gradient_exponent ? a.gradient_exponent : b.gradient_exponent;
+    both.hessian_exponent = a.hessian_exponent < b.hessian_exponent ? a.hessian_exponent : b.hessian_exponent;
+    both.gradient = df_without_last_bits(a.gradient, a.gradient_exponent - both.gradient_exponent) +
+                    df_without_last_bits(b.gradient, b.gradient_exponent - both.gradient_exponent);
+    both.hessian = df_without_last_bits(a.hessian, a.hessian_exponent - both.hessian_exponent) +
+                   df_without_last_bits(b.hessian, b.hessian_exponent - both.hessian_exponent);
+    return both;
+}
 
 /* Whether integer weights of rows are multiplied by their integers: sums have 30 bits more. */
 static inline int df_takes_times(int64_t largest_weight, int64_t sum_of_weights) {
@@ -212,6 +238,13 @@ static inline double df_bounded_step(double l2, double gradient, double hessian,
     return df_clip(-gradient / (hessian + l2), bounds.lower, bounds.upper);
 }
 
+/* Bounds of a node's steps in units of other exponents: where a hessian's exponent exceeds the gradient's by `unit`, not `before`. */
+static inline df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit) {
+    bounds.lower = ldexp(bounds.lower, before - unit);
+    bounds.upper = ldexp(bounds.upper, before - unit);
+    return bounds;
+}
+
 /* Twice what a step changes the loss by. */
 static inline double df_step_loss(double l2, double gradient, double hessian, double step) {
     return (2.0 * gradient + (hessian + l2) * step) * step;
@@ -289,11 +322,10 @@ static inline double df_limited_value(const df_value_limits *limits, double step
     return df_clip(value, -most, most);
 }
 
-/* The value of a leaf by a Newton step, from sums of fine integers and their exponents; 0 where there is nothing to divide by.
- * l2 : in units of weight */
-static inline double df_newton_value(const df_value_limits *limits, int64_t gradient, int64_t hessian, int32_t gradient_exponent,
-                                     int32_t hessian_exponent, double l2) {
-    const double above = ldexp((double)gradient, -gradient_exponent), below = ldexp((double)hessian, -hessian_exponent) + l2;
+/* The value of a leaf by a Newton step; 0 where there is nothing to divide by. l2 : in units of weight */
+static inline double df_newton_value(const df_value_limits *limits, df_fine_sums sums, double l2) {
+    const double above = ldexp((double)sums.gradient, -sums.gradient_exponent);
+    const double below = ldexp((double)sums.hessian, -sums.hessian_exponent) + l2;
     return below > 0.0 ? df_limited_value(limits, above / below, -(limits->learning_rate * above) / below) : 0.0;
 }
 

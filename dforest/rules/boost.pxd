@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.numerics cimport df_exact_sum
+from dforest.rules.records cimport df_fine_sums
 
 cdef extern from "rules/boost.h" nogil:
     ctypedef enum df_word_kind:
@@ -20,6 +21,10 @@ cdef extern from "rules/boost.h" nogil:
     df_value_limits df_value_limits_of(double learning_rate, double max_step, bint is_damped, int n_sums)
     int32_t df_fine_exponent(double largest, int bits)
     int32_t df_fine(double x, double factor)
+    int32_t df_fine_hessian(double x, double factor)
+    bint df_is_light(double heaviest, double reference)
+    df_fine_sums df_both_fine_sums(df_fine_sums a, df_fine_sums b)
+    df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)
     bint df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n)
     df_word_kind df_choose_words(bint has_constant_hessian, bint is_weighted, bint is_heavy)
@@ -45,8 +50,7 @@ cdef extern from "rules/boost.h" nogil:
     double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
     double df_limited_value(const df_value_limits* limits, double step, double value)
-    double df_newton_value(const df_value_limits* limits, int64_t gradient, int64_t hessian, int32_t gradient_exponent,
-                           int32_t hessian_exponent, double l2)
+    double df_newton_value(const df_value_limits* limits, df_fine_sums sums, double l2)
     bint df_reaches_quantile(int64_t upto, int64_t total, double quantile)
     bint df_ends_at_quantile(int64_t upto, int64_t total, double quantile)
     double df_between_values(double value, double next)

@@ -396,6 +396,11 @@ static inline int df_product_above(int64_t a, int64_t b, int64_t c, int64_t d) {
     return df_big_above(df_big_product(a, b), df_big_product(c, d));
 }
 
+/* x * 2^-by, rounded to nearest, a half up, for x below 2^62 in magnitude. */
+static inline int64_t df_without_last_bits(int64_t x, int32_t by) {
+    return by == 0 ? x : by > 62 ? 0 : (x + ((int64_t)1 << (by - 1))) >> by;
+}
+
 /* 2^e for e from -1022 to 1023. */
 static inline double df_power_of_two(int e) {
     const uint64_t bits = (uint64_t)(e + 1023) << 52;

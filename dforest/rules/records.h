@@ -156,4 +156,12 @@ typedef struct {
     uint32_t padding;
 } df_boost_split;
 
+// Sums of fine integers of a node of a boosted tree, and what they stand for (boost.h).
+typedef struct {
+    int64_t gradient;
+    int64_t hessian;
+    int32_t gradient_exponent;
+    int32_t hessian_exponent;
+} df_fine_sums;
+
 #endif

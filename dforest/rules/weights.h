@@ -142,18 +142,13 @@ typedef struct {
     int32_t shift;
 } df_shifted_sum;
 
-/* A weight by a shift that is lower by `by`. */
-static inline int64_t df_coarser_weight(int64_t weight, int32_t by) {
-    return by == 0 ? weight : by > DF_LEAF_WEIGHT_BITS ? 0 : (weight + ((int64_t)1 << (by - 1))) >> by;
-}
-
 static inline df_shifted_sum df_both_weights(df_shifted_sum a, df_shifted_sum b) {
     df_shifted_sum sum;
     sum.shift = a.shift < b.shift ? a.shift : b.shift;
-    sum.weight = df_coarser_weight(a.weight, a.shift - sum.shift) + df_coarser_weight(b.weight, b.shift - sum.shift);
+    sum.weight = df_without_last_bits(a.weight, a.shift - sum.shift) + df_without_last_bits(b.weight, b.shift - sum.shift);
     if (sum.weight >> DF_LEAF_WEIGHT_BITS) {
         sum.shift--;
-        sum.weight = df_coarser_weight(a.weight, a.shift - sum.shift) + df_coarser_weight(b.weight, b.shift - sum.shift);
+        sum.weight = df_without_last_bits(a.weight, a.shift - sum.shift) + df_without_last_bits(b.weight, b.shift - sum.shift);
     }
     return sum;
 }

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from helpers.boosted_fits import weights_of_many_magnitudes
 from twins import sampling
 from twins.boosting import flatten, grow_booster, predict_raw
 
@@ -171,6 +172,20 @@ def test_weighted_models_are_those_of_the_twin(loss):
         "n_categories": np.zeros(X.shape[1], int), "n_drawn": None,
     }  # fmt: skip
     assert_equal_models(Problem(X, y, parameters))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_models_of_weights_of_many_magnitudes(loss, seed):
+    """Rows of some values of a feature are far lighter than others, so that nodes have exponents of their own."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem([200 + seed, LOSSES[loss].number], loss)
+    problem.parameters.update({
+        "sample_weight": weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0])),
+        "min_hessian": float(rng.choice([0.0, 0.0, 1e-3])),
+        "min_samples_leaf": 1, "max_depth": None, "max_leaf_nodes": rng.choice([None, 31]), "max_features": problem.X.shape[1],
+    })  # fmt: skip
+    assert_equal_models(problem)
 
 
 def assert_equal_models(problem):

@@ -88,7 +88,8 @@ def test_more_rows_than_a_word_stands_for(loss, is_wide, is_weighted):
                       tuning={"wide_words": is_wide}, **limits)  # fmt: skip
     wanted = [booster.grow_round()[0] for _ in range(3)]
     facts = (1, n) if times is None else (int(times.max()), int(times.sum(dtype=np.int64)))
-    weights = RowWeights.of(weight, times, 1.0, *facts, n)
+    ends = None if times is None else np.array([weight.min(), weight.max()])
+    weights = RowWeights.of(weight, times, 1.0, *facts, ends, n)
     rules = BoostRules(loss, 1, seed=0, weight_unit=1.0, total_weight=weights.total, is_weighted=False, **limits)
     for chunk in (1000, 5000, 1 << 20):
         device = strict_device()

@@ -56,7 +56,14 @@ def random_fit(seed, loss):
             y[rng.integers(n)] = 1e9
         model = HistGradientBoostingRegressor(loss, **parameters)
     weights = [None, None, rng.integers(1, 5, n), np.full(n, 0.5), rng.random(n) + 0.1, rng.integers(0, 2049, n) / 4]
+    weights += 3 * [weights_of_many_magnitudes(rng, np.nan_to_num(X[:, 0]))]
     weight = weights[rng.integers(len(weights))]
     if weight is not None:
         weight[: CLASSES.get(loss, 2)] = weight.max()
     return model, X, y, weight
+
+
+def weights_of_many_magnitudes(rng, x):
+    """Weights by which rows of some values of a column are far lighter than others."""
+    lightness = rng.choice([2.0, 6.0, 11.0, 30.0]) * rng.permutation([0, 0, 1, 2, 3])[(2.0 * np.abs(x)).astype(int) % 5]
+    return 10.0 ** (rng.choice([0.0, 12.0]) - lightness) * rng.choice([1.0, 0.7, 0.1], len(x))

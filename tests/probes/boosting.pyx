@@ -40,6 +40,7 @@ from dforest.rules.boost cimport (
     df_word_kind,
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
+from dforest.rules.records cimport df_fine_sums
 
 FINE_BITS = DF_FINE_BITS
 SPILL = DF_SPILL
@@ -214,7 +215,10 @@ def newton_value(int64_t gradient, int64_t hessian, int32_t gradient_exponent, i
                  double l2, double max_step=INFINITY, bint is_damped=False, int n_sums=1):
     """The value of a leaf by sums of fine integers: float."""
     cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
-    return df_newton_value(&limits, gradient, hessian, gradient_exponent, hessian_exponent, l2)
+    cdef df_fine_sums sums
+    sums.gradient, sums.hessian = gradient, hessian
+    sums.gradient_exponent, sums.hessian_exponent = gradient_exponent, hessian_exponent
+    return df_newton_value(&limits, sums, l2)
 
 
 def damped_value(double step, double learning_rate, int n_sums=1):

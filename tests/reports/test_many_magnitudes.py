@@ -13,7 +13,14 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import AdaBoostRegressor
 
 import dforest
-from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 X = np.array([[0.0], [0.0], [0.0], [0.0], [1.0]])
 Y = np.array([0, 1, 1, 1, 0])
@@ -236,3 +243,46 @@ def test_pruning_by_the_errors_of_light_rows():
     assert pruned.predict([[1.0]]) == 0 and pruned.get_n_leaves() == 1
     kept = tree.prune(X, wrong, [1e-12, 1e-14, 3e-14, 1.0], inplace=False)
     assert kept.predict([[1.0]]) == 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e12])
+def test_boosted_trees_split_light_rows_off(scale):
+    """Light rows had derivatives of 0, so that there was no split, and all was the baseline."""
+    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=1, min_hessian=1e-3 * (scale > 1))
+    found = model.fit(X, Y.astype(float), WEIGHT * scale).predict([[0.0], [1.0]])
+    np.testing.assert_allclose(found, [mean(Y[:4].tolist(), WEIGHT[:4].tolist()), 0.0], rtol=1e-7, atol=1e-12)
+
+
+def leaf_step(loss, y, weight):
+    """Of rows whose raw predictions are 0, Newton's step; that of log loss is damped."""
+    if loss == "squared_error":
+        return mean(y.tolist(), weight.tolist())
+    step = 4.0 * mean((y - 0.5).tolist(), weight.tolist())
+    return step if abs(step) <= 1.0 else np.copysign(max(1.0, np.log1p(abs(step))), step)
+
+
+@pytest.mark.parametrize("span", [9, 12, 40, 200])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "absolute_error"])
+def test_leaves_of_boosted_trees(loss, span):
+    """A leaf's step is that of its own rows, however light they are: of the least weights half the leaves had none."""
+    X, y, weight = problem(4, span)
+    y -= np.average(y, weights=weight) if loss == "squared_error" else 0.0
+    options = {"max_iter": 1, "learning_rate": 1.0, "min_samples_leaf": 4, "min_hessian": 0.0, "max_leaf_nodes": None}
+    if loss == "log_loss":
+        y = (y % 1 > 0.5).astype(float)
+        weight[y > 0] *= weight[y == 0].sum() / weight[y > 0].sum()  # so that the baseline is 0
+        model = HistGradientBoostingClassifier(**options).fit(X, y, weight)
+        found = model.decision_function(X) - model.forest_.objective.baseline[0]
+    else:
+        model = HistGradientBoostingRegressor(loss, **options).fit(X, y, weight)
+        found = model.predict(X)
+    leaves = model.apply(X)[:, 0]
+    assert len(set(leaves.tolist())) > 10
+    for leaf in set(leaves.tolist()):
+        own = leaves == leaf
+        if loss == "absolute_error":
+            order = np.argsort(y[own])
+            upto = np.cumsum([Fraction(w) for w in weight[own][order].tolist()])
+            np.testing.assert_allclose(found[own][0], y[own][order][np.searchsorted(upto, upto[-1] / 2)])
+        else:
+            np.testing.assert_allclose(found[own][0], leaf_step(loss, y[own], weight[own]), rtol=1e-5, atol=1e-9)

@@ -9,7 +9,7 @@ from probes import boosting as boost_probe
 from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
-from twins import boosting, losses
+from twins import boosting, gradients, losses
 from twins.boosting import flatten, grow_booster, predict_raw
 
 from dforest.rules import losses as compiled
@@ -104,35 +104,35 @@ def test_baselines_have_the_bits_of_the_compiled_ones(loss, weighted):
 def test_rules_have_the_bits_of_the_compiled_ones(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=200) * 10.0 ** rng.integers(-320, 300)
-    for bits in (boosting.FINE_BITS, 20):
-        fine, exponent = boosting.fine_integers(x.tolist(), bits)
+    for bits in (gradients.FINE_BITS, 20):
+        fine, exponent = gradients.fine_integers(x.tolist(), bits)
         assert exponent == boost_probe.fine_exponent(np.abs(x).max(), bits)
         assert fine == boost_probe.fine_integers(x, 2.0**exponent).tolist()
     magnitudes = np.abs(np.array(fine, np.int32))
     for part, values in (("gradient", np.array(fine, np.int32)), ("hessian", magnitudes)):
-        shift = boosting.GRADIENT_SHIFT if part == "gradient" else boosting.HESSIAN_SHIFT
-        assert boosting.coarse(values.tolist(), shift) == boost_probe.coarse_integers(values, "narrow", part).tolist()
+        shift = gradients.GRADIENT_SHIFT if part == "gradient" else gradients.HESSIAN_SHIFT
+        assert gradients.coarse(values.tolist(), shift) == boost_probe.coarse_integers(values, "narrow", part).tolist()
     tail = np.floor(np.exp(rng.normal(size=300) * 2.5) * 100).astype(np.int64).tolist()
     expected = boost_probe.has_heavy_tail(max(tail), sum(tail), len(tail))
-    assert boosting.has_heavy_tail(tail, [1] * len(tail)) == expected
+    assert gradients.has_heavy_tail(tail, [1] * len(tail)) == expected
 
     g, h = rng.integers(-(2**50), 2**50, 100), rng.integers(1, 2**55, 100)
     total = int(g.sum()), int(h.sum())
     for l2, exponent in ((0.0, 0), (1.0, 20), (0.3, -7)):
         scores, gains = boost_probe.cut_gains(l2, exponent, g, h, total)
-        scaled = boosting.scaled(l2, exponent)
+        scaled = gradients.scaled(l2, exponent)
         for i in range(len(g)):
             left = int(g[i]), int(h[i])
             score = boosting.cut_score(scaled, left, (total[0] - left[0], total[1] - left[1]))
             assert (score, score - boosting.common_score(scaled, total)) == (scores[i], gains[i])
 
-    rows = list(range(50))
-    integers = boosting.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0)
+    integers = gradients.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0)
     sums = int(g[:50].sum()), int(h[:50].sum())
     for l2, rate, most, is_damped, exponent in product((0.0, 0.7), (0.1, 1.0, 2.0), (0.01, math.inf), (True, False), (40, 20, 7)):
         for n_sums in (1, 3):
             limits = boosting.ValueLimits(rate, most, is_damped, n_sums)
-            found = boosting.newton_value(rows, integers._replace(exponents=(exponent, 33)), limits, l2)
+            node = boosting.Node(list(range(50)), integers._replace(exponents=(exponent, 33)))
+            found = boosting.newton_value(node, limits, l2)
             assert found == boost_probe.newton_value(*sums, exponent, 33, rate, l2, most, is_damped, n_sums)
 
     residual, weight = np.unique(rng.normal(size=60)), rng.integers(1, 2**31, 60)

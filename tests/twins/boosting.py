@@ -18,8 +18,12 @@ The rules:
   is as if each row stood there w times, but for the number of rows on a side of a cut: coarse and fine integers count w times,
   and so do constant hessians and the magnitudes of the mean; l2, the least hessian and the smoothing of
   categories are divided by the unit, and gains multiplied by it. Else gradients and hessians are
-  multiplied by the weight, and then made integers, and words are wide. Bins, baselines and quantiles have the integer weights in
-  each case.
+  multiplied by the weight, and then made integers, and words are wide; a hessian above 0 is 1 at least. Bins, baselines and
+  quantiles have the integer weights in each case, but quantiles of a node's rows those of `Weights.of_node`.
+- A node is *light* if derivatives are multiplied by weights, and its heaviest row has less than 2**-8 of the heaviest weight of
+  those rows that its exponents were chosen for: all rows of the fit, or of the closest light node above it. It has
+  exponents of its own, and so have the nodes below it. Bounds of steps are those of the same predictions. What a node that is no
+  leaf would add comes from the sums of its children: integers of the higher exponent lose their last bits, a half rounded up.
 - With a subsample, each round draws rows without replacement, by the seed of its first tree. They are all that its trees know of:
   exponents and kinds of words are theirs too. The other rows count in `huber`'s delta, and in whether weights are small integers;
   they get the values of the leaves that they reach.
@@ -48,6 +52,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from twins.gradients import both_sums, fine_exponent, integers_of, of_node, scaled
 from twins.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
@@ -60,12 +65,10 @@ from twins.losses import (
 from twins.sampling import Subsample
 from twins.splits import feature_order
 
-from dforest.testing.coding import CATEGORICAL, ORDINAL, columns_of, integer_weights, scale_exponent
+from dforest.testing.coding import CATEGORICAL, ORDINAL, Weights, columns_of, integer_weights
 from dforest.testing.scores import log
 from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
 
-FINE_BITS, LARGEST_WEIGHT = 30, 2048
-GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
 ROWS_OF_CATEGORY, CATEGORY_SMOOTHING = 10, 10.0
 NOTHING = 0, 0, 0  # sums of no rows
 
@@ -75,6 +78,7 @@ class Node:
     """A node and all nodes below it. The feature of a leaf is -1; other nodes alone have a gain."""
 
     rows: list
+    integers: object  # `Integers` of these rows
     feature: int = -1
     threshold: float = 0.0  # NaN where categories are tested
     categories: tuple = ()  # of a test of categories: those on the side that missing values don't go to
@@ -95,17 +99,11 @@ class Booster(NamedTuple):
     words: list  # for each tree of each round the kind of its words
 
 
-class Integers(NamedTuple):
-    """Gradients and hessians of all rows as integers, q * 2**-exponent."""
+class Weighed(NamedTuple):
+    """A row with its integer weight."""
 
-    kind: str
-    fine_gradient: list
-    fine_hessian: list
-    gradient: list  # coarse
-    hessian: list
-    exponents: tuple  # of fine gradients and hessians
-    coarse_exponents: tuple
-    weight_unit: float
+    row: int
+    weight: int
 
 
 class Limits(NamedTuple):
@@ -178,7 +176,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                     n_features if max_features is None else max_features,
                     monotonic if monotonic is not None and any(monotonic) else None, interactions)  # fmt: skip
     weight, unit = ([1] * n_rows, 1.0) if sample_weight is None else integer_weights(sample_weight)
-    weight = [int(w) for w in weight]
+    weight, weights = [int(w) for w in weight], Weights(sample_weight, n_rows)
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
@@ -214,15 +212,16 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             integers = integers_of(gradient, hessian, weight, unit, sample_weight, words, drawn)
             tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_outputs + output))
 
-            def value_of(node, integers=integers, raw=raw, parameter=parameter):
+            def value_of(node, raw=raw, parameter=parameter):
                 if not is_refitted:
-                    return newton_value(node.rows, integers, values, l2_regularization / integers.weight_unit)
+                    return newton_value(node, values, l2_regularization / node.integers.weight_unit)
                 if own is not None:
-                    weights = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
+                    given = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
                     y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
-                    return values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], weights[node.rows])))
+                    return values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], given[node.rows])))
                 residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
-                return values.value(refit(loss, residuals, [weight[row] for row in node.rows], parameter))
+                weighed, _ = weights.of_node([Weighed(row, weight[row]) for row in node.rows], 0)
+                return values.value(refit(loss, residuals, [row.weight for row in weighed], parameter))
 
             # Of nodes that are no leaves nobody knows the quantile.
             valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
@@ -231,8 +230,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             elif is_refitted:
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
-                exponent = integers.coarse_exponents[1] - integers.coarse_exponents[0]
-                bounds_of = {id(node): [values.value(scaled(b, exponent)) for b in node.bounds] for node in valued}
+                bounds_of = {id(node): [values.value(b) for b in in_units(node.bounds, node.integers, None)] for node in valued}
             for node in valued:
                 node.value = within(value_of(node), bounds_of[id(node)])
             for leaf in leaves:
@@ -273,71 +271,6 @@ def leaf_of(node, x):
     return node
 
 
-# Gradients and hessians as integers --------------------------------------------------------------------
-
-
-def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn):
-    """Gradients and hessians as integers, of which those of drawn rows are in range.
-
-    Parameters
-    ----------
-    gradient : list of float
-    hessian : list of float, or None
-        None: all are 1.
-    weight : list of int
-        ``sample_weight / unit``, rounded.
-    unit : float
-    sample_weight : sequence of float, or None
-    kind : str or None
-        Of words; None: as the rule says.
-    drawn : list of int
-        The tree's rows.
-    """
-    is_constant = hessian is None
-    is_real = max(weight) > LARGEST_WEIGHT or sum(weight) >= 2**32
-    if is_real:
-        hessian = [1.0] * len(weight) if is_constant else hessian
-        gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
-        weight, unit = [1] * len(weight), 1.0
-    fine_gradient, s_g = fine_integers(gradient, FINE_BITS, drawn)
-    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS, drawn)
-    if kind is None:
-        is_heavy = not is_constant and any(
-            has_heavy_tail([fine[row] for row in drawn], [weight[row] for row in drawn]) for fine in (fine_gradient, fine_hessian)
-        )
-        kind = "wide" if is_real else "constant" if is_constant else "wide" if is_heavy else "narrow"
-    shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
-    coarse_gradient, coarse_hessian = coarse(fine_gradient, shifts[0]), coarse(fine_hessian, shifts[1])
-    many = [times(weight, q) for q in (fine_gradient, fine_hessian, coarse_gradient, coarse_hessian)]
-    return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit)
-
-
-def times(weight, integers):
-    """Integers of rows, each times its weight."""
-    return [w * q for w, q in zip(weight, integers, strict=True)]
-
-
-def fine_exponent(largest, bits=FINE_BITS):
-    """The exponent of fine integers, given the largest magnitude of what they stand for."""
-    return min(scale_exponent(largest, bits), 1000) if largest > 0.0 else 0
-
-
-def fine_integers(x, bits, drawn=None):
-    """(integers, exponent) of some numbers, in range by those of drawn rows. None: all are."""
-    s = fine_exponent(max(map(abs, x if drawn is None else [x[row] for row in drawn])), bits)
-    return [round(v * math.ldexp(1.0, s)) for v in x], s
-
-
-def has_heavy_tail(fine, weight):
-    """Whether the largest magnitude is above 64 times the mean."""
-    return max(map(abs, fine)) * sum(weight) > 64 * sum(times(weight, map(abs, fine)))
-
-
-def coarse(fine, shift):
-    """Integers without their last bits."""
-    return [(q + 2**shift // 2) // 2**shift for q in fine]
-
-
 # A tree --------------------------------------------------------------------------------------------------
 
 
@@ -363,17 +296,18 @@ class Found(NamedTuple):
 def grow_tree(rows, columns, integers, limits, seed):
     """(root, leaves) of a tree of some rows. The leaves have no values yet."""
 
-    def look_at(rows, path, depth, used, bounds):
-        cut = None
+    def look_at(rows, path, depth, used, bounds, before):
+        cut, integers = None, of_node(before, rows)
+        bounds = in_units(bounds, before, integers)
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
             n = limits.max_features
             n = max(1, math.ceil(n * len(allowed))) if isinstance(n, float) else min(n, len(allowed))
             features = sorted([f for f in feature_order(len(columns), seed, path) if f in allowed][:n])
             cut = best_cut(rows, columns, features, integers, limits, bounds)
-        return Found(Node(rows, bounds=bounds), cut, path, depth, used)
+        return Found(Node(rows, integers, bounds=bounds), cut, path, depth, used)
 
-    root = look_at(rows, ROOT_PATH, 0, frozenset(), (-math.inf, math.inf))
+    root = look_at(rows, ROOT_PATH, 0, frozenset(), (-math.inf, math.inf), integers)
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
     while len(frontier) != limits.max_leaf_nodes:
@@ -385,10 +319,11 @@ def grow_tree(rows, columns, integers, limits, seed):
         column = columns[cut.feature]
         sides = [row for row in node.rows if column.codes[row] in cut.left], [
             row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
-        bounds = children_bounds(cut, node, sides, integers, limits)
+        bounds = children_bounds(cut, node, sides, node.integers, limits)
         set_test(node, cut, column)
         found = [
-            look_at(sides[side], child_path(path, side), depth + 1, used | {cut.feature}, bounds[side]) for side in (0, 1)
+            look_at(sides[side], child_path(path, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
+            for side in (0, 1)
         ]
         node.left, node.right = found[0].node, found[1].node
         frontier |= {place + "0": found[0], place + "1": found[1]}
@@ -460,6 +395,12 @@ def by_gradient(sums, smoothing):
     """Those categories of a node that have rows enough, by their gradients."""
     many = [code for code, (_, _, n) in sums.items() if n >= ROWS_OF_CATEGORY]
     return sorted(many, key=lambda code: (float(sums[code][0]) / (float(sums[code][1]) + smoothing), code))
+
+
+def in_units(bounds, before, integers):
+    """Bounds of steps in units of other integers; None: those of predictions."""
+    (g, h), (of_g, of_h) = before.coarse_exponents, (0, 0) if integers is None else integers.coarse_exponents
+    return tuple(scaled(b, (h - g) - (of_h - of_g)) for b in bounds)
 
 
 def step(l2, sums, bounds):
@@ -544,12 +485,6 @@ def divide(a, b):
     return a / b if b != 0.0 else math.inf if a > 0.0 else math.nan
 
 
-def scaled(x, exponent):
-    """x * 2**exponent, infinite where math.ldexp would raise."""
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.ldexp(x, exponent))
-
-
 class ValueLimits(NamedTuple):
     """What makes values of the steps of leaves."""
 
@@ -568,12 +503,19 @@ class ValueLimits(NamedTuple):
         return within(rate * step if value is None else value, (-most, most))
 
 
-def newton_value(rows, integers, limits, l2):
-    """A leaf's value from sums of fine integers."""
-    s_g, s_h = integers.exponents
-    g = scaled(float(sum(integers.fine_gradient[row] for row in rows)), -s_g)
-    below = scaled(float(sum(integers.fine_hessian[row] for row in rows)), -s_h) + l2
+def newton_value(node, limits, l2):
+    """A node's value from sums of fine integers."""
+    (g, s_g), (h, s_h) = fine_sums(node)
+    g, below = scaled(float(g), -s_g), scaled(float(h), -s_h) + l2
     return limits.value(g / below, -(limits.learning_rate * g) / below) if below > 0.0 else 0.0
+
+
+def fine_sums(node):
+    """Sums of the fine gradients and hessians of a node, with an exponent each."""
+    if node.feature >= 0:
+        return both_sums(fine_sums(node.left), fine_sums(node.right))
+    of_rows = node.integers.fine_gradient, node.integers.fine_hessian
+    return tuple((sum(fine[row] for row in node.rows), s) for fine, s in zip(of_rows, node.integers.exponents, strict=True))
 
 
 def refit(loss, residuals, weight, parameter):

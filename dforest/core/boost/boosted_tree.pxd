@@ -9,6 +9,7 @@ from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.core.threads cimport Crew, Turn
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
+from dforest.rules.records cimport df_fine_sums
 
 
 @cython.final
@@ -25,11 +26,21 @@ cdef class DrawnRows:
     cdef void draw_block(self, int64_t item) noexcept nogil
 
 
+cdef extern from "core/boost/gradients.h" nogil:
+    ctypedef struct df_boost_largest:
+        double weight, gradient, hessian
+
+cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
+    int32_t fine_g, fine_h     # 1.0 is 2 to this power in fine integers
+    int32_t coarse_g, coarse_h  # and in coarse ones
+
 cdef struct BoostNode:
     uint64_t path
     int64_t first, n           # its run of the rows
+    BoostScale scale           # of its rows' integers
+    double reference           # weight of the heaviest of the rows that the scale was chosen for
     int64_t g, h               # coarse sums of gradients and Hessians
-    int64_t fine_g, fine_h     # fine ones, once the tree is grown; 0 where leaves are no Newton steps
+    df_fine_sums fine          # once the tree is grown; 0 where leaves are no Newton steps
     int64_t most               # rows of the most frequent code, at most
     double gain                # of its best cut, in units of the loss; 0: it is not split
     double value               # of a leaf, or what another node would add as one
@@ -47,10 +58,6 @@ cdef struct BoostTurn:         # where a node sends rows that walk down the tree
     int32_t feature            # of a leaf 0
     int32_t next               # its left child; of a leaf itself, so that its rows stay there
 
-cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
-    int32_t fine_g, fine_h     # 1.0 is 2 to this power in fine integers
-    int32_t coarse_g, coarse_h  # and in coarse ones
-
 
 @cython.final
 cdef class BoostedTree:
@@ -67,14 +74,15 @@ cdef class BoostedTree:
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
     cdef Py_ssize_t most_columns       # that may be tested on a path; 0: any number
     cdef const uint8_t[:, ::1] groups  # [n_groups, n_columns] which columns may be tested on one path; None: all may
-    cdef df_boost_limits limits        # in units of this tree
+    cdef df_boost_limits limits        # in units of the nodes that are searched
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
     cdef int64_t piece_rows            # of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
-    cdef const int32_t* fine           # of all rows
-    cdef BoostScale scale
+    cdef int32_t* fine                 # of all rows
+    cdef const double* kept            # [n_rows, 2] derivatives; NULL: no node may be light
+    cdef const double* weight          # [n_rows] that is in these
     cdef uint32_t seed
     cdef const uint32_t* drawn         # [n_drawn] the root's rows, the booster's; NULL: all
     cdef int64_t n_drawn
@@ -96,14 +104,23 @@ cdef class BoostedTree:
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_columns] of the small and the large node
+    cdef BoostNode* weighed
+    cdef df_boost_largest* largest     # [n_largest] of pieces of its rows
+    cdef Py_ssize_t n_largest
+    cdef double[2] factors
     cdef BoostNode* divided
     cdef uint8_t* by_code              # whether each goes left
     cdef int64_t rows_per_piece
     cdef int64_t* n_left               # of each piece of the divided node's rows, and then of all up to it
     cdef Py_ssize_t n_left_room
 
-    cdef int grow(self, const int32_t* fine, const BoostScale* scale, uint32_t seed, Turn* turn) except -1 nogil
+    cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+                  Turn* turn) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
+    cdef int weigh(self, BoostNode* node) except -1 nogil
+    cdef void find_largest(self, int64_t item) noexcept nogil
+    cdef void refine(self, int64_t item) noexcept nogil
+    cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil
     cdef int search_children(self, int32_t number) except -1 nogil
     cdef void search(self) noexcept nogil
     cdef void fill_part(self, int64_t item) noexcept nogil
@@ -116,6 +133,7 @@ cdef class BoostedTree:
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil
     cdef const uint32_t* run(self, int64_t first) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
+    cdef int64_t cut_into_pieces(self, int64_t n) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef void divide_piece(self, int64_t item) noexcept nogil
     cdef void place_piece(self, int64_t item) noexcept nogil

@@ -4,7 +4,8 @@ Words: a tree's rows, all or those drawn for its round, lie in one array of row 
 split divides a run, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
 that of the *large* one is what remains of their parent's. A *piece* of a node's rows is what a thread divides at a time. Nodes
 are numbered in order of creation, so both children of one come together, the left one first. The *frontier* has the leaves that
-may be split.
+may be split. A *light* node (rules/boost.h) gets a *scale* of its own, and its rows other fine integers; its histogram is filled
+from its rows then, and not what remains of its parent's.
 
 Rows drawn for a round, without replacement, are those of `dforest.core.sampling.Subsample`; a *block* of them is that of a
 sampling plan.
@@ -15,13 +16,14 @@ may be tested on one path: those of a *group*.
 Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
 their turns make a difference.
 
-A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the fine integers are the booster's.
+A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the fine integers and the derivatives
+that are kept are the booster's, and those of light nodes' rows are changed here.
 """
 import math
 from numbers import Integral
 
 cimport cython
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -31,10 +33,17 @@ from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left, loops
 from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.threads cimport poll
-from dforest.rules.boost cimport df_absolute_gain, df_boost_limits_of, df_bounded_step, df_common_score
+from dforest.rules.boost cimport (
+    DF_FINE_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score, df_fine_exponent,
+    df_is_light,
+)
 from dforest.rules.bounds cimport df_child_bounds, df_middle_prediction
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH, df_child_path
 from dforest.rules.sampling cimport df_subsampled_before
+
+cdef extern from "core/boost/gradients.h" nogil:
+    df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
+    void df_refine_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors, int32_t* fine)
 
 
 cdef void draw_block(void* rows, int64_t item) noexcept nogil:
@@ -104,6 +113,14 @@ cdef void fill_part(void* tree, int64_t item) noexcept nogil:
 
 cdef void search_column(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).search_column(item)
+
+
+cdef void find_largest(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).find_largest(item)
+
+
+cdef void refine(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).refine(item)
 
 
 cdef void divide_piece(void* tree, int64_t item) noexcept nogil:
@@ -192,21 +209,31 @@ cdef class BoostedTree:
         free(self.turns)
         free(self.frontier)
         free(self.n_left)
+        free(self.largest)
 
-    cdef int grow(self, const int32_t* fine, const BoostScale* scale, uint32_t seed, Turn* turn) except -1 nogil:
-        """Grow a tree, given the fine integers of all rows, and its seed."""
+    cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+                  Turn* turn) except -1 nogil:
+        """Grow a tree.
+
+        INOUT fine : [n_rows, 1 or 2] integers of all rows, those of rows drawn by `scale`; changed where nodes are light
+        IN kept : [n_rows, 2] or NULL
+        IN heaviest : weight of all rows
+        """
         cdef int64_t n_leaves = 1
         cdef int32_t number
         self.fine = fine
-        self.scale = scale[0]
+        self.kept = kept
         self.seed = seed
-        self.limits = df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, scale.coarse_h, self.weight_unit)
         self.n_nodes = self.n_frontier = 0
         self.is_undivided = True
         self.add_node(-1, 0, 0, self.n_drawn)
         self.nodes[0].most = self.histograms.most
         self.nodes[0].bounds.lower = -INFINITY
         self.nodes[0].bounds.upper = INFINITY
+        self.nodes[0].scale = scale[0]
+        self.nodes[0].reference = heaviest
+        self.limits = self.limits_of(&self.nodes[0])
+        self.weigh(&self.nodes[0])
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
             self.large = NULL
@@ -242,7 +269,9 @@ cdef class BoostedTree:
         node.depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
         node.path = df_child_path(self.nodes[parent].path, is_right) if parent >= 0 else DF_ROOT_PATH
         node.left = node.slot = node.feature = -1
-        node.fine_g = node.fine_h = 0
+        if parent >= 0:
+            node.scale = self.nodes[parent].scale
+            node.reference = self.nodes[parent].reference
         node.gain = node.value = 0.0
         if self.drawn != NULL:
             ensure_room(<void**> &self.turns, &self.turn_room, self.n_nodes, sizeof(BoostTurn))
@@ -250,6 +279,10 @@ cdef class BoostedTree:
             self.turns[self.n_nodes - 1].feature = 0
             self.turns[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
+
+    cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil:
+        """What a node's cuts are judged by, in its units."""
+        return df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, node.scale.coarse_h, self.weight_unit)
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
         """Whether it is worth looking for a cut of a node."""
@@ -261,7 +294,7 @@ cdef class BoostedTree:
         cdef int64_t n_left = node.cut.n_left
         cdef int32_t left, child
         cdef double steps[2]
-        cdef double l2 = self.limits.l2, middle
+        cdef double l2 = self.limits_of(node).l2, middle
         self.divide(node)
         left = self.add_node(number, 0, node.first, n_left)
         node = &self.nodes[number]
@@ -279,7 +312,48 @@ cdef class BoostedTree:
             middle = df_middle_prediction(steps[0], steps[1])
             for child in range(2):
                 self.nodes[left + child].bounds = df_child_bounds(node.bounds, child, self.direction(node), middle)
+        for child in range(2):
+            self.weigh(&self.nodes[left + child])
         return 0
+
+    cdef int weigh(self, BoostNode* node) except -1 nogil:
+        """Give a node a scale of its own if it is light."""
+        cdef BoostScale before = node.scale
+        cdef df_boost_largest largest
+        cdef int64_t n_pieces, i
+        if self.kept == NULL:
+            return 0
+        self.weighed = node
+        n_pieces = self.cut_into_pieces(node.n)
+        ensure_room(<void**> &self.largest, &self.n_largest, n_pieces, sizeof(df_boost_largest))
+        self.crew.call(find_largest, <void*> self, n_pieces)
+        largest = self.largest[0]
+        for i in range(1, n_pieces):
+            largest.weight = max(largest.weight, self.largest[i].weight)
+            largest.gradient = max(largest.gradient, self.largest[i].gradient)
+            largest.hessian = max(largest.hessian, self.largest[i].hessian)
+        if not df_is_light(largest.weight, node.reference):
+            return 0
+        node.reference = largest.weight
+        node.scale.fine_g = node.scale.coarse_g = df_fine_exponent(largest.gradient, DF_FINE_BITS)
+        node.scale.fine_h = node.scale.coarse_h = df_fine_exponent(largest.hessian, DF_FINE_BITS)
+        node.bounds = df_bounds_in_units(node.bounds, before.coarse_h - before.coarse_g, node.scale.coarse_h - node.scale.coarse_g)
+        self.factors[0] = ldexp(1.0, node.scale.fine_g)
+        self.factors[1] = ldexp(1.0, node.scale.fine_h)
+        self.crew.call(refine, <void*> self, n_pieces)
+        return 0
+
+    cdef void find_largest(self, int64_t item) noexcept nogil:
+        """Find the largest numbers of a piece of the node that is weighed."""
+        cdef int64_t begin = item * self.rows_per_piece, n = min(self.weighed.n - begin, self.rows_per_piece)
+        begin += self.weighed.first
+        self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept)
+
+    cdef void refine(self, int64_t item) noexcept nogil:
+        """Make the integers of a piece anew."""
+        cdef int64_t begin = item * self.rows_per_piece, n = min(self.weighed.n - begin, self.rows_per_piece)
+        begin += self.weighed.first
+        df_refine_again(self.run(begin), begin, n, self.kept, self.factors, self.fine)
 
     cdef int search_children(self, int32_t number) except -1 nogil:
         """Find the best cuts of the children of a node."""
@@ -300,7 +374,7 @@ cdef class BoostedTree:
         self.small.slot = self.histograms.take()
         self.large.slot = node.slot
         node.slot = -1
-        if not self.subtracts:
+        if not self.subtracts or self.small.reference != node.reference or self.large.reference != node.reference:
             self.large = NULL
             if self.searches_small:
                 self.search()
@@ -362,7 +436,8 @@ cdef class BoostedTree:
     # Cuts ----------------------------------------------------------------------------------------------------------------
 
     cdef void search(self) noexcept nogil:
-        """Have the histograms of the small and the large node, and their best cuts."""
+        """Have the histograms of the small and the large node, which have one scale, and their best cuts."""
+        self.limits = self.limits_of(self.small)
         self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.n // self.part_rows))
         if self.searches_small:
             self.draw_columns(self.small, self.tried)
@@ -463,7 +538,7 @@ cdef class BoostedTree:
         node.h = node.cut.h
         common = 0.0 if self.directions != NULL else df_common_score(self.limits.l2, <double> node.g, <double> node.h)
         if node.cut.score > common:
-            node.gain = df_absolute_gain(node.cut.score - common, self.scale.coarse_g, self.scale.coarse_h, self.weight_unit)
+            node.gain = df_absolute_gain(node.cut.score - common, node.scale.coarse_g, node.scale.coarse_h, self.weight_unit)
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 
@@ -500,6 +575,11 @@ cdef class BoostedTree:
                 moved |= next ^ leaves[i]
                 leaves[i] = next
 
+    cdef int64_t cut_into_pieces(self, int64_t n) noexcept nogil:
+        """Into how many pieces so many rows of a node are cut; `rows_per_piece` becomes known."""
+        self.rows_per_piece = n if self.crew.n_members == 1 or n < 2 * self.piece_rows else self.piece_rows
+        return (n + self.rows_per_piece - 1) // self.rows_per_piece
+
     cdef int divide(self, BoostNode* node) except -1 nogil:
         """Divide a node's rows by its cut."""
         cdef int64_t n_pieces, i, total = 0, n_left
@@ -515,8 +595,7 @@ cdef class BoostedTree:
             turn.feature = node.feature
             turn.next = <int32_t> self.n_nodes     # where its children will be
         self.divided = node
-        self.rows_per_piece = node.n if self.crew.n_members == 1 or node.n < 2 * self.piece_rows else self.piece_rows
-        n_pieces = (node.n + self.rows_per_piece - 1) // self.rows_per_piece
+        n_pieces = self.cut_into_pieces(node.n)
         ensure_room(<void**> &self.n_left, &self.n_left_room, n_pieces, sizeof(int64_t))
         self.crew.call(divide_piece, <void*> self, n_pieces)
         if n_pieces == 1:                          # those on the left are in their place

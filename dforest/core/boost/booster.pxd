@@ -35,6 +35,8 @@ cdef class Booster:
     cdef int leaf                      # how the values of leaves are found, a DF_..._LEAF of losses.h or OWN_LEAF
     cdef double parameter
     cdef const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
+    cdef const double* exact_weight    # [n_rows] of rules/weights.h; NULL: integer weights are no rounded ones
+    cdef double heaviest               # weight of all rows; 0: no node may be light
     cdef df_value_limits limits
     cdef double l2
     cdef bint has_hessian              # fine integers of a row are two
@@ -46,6 +48,7 @@ cdef class Booster:
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_trees_per_round, n_rows] sums of leaf values
     cdef int32_t* fine                 # [n_trees_per_round, n_rows, 1 or 2]
+    cdef double* kept                  # [n_trees_per_round, n_rows, 2] derivatives; NULL: no node may be light
     cdef double[::1] baseline          # [n_trees_per_round]
     cdef double* factors               # [n_trees_per_round, 2] 2 to the power of the exponents of fine integers
     cdef BoostScale* scales            # [n_trees_per_round]
@@ -69,10 +72,11 @@ cdef class Booster:
     cdef void measure(self, int64_t item) noexcept nogil
     cdef void make_fine(self, int64_t item) noexcept nogil
     cdef void join_extents(self) noexcept nogil
-    cdef const int32_t* fine_of(self, int k) noexcept nogil
+    cdef int32_t* fine_of(self, int k) noexcept nogil
     cdef int finish_tree(self) except -1 nogil
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil
+    cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil
     cdef double value_of(self, double step) noexcept nogil
     cdef int weigh_nodes(self) except -1 nogil

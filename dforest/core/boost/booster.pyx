@@ -22,14 +22,17 @@ from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport loops
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_choose_words, df_fine_exponent, df_gradient_shift, df_has_heavy_tail,
-    df_hessian_shift, df_limited_value, df_newton_value, df_takes_times, df_word_kind, df_value_limits_of,
+    DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_both_fine_sums, df_bounds_in_units, df_choose_words, df_fine_exponent,
+    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_takes_times,
+    df_value_limits_of, df_word_kind,
 )
 from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
     DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
 )
+from dforest.rules.node cimport df_quantiser
 from dforest.rules.random cimport df_tree_seed
+from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of, df_weight_shift
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.histograms import most_of_a_code
@@ -188,6 +191,12 @@ cdef class Booster:
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
+        if self.heaviest > 0.0:
+            self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
+            if self.kept == NULL:
+                raise MemoryError()
+            self.rows.kept = self.kept
+            self.tree.weight = self.rows.weight
         self.factors = <double*> malloc(2 * K * sizeof(double))
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
         self.extents = <df_boost_extent*> malloc(self.n_chunks() * K * sizeof(df_boost_extent))
@@ -208,13 +217,19 @@ cdef class Booster:
         """Take the weights of rows: as integers, if these are small; none if all are equal."""
         cdef const double[::1] weights = weight
         cdef const uint32_t[::1] times
-        integers, unit, _ = integer_weights(weight)
-        self.owners.extend([weight, integers])
+        cdef const double[::1] exact_weights
+        integers, unit, exact = integer_weights(weight)
+        self.owners.extend([weight, integers, exact])
         times = integers
         self.integer_weight = &times[0]
         total = int(integers.sum(dtype=np.uint64))
         if not df_takes_times(integers.max(), total):
             self.rows.weight = &weights[0]
+            if exact is not None:
+                exact_weights = exact
+                self.exact_weight = &exact_weights[0]
+            if df_is_light(weight.min(), weight.max()):
+                self.heaviest = weight.max()
             return 0
         self.weight_unit = unit
         if integers.max() > 1:
@@ -230,6 +245,7 @@ cdef class Booster:
 
     def __dealloc__(self):
         free(self.fine)
+        free(self.kept)
         free(self.factors)
         free(self.scales)
         free(self.extents)
@@ -287,7 +303,8 @@ cdef class Booster:
             scale.coarse_g = scale.fine_g - df_gradient_shift(kind)
             scale.coarse_h = scale.fine_h - df_hessian_shift(kind)
             self.k = k
-            self.tree.grow(self.fine_of(k), scale, df_tree_seed(self.seed, <uint32_t> self.n_trees), turn)
+            self.tree.grow(self.fine_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale,
+                           self.heaviest, df_tree_seed(self.seed, <uint32_t> self.n_trees), turn)
             self.finish_tree()
             with gil:
                 self.keep_tree()
@@ -305,7 +322,7 @@ cdef class Booster:
     cdef int64_t n_chunks(self) noexcept nogil:
         return (self.n_drawn + self.chunk - 1) // self.chunk
 
-    cdef const int32_t* fine_of(self, int k) noexcept nogil:
+    cdef int32_t* fine_of(self, int k) noexcept nogil:
         """The fine integers for the k-th tree of a round."""
         return self.fine + k * self.data.n_rows * (2 if self.has_hessian else 1)
 
@@ -368,27 +385,28 @@ cdef class Booster:
         cdef BoostNode* nodes = self.tree.nodes
         cdef df_bounds bounds
         cdef double l2 = self.l2 / self.weight_unit
-        cdef const BoostScale* scale = &self.scales[self.k]
+        for i in range(self.tree.n_nodes):
+            nodes[i].fine.gradient = nodes[i].fine.hessian = 0
+            nodes[i].fine.gradient_exponent = nodes[i].scale.fine_g
+            nodes[i].fine.hessian_exponent = nodes[i].scale.fine_h
         for i in range(self.n_stretches):
             node = &nodes[self.stretches[i].node]
-            node.fine_g += self.stretches[i].g
-            node.fine_h += self.stretches[i].h
+            node.fine.gradient += self.stretches[i].g
+            node.fine.hessian += self.stretches[i].h
         for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
             node = &nodes[i]
-            if node.parent >= 0:
-                nodes[node.parent].fine_g += node.fine_g
-                nodes[node.parent].fine_h += node.fine_h
-            node.value = df_newton_value(&self.limits, node.fine_g, node.fine_h, scale.fine_g, scale.fine_h, l2)
+            if node.left >= 0:
+                node.fine = df_both_fine_sums(nodes[node.left].fine, nodes[node.left + 1].fine)
+            node.value = df_newton_value(&self.limits, node.fine, l2)
             if self.tree.directions != NULL:
                 bounds = self.bounds_of_values(node)
                 node.value = df_clip(node.value, bounds.lower, bounds.upper)
 
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
         """The bounds of a node's value, from those of its steps, which are in units of coarse integers."""
-        cdef const BoostScale* scale = &self.scales[self.k]
-        cdef df_bounds bounds
-        bounds.lower = self.value_of(ldexp(node.bounds.lower, scale.coarse_h - scale.coarse_g))
-        bounds.upper = self.value_of(ldexp(node.bounds.upper, scale.coarse_h - scale.coarse_g))
+        cdef df_bounds bounds = df_bounds_in_units(node.bounds, node.scale.coarse_h - node.scale.coarse_g, 0)
+        bounds.lower = self.value_of(bounds.lower)
+        bounds.upper = self.value_of(bounds.upper)
         return bounds
 
     cdef inline double value_of(self, double step) noexcept nogil:
@@ -398,6 +416,16 @@ cdef class Booster:
     cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
         """The integer weight of a row."""
         return self.integer_weight[row] if self.integer_weight != NULL else 1
+
+    cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil:
+        """The shift of the weights of n rows (rules/weights.h): above 0 if they are all far lighter than the heaviest of all."""
+        cdef double heaviest = 0.0
+        cdef int64_t i
+        if self.exact_weight == NULL:
+            return 0
+        for i in range(n):
+            heaviest = max(heaviest, self.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
+        return df_weight_shift(heaviest) if heaviest < df_light_below(0) else 0
 
     cdef int weigh_nodes(self) except -1 nogil:
         """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.
@@ -442,6 +470,8 @@ cdef class Booster:
         """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
         cdef df_weighed* weighed
         cdef const uint32_t* rows = self.tree.run(node.first)
+        cdef int32_t shift = self.weight_shift(rows, node.first, node.n)
+        cdef df_quantiser weigher = df_weigher_of(shift)
         cdef int64_t i, row
         if self.own is not None:
             node.value = self.value_of(self.own.leaf_value(rows, node.first, node.n))
@@ -450,7 +480,7 @@ cdef class Booster:
         for i in range(node.n):
             row = node.first + i if rows == NULL else <int64_t> rows[i]
             weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
-            weighed[i].weight = self.weight_of(row)
+            weighed[i].weight = self.weight_of(row) if shift == 0 else <int64_t> df_node_weight(&weigher, self.exact_weight[row])
         if self.leaf == DF_HUBER_LEAF:
             node.value = self.value_of(df_huber_leaf(weighed, node.n, self.rows.parameter))
         else:

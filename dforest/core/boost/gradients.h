@@ -7,6 +7,8 @@
  * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or those
  * of a list; then the values of a block of them are brought together first.
  *
+ * Where nodes may be light (boost.h), derivatives are *kept*, times the weights: for each row its gradient and its Hessian.
+ *
  * With more than two classes, a row has a sum of leaf values and fine integers for each class; those of a class stand together,
  * and `step` rows lie between two classes. */
 #ifndef DFOREST_BOOST_GRADIENTS_H
@@ -22,6 +24,7 @@ typedef struct {
     const uint32_t *times;
     const double *weight;
     const uint32_t *list; /* the rows' numbers; NULL: all rows. Where rows begin and end, places in it are meant */
+    double *kept; /* [., n_rows, 2] derivatives, by raw predictions; NULL: nobody asks for them */
     double baseline, parameter;
 } df_boost_rows;
 
@@ -70,12 +73,6 @@ DF_INLINE df_boost_rows df_some_rows(const df_boost_rows *rows, int64_t begin, i
     return some;
 }
 
-/* Put the fine integers of n rows of a list where they belong. OUT fine : [n_rows, `per`] */
-DF_INLINE void df_spread(const int32_t *some, int per, const uint32_t *list, int64_t n, int32_t *fine) {
-    for (int64_t i = 0; i < n; i++)
-        for (int j = 0; j < per; j++)
-            fine[(int64_t)per * list[i] + j] = some[per * i + j];
-}
 
 DF_INLINE void df_join_extent(df_boost_extent *extent, const df_boost_extent *other) {
     extent->gradient = other->gradient > extent->gradient ? other->gradient : extent->gradient;
@@ -150,9 +147,59 @@ DF_INLINE void df_refine(df_gradient_block *block, const df_boost_rows *some, in
     if (!has_hessian)
         return;
     df_make_fine(block->hessian, n, factors[1], some->times, h, &extent->largest[1], &extent->sum[1]);
+    for (int64_t i = 0; some->weight != NULL && i < n; i++)
+        h[i] = df_fine_hessian(block->hessian[i], factors[1]);
     for (int64_t i = 0; i < n; i++) {
         fine[2 * i] = g[i];
         fine[2 * i + 1] = h[i];
+    }
+}
+
+/* The fine integers of n rows from `begin` on, whose derivatives by the k-th raw prediction are in the block; and what is kept of
+ * these. OUT fine : [., step, 1 or 2] */
+DF_INLINE void df_refine_rows(df_gradient_block *block, const df_boost_rows *rows, const df_boost_rows *some, int64_t step, int64_t k,
+                              int64_t begin, int64_t n, const double *factors, int has_hessian, int32_t *fine,
+                              df_boost_extent *extent) {
+    const int per = has_hessian ? 2 : 1;
+    const uint32_t *list = rows->list != NULL ? rows->list + begin : NULL;
+    fine += per * k * step;
+    df_refine(block, some, n, factors + 2 * k, has_hessian, list != NULL ? block->fine : fine + per * begin, extent);
+    for (int64_t i = 0; list != NULL && i < n; i++)
+        for (int j = 0; j < per; j++)
+            fine[(int64_t)per * list[i] + j] = block->fine[per * i + j];
+    for (int64_t i = 0; rows->kept != NULL && i < n; i++) {
+        double *kept = rows->kept + 2 * (k * step + (list != NULL ? (int64_t)list[i] : begin + i));
+        kept[0] = block->gradient[i];
+        kept[1] = block->hessian[i];
+    }
+}
+
+/* The heaviest of n rows, and their largest derivatives, in magnitude. */
+typedef struct {
+    double weight, gradient, hessian;
+} df_boost_largest;
+
+/* rows : their numbers, or NULL: they are numbered from `from`; kept : of a tree */
+static inline df_boost_largest df_largest_of_rows(const uint32_t *rows, int64_t from, int64_t n, const double *weight,
+                                                  const double *kept) {
+    df_boost_largest largest = {0.0, 0.0, 0.0};
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = rows != NULL ? (int64_t)rows[i] : from + i;
+        const double g = fabs(kept[2 * row]), h = fabs(kept[2 * row + 1]);
+        largest.weight = weight[row] > largest.weight ? weight[row] : largest.weight;
+        largest.gradient = g > largest.gradient ? g : largest.gradient;
+        largest.hessian = h > largest.hessian ? h : largest.hessian;
+    }
+    return largest;
+}
+
+/* Make the integers of n rows anew, by other factors. */
+static inline void df_refine_again(const uint32_t *rows, int64_t from, int64_t n, const double *kept, const double *factors,
+                                   int32_t *fine) {
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = rows != NULL ? (int64_t)rows[i] : from + i;
+        fine[2 * row] = df_fine(kept[2 * row], factors[0]);
+        fine[2 * row + 1] = df_fine_hessian(kept[2 * row + 1], factors[1]);
     }
 }
 
@@ -193,16 +240,13 @@ DF_INLINE void df_extent_loop(int loss, const df_boost_rows *rows, int64_t begin
 /* Fine integers of rows begin to end - 1. OUT fine : [n_rows, 1 or 2] */
 DF_INLINE void df_fine_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
                             int has_hessian, int32_t *fine, df_boost_extent *extent) {
-    const int per = has_hessian ? 2 : 1;
     df_gradient_block block;
     extent->largest[0] = extent->largest[1] = extent->sum[0] = extent->sum[1] = 0;
     for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         df_derive(loss, &some, n, &block);
-        df_refine(&block, &some, n, factors, has_hessian, rows->list != NULL ? block.fine : fine + per * at, extent);
-        if (rows->list != NULL)
-            df_spread(block.fine, per, rows->list + at, n, fine);
+        df_refine_rows(&block, rows, &some, 0, 0, at, n, factors, has_hessian, fine, extent);
     }
 }
 
@@ -241,7 +285,6 @@ static inline void df_known_extent(const df_known_derivatives *known, const df_b
 /* Known derivatives: fine integers. factors : [n_sums, 2]; OUT fine : [n_sums, step, 1 or 2] */
 static inline void df_known_fine(const df_known_derivatives *known, const df_boost_rows *rows, int64_t step, int64_t begin,
                                  int64_t end, const double *factors, int has_hessian, int32_t *fine, df_boost_extent *extent) {
-    const int per = has_hessian ? 2 : 1;
     df_gradient_block block;
     for (int64_t k = 0; k < known->n_sums; k++)
         extent[k].largest[0] = extent[k].largest[1] = extent[k].sum[0] = extent[k].sum[1] = 0;
@@ -249,12 +292,8 @@ static inline void df_known_fine(const df_known_derivatives *known, const df_boo
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         for (int64_t k = 0; k < known->n_sums; k++) {
-            int32_t *of_sum = fine + per * k * step;
             df_take_known(known, rows->list, k, at, n, &block);
-            df_refine(&block, &some, n, factors + 2 * k, has_hessian, rows->list != NULL ? block.fine : of_sum + per * at,
-                      &extent[k]);
-            if (rows->list != NULL)
-                df_spread(block.fine, per, rows->list + at, n, of_sum);
+            df_refine_rows(&block, rows, &some, step, k, at, n, factors, has_hessian, fine, &extent[k]);
         }
     }
 }
@@ -339,11 +378,8 @@ DF_INLINE void df_class_fine_loop(const df_boost_rows *rows, const double *basel
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest);
         for (int64_t k = 0; k < n_classes; k++) {
-            int32_t *of_class = fine + 2 * k * step;
             df_class_derive(rows, &some, baseline, step, k, at, n, top, highest, rest, &block);
-            df_refine(&block, &some, n, factors + 2 * k, 1, rows->list != NULL ? block.fine : of_class + 2 * at, &extent[k]);
-            if (rows->list != NULL)
-                df_spread(block.fine, 2, rows->list + at, n, of_class);
+            df_refine_rows(&block, rows, &some, step, k, at, n, factors, 1, fine, &extent[k]);
         }
     }
 }

@@ -25,9 +25,9 @@ import numpy as np
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.threads cimport Turn, current_turn, poll
 from dforest.rules.node cimport df_score_exponent
-from dforest.rules.numerics cimport df_entropy_term
+from dforest.rules.numerics cimport df_entropy_term, df_without_last_bits
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
-from dforest.rules.weights cimport df_both_weights, df_coarser_classes, df_coarser_weight, df_shifted_sum, df_weight_share
+from dforest.rules.weights cimport df_both_weights, df_coarser_classes, df_shifted_sum, df_weight_share
 
 from dforest.core.search.regression import Poisson
 
@@ -163,7 +163,7 @@ cdef void coarsen(int64_t* statistic, int32_t by, const int64_t[::1] sets) noexc
     cdef int64_t* classes = statistic + 2
     if by == 0:
         return
-    statistic[1] = df_coarser_weight(statistic[1], by)
+    statistic[1] = df_without_last_bits(statistic[1], by)
     for o in range(sets.shape[0] - 1):
         df_coarser_classes(classes + sets[o], sets[o + 1] - sets[o], by, statistic[1], classes + sets[o])
 

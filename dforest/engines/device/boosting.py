@@ -9,7 +9,7 @@ from dforest.engines.boosting import BoostShard
 from dforest.engines.device import backend
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import Tuning, rows_of_codes
-from dforest.rules import arrays
+from dforest.rules import boosting
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import record
 
@@ -71,7 +71,7 @@ class DeviceBoostShard(BoostShard):
         self.fine = device.empty((n_outputs, n, self.per), np.int32)
         self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
-        self.spill = arrays.SPILL if weights.times is None else arrays.WEIGHTED_SPILL
+        self.spill = boosting.SPILL if weights.times is None else boosting.WEIGHTED_SPILL
 
     def _run(self, kernel, n_groups, *arguments):
         """Run a kernel for so many groups' worth of work."""
@@ -95,8 +95,8 @@ class DeviceBoostShard(BoostShard):
     def refine(self, factors):
         n_groups, n_outputs = self._groups_of_rows(), self.rules.n_outputs
         extents = self.device.zeros((n_groups, n_outputs, 4), np.int64)
-        self._run("df_boost_refine", n_groups, self.gradient, self.hessian, self.times, self.device.array(factors), self.n_rows,
-                  n_outputs, self.fine, extents)  # fmt: skip
+        self._run("df_boost_refine", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
+                  self.device.array(factors), self.n_rows, n_outputs, self.fine, extents)  # fmt: skip
         found = extents.get()
         return np.concatenate([found[..., :2].max(axis=0, initial=0), found[..., 2:].sum(axis=0)], axis=1)
 
@@ -108,13 +108,25 @@ class DeviceBoostShard(BoostShard):
     def _first_fine(self):
         return self.output * self.n_rows * self.per
 
-    def find_cuts(self, places, features):
+    def largest(self, places):
+        chunks, there = self._cut_up(places)
+        found = self.device.empty((len(chunks), 3), np.float64)
+        self._run("df_boost_find_largest", len(chunks), self.rows, there, len(chunks), self.weight, self.gradient, self.hessian,
+                  self.output * self.n_rows, found)  # fmt: skip
+        return by_node(chunks, len(places), found.get(), np.maximum, 0.0)
+
+    def refine_again(self, places, factors):
+        chunks, there = self._cut_up(places)
+        self._run("df_boost_refine_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian,
+                  self.output * self.n_rows, self.device.array(factors), self.fine, self._first_fine)  # fmt: skip
+
+    def find_cuts(self, places, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_split"))
         at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.most_entries * features.shape[1]))
         for first in range(0, len(places), at_once):
             some = slice(first, first + at_once)
             there = self.device.array(features[some])
-            cuts[some] = self.best_cuts(there, self.count(places[some], there))
+            cuts[some] = self.best_cuts(there, self.count(places[some], there), exponents[some])
         return cuts
 
     def count(self, places, features):
@@ -128,7 +140,7 @@ class DeviceBoostShard(BoostShard):
         device, tuning, n_tried = self.device, self.tuning, features.shape[1]
         histograms = device.zeros((*features.shape, self.most_entries, 3), np.int64)
         chunks, there = self._cut_up(places)
-        width = 2 if self.times is not None or self.words.kind == arrays.WIDE else 1
+        width = 2 if self.times is not None or self.words.kind == boosting.WIDE else 1
         has_sums = tuning.chunk > self.spill
         feature_bytes = 8 * self.most_entries * (width + 3 * has_sums)
         together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))
@@ -143,7 +155,7 @@ class DeviceBoostShard(BoostShard):
                    histograms, memory, n_bytes, n_items=tuning.n_items, n_local=n_bytes if is_own else 8)  # fmt: skip
         return histograms
 
-    def best_cuts(self, features, histograms):
+    def best_cuts(self, features, histograms, exponents):
         """The best cut of each histogram: ndarray of shape (n_nodes, n_tried), dtype df_boost_split.
 
         Parameters
@@ -151,12 +163,14 @@ class DeviceBoostShard(BoostShard):
         features : DeviceArray of shape (n_nodes, n_tried), dtype int32
         histograms : DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
+        exponents : ndarray of shape (n_nodes,), dtype int32
+            Of coarse hessians.
         """
         n_nodes, n_tried = features.shape
         cuts = self.device.empty((n_nodes, n_tried), record("df_boost_split"))
         n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
         self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.most_entries, histograms,
-                        self.limits, self.rules.min_samples_leaf, self.words.coarse[1], cuts,
+                        self.limits, self.rules.min_samples_leaf, self.device.array(exponents), cuts,
                         n_items=self.tuning.n_items)  # fmt: skip
         return cuts.get()
 

@@ -43,22 +43,29 @@ class RankBoostShard(BoostShard):
         nothing = np.zeros(1, np.int64)
         self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
 
-    def find_cuts(self, places, features):
+    def largest(self, places):
+        return self.ranks.greatest(self.own.largest(self._runs.own_places(places)))
+
+    def refine_again(self, places, factors):
+        self.own.refine_again(self._runs.own_places(places), factors)
+
+    def find_cuts(self, places, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_split"))
         at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.most_entries * features.shape[1]))
         for first in range(0, len(places), at_once):
             some = slice(first, first + at_once)
-            cuts[some] = self._find_cuts(places[some], features[some])
+            cuts[some] = self._find_cuts(places[some], features[some], exponents[some])
         return cuts
 
-    def _find_cuts(self, places, features):
+    def _find_cuts(self, places, features, exponents):
         """The best cuts of nodes whose histograms there is room for."""
         ranks, own, device = self.ranks, self.own, self.own.device
         sums = own.count(self._runs.own_places(places), device.array(features)).get()
         sums = ranks.sum_scattered(sums.reshape(features.size, *sums.shape[2:]))
         edges = ranks.edges(features.size)
         share = slice(edges[ranks.rank], edges[ranks.rank + 1])
-        cuts = own.best_cuts(device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None]))
+        exponents = np.repeat(exponents, features.shape[1])[share]
+        cuts = own.best_cuts(device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None]), exponents)
         return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
 
     def partition(self, places, cuts):

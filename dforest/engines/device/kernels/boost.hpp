@@ -66,10 +66,11 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
 // Fine integers of all rows; and the largest magnitudes of each group's, and their sums.
 //
 // IN factors : [n_outputs, 2] 2 to the power of exponents; times : [n_rows] or NULL
+// IN is_weighted : whether derivatives were multiplied by weights
 // OUT fine : [n_outputs, n_rows, 2], or, where hessian is NULL, [n_outputs, n_rows]
 // OUT extents : [n_groups, n_outputs, 4] the largest gradient and hessian, and the sums of both, as often as `times` says
-DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const uint32_t *times, const double *factors,
-                          int64_t n_rows, int64_t n_outputs, int32_t *fine, int64_t *extents, DF_LOCAL)
+DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const uint32_t *times, int64_t is_weighted,
+                          const double *factors, int64_t n_rows, int64_t n_outputs, int32_t *fine, int64_t *extents, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -84,7 +85,7 @@ DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const u
                 found[j] = -group.lowest<int64_t>([&](int64_t item) {
                     int64_t low = 0;
                     for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const int32_t q = df_fine(of[i], factor);
+                        const int32_t q = j && is_weighted ? df_fine_hessian(of[i], factor) : df_fine(of[i], factor);
                         to[i * per] = q;
                         low = (q < 0 ? q : -q) < low ? (q < 0 ? q : -q) : low;
                     }
@@ -103,6 +104,58 @@ DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const u
                 if (item == 0)
                     for (int j = 0; j < 4; j++)
                         extents[4 * (group.number * n_outputs + k) + j] = found[j];
+            });
+        }
+    }
+}
+
+// The heaviest of the rows of each chunk, and their largest derivatives, in magnitude. IN gradient, hessian : of a tree, from `first`
+// on; OUT largest : [n_chunks, 3] weight, gradient, hessian
+DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *weight,
+                                const double *gradient, const double *hessian, int64_t first, double *largest, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const double *all[3] = {weight, gradient + first, hessian + first};
+            double found[3];
+            for (int64_t j = 0; j < 3; j++)
+                found[j] = -group.lowest<double>([&](int64_t item) {
+                    double low = 0.0;
+                    for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                        const double x = -df_magnitude(all[j][rows[i]]);
+                        low = x < low ? x : low;
+                    }
+                    return low;
+                });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    for (int64_t j = 0; j < 3; j++)
+                        largest[3 * c + j] = found[j];
+            });
+        }
+    }
+}
+
+// Make the integers of the rows of chunks anew, by the factors of their nodes. IN factors : [n_nodes, 2]; INOUT fine : those of the
+// tree begin at first_fine
+DF_KERNEL df_boost_refine_again(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *gradient,
+                                const double *hessian, int64_t first, const double *factors, int32_t *fine, int64_t first_fine,
+                                DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const double *factor = factors + 2 * chunk.node;
+            group.each([&](int64_t item) {
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                    const int64_t row = rows[i];
+                    int32_t *to = fine + first_fine + 2 * row;
+                    to[0] = df_fine(gradient[first + row], factor[0]);
+                    to[1] = df_fine_hessian(hessian[first + row], factor[1]);
+                }
             });
         }
     }
@@ -233,19 +286,20 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // values on the right.
 //
 // IN columns : [n_features]; histograms : [n_nodes, n_tried, most_entries, 3]
-// IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponent : of coarse hessians
+// IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponents : [n_nodes] of coarse hessians
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
                              int64_t most_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
-                             int64_t exponent, df_boost_split *cuts, DF_LOCAL)
+                             const int32_t *exponents, df_boost_split *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], min_samples, (int32_t) exponent, limits[2]);
         group.each([&](int64_t item) {
             const int64_t at = group.number * group.n_items + item;
             if (at >= n_nodes * n_tried)
                 return;
+            const df_boost_limits limit =
+                df_boost_limits_of(limits[0], limits[1], min_samples, exponents[at / n_tried], limits[2]);
             const df_column *column = columns + features[at];
             const df_boost_sums *entries = (const df_boost_sums *) (histograms + at * most_entries * 3);
             const int64_t n_codes = column->n_codes;

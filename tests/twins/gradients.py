@@ -1,0 +1,135 @@
+"""The naive twin's gradients and hessians of boosted trees as integers; the rules stand in `twins.boosting`.
+
+A row's derivatives become *fine* integers and, with fewer bits, *coarse* ones. Lists are of all rows.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.testing.coding import scale_exponent
+
+FINE_BITS, LARGEST_WEIGHT, LIGHT_BITS = 30, 2048, 8
+GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
+
+
+class Integers(NamedTuple):
+    """Gradients and hessians of rows as integers, q * 2**-exponent."""
+
+    kind: str
+    fine_gradient: list
+    fine_hessian: list
+    gradient: list  # coarse
+    hessian: list
+    exponents: tuple  # of fine gradients and hessians
+    coarse_exponents: tuple
+    weight_unit: float
+    weighted: tuple = ()  # where derivatives are multiplied by weights: weights, gradients, hessians; else empty
+    reference: float = 0.0  # the heaviest weight of the rows that exponents were chosen for
+
+
+def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn):
+    """Gradients and hessians as integers, of which those of drawn rows are in range.
+
+    Parameters
+    ----------
+    gradient : list of float
+    hessian : list of float, or None
+        None: all are 1.
+    weight : list of int
+        ``sample_weight / unit``, rounded.
+    unit : float
+    sample_weight : sequence of float, or None
+    kind : str or None
+        Of words; None: as the rule says.
+    drawn : list of int
+        The tree's rows.
+    """
+    is_constant = hessian is None
+    is_real = max(weight) > LARGEST_WEIGHT or sum(weight) >= 2**32
+    weighted = ()
+    if is_real:
+        hessian = [1.0] * len(weight) if is_constant else hessian
+        gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
+        weight, unit = [1] * len(weight), 1.0
+        weighted = list(map(float, sample_weight)), gradient, hessian
+    fine_gradient, s_g = fine_integers(gradient, FINE_BITS, drawn)
+    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS, drawn)
+    if is_real:
+        fine_hessian = not_nothing(fine_hessian, hessian)
+    if kind is None:
+        is_heavy = not is_constant and any(
+            has_heavy_tail([fine[row] for row in drawn], [weight[row] for row in drawn]) for fine in (fine_gradient, fine_hessian)
+        )
+        kind = "wide" if is_real else "constant" if is_constant else "wide" if is_heavy else "narrow"
+    shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
+    coarse_gradient, coarse_hessian = coarse(fine_gradient, shifts[0]), coarse(fine_hessian, shifts[1])
+    many = [times(weight, q) for q in (fine_gradient, fine_hessian, coarse_gradient, coarse_hessian)]
+    return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit, weighted,
+                    max(weighted[0]) if weighted else 0.0)  # fmt: skip
+
+
+def not_nothing(fine, hessian):
+    """Fine hessians, those that were rounded to 0 made 1."""
+    return [q + (q == 0 and h > 0.0) for q, h in zip(fine, hessian, strict=True)]
+
+
+def of_node(integers, rows):
+    """The integers of a node's rows, given those of its parent's: others, if the node is light."""
+    if not integers.weighted:
+        return integers
+    weight, gradient, hessian = ([values[row] for row in rows] for values in integers.weighted)
+    if max(weight) >= scaled(integers.reference, -LIGHT_BITS):
+        return integers
+    (fine_gradient, s_g), (fine_hessian, s_h) = fine_integers(gradient, FINE_BITS), fine_integers(hessian, FINE_BITS)
+    fine = [[0] * len(integers.fine_gradient) for _ in range(2)]
+    for row, g, h in zip(rows, fine_gradient, not_nothing(fine_hessian, hessian), strict=True):
+        fine[0][row], fine[1][row] = g, h
+    return Integers("wide", *fine, *fine, (s_g, s_h), (s_g, s_h), 1.0, integers.weighted, max(weight))
+
+
+def both_sums(a, b):
+    """Sums of fine gradients and hessians, with an exponent each, of both children: by the lower exponents, a half rounded up."""
+    both = []
+    for (p, s), (q, t) in zip(a, b, strict=True):
+        lower = min(s, t)
+        both.append((without_bits(p, s - lower) + without_bits(q, t - lower), lower))
+    return tuple(both)
+
+
+def without_bits(q, n):
+    """A sum without its last n bits."""
+    return 0 if n > 62 else coarse([q], n)[0]
+
+
+def scaled(x, exponent):
+    """x * 2**exponent, infinite where math.ldexp would raise."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(x, exponent))
+
+
+def times(weight, integers):
+    """Integers of rows, each times its weight."""
+    return [w * q for w, q in zip(weight, integers, strict=True)]
+
+
+def fine_exponent(largest, bits=FINE_BITS):
+    """The exponent of fine integers, given the largest magnitude of what they stand for."""
+    return min(scale_exponent(largest, bits), 1000) if largest > 0.0 else 0
+
+
+def fine_integers(x, bits, drawn=None):
+    """(integers, exponent) of some numbers, in range by those of drawn rows. None: all are."""
+    s = fine_exponent(max(map(abs, x if drawn is None else [x[row] for row in drawn])), bits)
+    return [round(v * math.ldexp(1.0, s)) for v in x], s
+
+
+def has_heavy_tail(fine, weight):
+    """Whether the largest magnitude is above 64 times the mean."""
+    return max(map(abs, fine)) * sum(weight) > 64 * sum(times(weight, map(abs, fine)))
+
+
+def coarse(fine, shift):
+    """Integers without their last bits."""
+    return [(q + 2**shift // 2) // 2**shift for q in fine]
