@@ -9,6 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from probes import boosting as rules
 
+from dforest.rules import boosting
+from dforest.rules.records import record
+
 
 @pytest.mark.parametrize("bits", [rules.FINE_BITS, 20])
 def test_fine_integers(bits):
@@ -121,6 +124,20 @@ def test_leaves_by_newton():
     assert rules.newton_value(6, 4, 1, 2, 0.5, 2.0) == -(0.5 * 3.0) / 3.0
     assert rules.newton_value(6, 0, 1, 0, 0.5, 0.0) == 0.0
     assert rules.newton_value(-6, 4, 1, 0, 1.0, 0.0) == 0.75
+
+
+def test_light_nodes():
+    """A node is light below 2**-8 of the weight that its exponents were chosen for."""
+    assert boosting.are_light(np.array([1.0, 0.99, 256.0]), np.array([256.0, 256.0, 256.0])).tolist() == [False, True, False]
+
+
+def test_sums_of_children_have_the_lower_exponents():
+    """The last bits of the other sum are rounded, a half up: 10 / 8 to 1, and -5 / 2 to -2."""
+    sums = np.zeros(5, record("df_fine_sums"))
+    sums[1:] = [(3, 7, 0, 4), (10, -5, 3, 5), (1, 1, 4, 100), (1, 1, 4, 4)]
+    boosting.add_up_children(sums, np.array([0, 1]), np.array([1, 3]))
+    assert sums[1].tolist() == (2, 1, 4, 4)  # written last
+    assert sums[0].tolist() == (3 + 1, 7 - 2, 0, 4)
 
 
 def test_long_steps_are_shortened():

@@ -337,7 +337,8 @@ cdef class BoostedTree:
         node.reference = largest.weight
         node.scale.fine_g = node.scale.coarse_g = df_fine_exponent(largest.gradient, DF_FINE_BITS)
         node.scale.fine_h = node.scale.coarse_h = df_fine_exponent(largest.hessian, DF_FINE_BITS)
-        node.bounds = df_bounds_in_units(node.bounds, before.coarse_h - before.coarse_g, node.scale.coarse_h - node.scale.coarse_g)
+        node.bounds = df_bounds_in_units(
+            node.bounds, before.coarse_h - before.coarse_g, node.scale.coarse_h - node.scale.coarse_g)
         self.factors[0] = ldexp(1.0, node.scale.fine_g)
         self.factors[1] = ldexp(1.0, node.scale.fine_h)
         self.crew.call(refine, <void*> self, n_pieces)
