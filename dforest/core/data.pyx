@@ -24,7 +24,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.threads cimport Turn, poll, share
+from dforest.core.threads cimport Worker, poll, share
 from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t, column_t
 
 from dforest.core.coded_columns import CodedColumns
@@ -67,11 +67,11 @@ cdef void spread(RowCodes rows, Py_ssize_t first, Py_ssize_t n, const column_t* 
         to += stride
 
 
-cdef int make_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+cdef int make_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     """Write a chunk of rows."""
     cdef Py_ssize_t n_rows = (<RowCodes> context).n_rows, first = item * CHUNK, n = min(n_rows - first, <Py_ssize_t> CHUNK)
     (<RowCodes> context).make(first, n)
-    return poll(turn, n * (<RowCodes> context).stride)
+    return poll(worker, n * (<RowCodes> context).stride)
 
 
 @cython.final

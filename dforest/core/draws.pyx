@@ -32,7 +32,7 @@ import numpy as np
 
 from dforest.core.loops cimport loops
 from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, deal_below, draws_to_left, rows_of_block
-from dforest.core.threads cimport Turn, check_signals, poll, share
+from dforest.core.threads cimport Worker, check_signals, poll, share
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
 
@@ -377,7 +377,7 @@ cdef struct Workers:               # of the process, as helpers
     void* job
 
 
-cdef int do_work(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+cdef int do_work(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     (<Workers*> context).work((<Workers*> context).job, item)
     return 0
 
@@ -508,9 +508,9 @@ cdef class TreeDraws:
         return counts + max(<Py_ssize_t> 0, self.first - number * DF_BLOCK)
 
 
-cdef int deal_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
+cdef int deal_tree(void* context, Py_ssize_t tree, Worker* worker) except -1 nogil:
     (<TreeDraws> context).deal(tree, NULL)
-    return poll(turn, MANY)
+    return poll(worker, MANY)
 
 
 cdef class _Pieces:
@@ -522,7 +522,7 @@ cdef class _Pieces:
     cdef const int64_t[::1] block, first, length, place
     cdef uint32_t[:, ::1] counts
 
-    cdef int draw(self, Py_ssize_t item, Turn* turn) except -1 nogil:
+    cdef int draw(self, Py_ssize_t item, Worker* worker) except -1 nogil:
         cdef uint32_t drawn[DF_BLOCK]
         cdef Py_ssize_t tree = item // self.n_runs, begin = item % self.n_runs * PIECES_TOGETHER, i, k
         cdef int64_t block = -1
@@ -532,12 +532,12 @@ cdef class _Pieces:
                 self.plan.draw_block(self.seeds[tree], self.n_rows, block, &self.n_draws[tree, i, 0], drawn)
             for k in range(self.length[i]):
                 self.counts[tree, self.place[i] + k] = drawn[self.first[i] + k]
-            poll(turn, MANY)
+            poll(worker, MANY)
         return 0
 
 
-cdef int draw_run(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
-    return (<_Pieces> context).draw(item, turn)
+cdef int draw_run(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+    return (<_Pieces> context).draw(item, worker)
 
 
 def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int n_threads):

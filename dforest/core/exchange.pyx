@@ -1,16 +1,16 @@
-"""Data on their way out of this process: records of nodes as letters to another process, and checksums of arrays in files.
+"""Data on their way out of this process: records of nodes as packed records to another process, and checksums of arrays in files.
 
 A record travels with the codes and the exact target of its row.
 
-Words: a *letter* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count and its
-target; its weight, unless all weights are 1; and the codes of its row. The letters to one process lie one after another, node by
+Words: a *packed record* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count and its
+target; its weight, unless all weights are 1; and the codes of its row. The packed records to one process lie one after another, node by
 node. A *stretch* is a run of a node's records that one process has sent, or sends.
 
-Whoever gets letters makes columns of the codes, as growers want them: the records of each node together, those of one sender
+Whoever gets packed records makes columns of the codes, as growers want them: the records of each node together, those of one sender
 after those of another. A node of which two senders have 2 and 1 records, and another one of which they have 0 and 2:
 
-    letters of the first sender     a b           lengths   2 0
-    letters of the second sender    c d e                   1 2
+    packed records of the first sender     a b           lengths   2 0
+    packed records of the second sender    c d e                   1 2
     rows                            a b c | d e
 
 A checksum is fast enough to be looked at whenever a file is opened. The bytes of an array are cut into *pieces* of `PIECE_BYTES`,
@@ -28,7 +28,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.prefetch cimport df_prefetch
-from dforest.core.threads cimport Turn, poll, share
+from dforest.core.threads cimport Worker, poll, share
 from dforest.core.types cimport column_t
 from dforest.rules.records cimport df_record
 
@@ -38,21 +38,21 @@ from dforest.rules import records as rules
 cdef extern from "core/checksum.h" nogil:
     uint64_t df_checksum(const unsigned char* bytes, size_t n)
 
-ctypedef fused code_t:         # codes in letters
+ctypedef fused code_t:         # codes in packed records
     uint8_t
     uint16_t
     uint32_t
     uint64_t
 
 cdef enum:
-    TOGETHER = 256             # letters that are read or written in one go: they stay in a cache while columns are filled
+    TOGETHER = 256             # packed records that are read or written in one go: they stay in a cache while columns are filled
     CHUNK = 1 << 13            # of which a thread takes so many at a time
-    AHEAD = 16                 # letters before a row is read, its codes are asked for
-    LETTER_WORK = 32           # what a letter counts as work, in nanoseconds or so: see threads.pxd
+    AHEAD = 16                 # packed records before a row is read, its codes are asked for
+    RECORD_WORK = 32           # what a packed record counts as work, in nanoseconds or so: see threads.pxd
 
 LARGE = 1 << 17                # bytes of an array that is large
 
-cdef struct Form:              # of letters
+cdef struct Form:              # of packed records
     bint has_y, has_weight, has_exact
     Py_ssize_t width           # bytes of one
     Py_ssize_t n_columns
@@ -67,8 +67,8 @@ cdef struct Packing:
     const char* codes          # [n_rows, n_columns]
     Py_ssize_t n_stretches
     const int64_t* firsts      # [n_stretches] where the records of each begin,
-    const int64_t* ends        # [n_stretches] and where its letters end
-    char* letters
+    const int64_t* ends        # [n_stretches] and where its packed records end
+    char* packed
 
 cdef struct Unpacking:
     Form form
@@ -79,8 +79,8 @@ cdef struct Unpacking:
     int* widths                # [n_columns] bytes of its codes
     Py_ssize_t n_stretches
     const int64_t* firsts      # [n_stretches] where its rows begin,
-    const int64_t* ends        # [n_stretches] and where its letters end
-    const char* letters
+    const int64_t* ends        # [n_stretches] and where its packed records end
+    const char* packed
 
 
 cdef Form form_of(bint has_y, bint has_weight, bint has_exact, codes) noexcept:
@@ -92,19 +92,19 @@ cdef Form form_of(bint has_y, bint has_weight, bint has_exact, codes) noexcept:
     return form
 
 
-cdef Py_ssize_t stretch_at(const int64_t* ends, Py_ssize_t n, int64_t letter) noexcept nogil:
-    """The stretch that a letter belongs to."""
+cdef Py_ssize_t stretch_at(const int64_t* ends, Py_ssize_t n, int64_t number) noexcept nogil:
+    """The stretch that a packed record belongs to."""
     cdef Py_ssize_t low = 0, high = n, middle
     while low < high:
         middle = (low + high) // 2
-        if ends[middle] <= letter:
+        if ends[middle] <= number:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-cdef inline void write_letter(const Packing* p, int64_t i, int64_t first_weight, char* to) noexcept nogil:
+cdef inline void pack_record(const Packing* p, int64_t i, int64_t first_weight, char* to) noexcept nogil:
     cdef const df_record* record = p.records + i
     cdef Py_ssize_t row = record.row, bytes = p.form.n_columns * p.form.code_width
     cdef double exact_weight
@@ -124,7 +124,7 @@ cdef inline void write_letter(const Packing* p, int64_t i, int64_t first_weight,
     memcpy(to, p.codes + row * bytes, bytes)
 
 
-cdef int pack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+cdef int pack_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     cdef const Packing* p = <const Packing*> context
     cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_stretches - 1]), i, end
     cdef Py_ssize_t s = stretch_at(p.ends, p.n_stretches, at), bytes = p.form.n_columns * p.form.code_width
@@ -136,15 +136,15 @@ cdef int pack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
         while i < end:
             if i + AHEAD < end:        # rows lie anywhere
                 df_prefetch(p.codes + p.records[i + AHEAD].row * bytes)
-            write_letter(p, i, p.first_weights[s], p.letters + at * p.form.width)
+            pack_record(p, i, p.first_weights[s], p.packed + at * p.form.width)
             i += 1
             at += 1
-    return poll(turn, CHUNK * LETTER_WORK)
+    return poll(worker, CHUNK * RECORD_WORK)
 
 
 def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None,
          const int64_t[::1] first_weights not None, codes, y, bint has_weight, exact_weight, int n_threads):
-    """Letters of the records of some nodes.
+    """Packed records of the records of some nodes.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
 
     Returns
     -------
-    ndarray of shape (n_letters, n_bytes), dtype uint8
+    ndarray of shape (n_packed, n_bytes), dtype uint8
     """
     cdef Packing p
     cdef const df_record[::1] from_records = records
@@ -176,9 +176,9 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     cdef Py_ssize_t n = ends[ends.shape[0] - 1] if ends.shape[0] else 0
     check_codes(codes)
     p.form = form_of(y is not None, has_weight, exact_weight is not None, codes)
-    cdef uint8_t[:, ::1] letters = new_array((n, p.form.width), np.uint8)
+    cdef uint8_t[:, ::1] packed = new_array((n, p.form.width), np.uint8)
     if n == 0:
-        return np.asarray(letters)
+        return np.asarray(packed)
     p.records = &from_records[0]
     p.y = &from_y[0] if y is not None else NULL
     p.exact_weight = &from_weight[0] if exact_weight is not None else NULL
@@ -187,13 +187,13 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     p.n_stretches = ends.shape[0]
     p.firsts = &firsts[0]
     p.ends = &ends[0]
-    p.letters = <char*> &letters[0, 0]
+    p.packed = <char*> &packed[0, 0]
     share(pack_chunk, &p, (n + CHUNK - 1) // CHUNK, n_threads)
-    return np.asarray(letters)
+    return np.asarray(packed)
 
 
 cdef void take_column(code_t* _, const char* codes, Py_ssize_t width, Py_ssize_t n, column_t* to) noexcept nogil:
-    """Copy a code of each of n letters."""
+    """Copy a code of each of n packed records."""
     cdef Py_ssize_t i
     cdef code_t code
     for i in range(n):
@@ -202,7 +202,7 @@ cdef void take_column(code_t* _, const char* codes, Py_ssize_t width, Py_ssize_t
 
 
 cdef void take_columns(code_t* like, const Unpacking* u, const char* codes, int64_t row, Py_ssize_t n) noexcept nogil:
-    """Copy the codes of n letters to the columns, from a row on."""
+    """Copy the codes of n packed records to the columns, from a row on."""
     cdef Py_ssize_t j
     cdef char* to
     for j in range(u.form.n_columns):
@@ -218,34 +218,34 @@ cdef void take_columns(code_t* like, const Unpacking* u, const char* codes, int6
         codes += sizeof(code_t)
 
 
-cdef void read_letters(const Unpacking* u, const char* letter, int64_t row, Py_ssize_t n) noexcept nogil:
-    """Read n letters, whose records go to the rows from `row` on."""
+cdef void unpack_records(const Unpacking* u, const char* packed, int64_t row, Py_ssize_t n) noexcept nogil:
+    """Read n packed records, whose records go to the rows from `row` on."""
     cdef Py_ssize_t i, at = 8 * u.form.has_y + 8 * u.form.has_exact
     cdef df_record* record
     for i in range(n):
         record = u.records + row + i
         if u.form.has_y:
-            memcpy(u.y + row + i, letter + i * u.form.width, 8)
+            memcpy(u.y + row + i, packed + i * u.form.width, 8)
         if u.form.has_exact:
-            memcpy(u.exact_weight + row + i, letter + i * u.form.width + 8 * u.form.has_y, 8)
+            memcpy(u.exact_weight + row + i, packed + i * u.form.width + 8 * u.form.has_y, 8)
         record.row = <uint32_t> (row + i)
-        memcpy(&record.count, letter + i * u.form.width + at, 4)
-        memcpy(&record.target, letter + i * u.form.width + at + 4, 4)
+        memcpy(&record.count, packed + i * u.form.width + at, 4)
+        memcpy(&record.target, packed + i * u.form.width + at + 4, 4)
         record.weight = 1
         if u.form.has_weight:
-            memcpy(&record.weight, letter + i * u.form.width + at + 8, 4)
-    letter += at + 8 + 4 * u.form.has_weight
+            memcpy(&record.weight, packed + i * u.form.width + at + 8, 4)
+    packed += at + 8 + 4 * u.form.has_weight
     if u.form.code_width == 1:
-        take_columns(<uint8_t*> NULL, u, letter, row, n)
+        take_columns(<uint8_t*> NULL, u, packed, row, n)
     elif u.form.code_width == 2:
-        take_columns(<uint16_t*> NULL, u, letter, row, n)
+        take_columns(<uint16_t*> NULL, u, packed, row, n)
     elif u.form.code_width == 4:
-        take_columns(<uint32_t*> NULL, u, letter, row, n)
+        take_columns(<uint32_t*> NULL, u, packed, row, n)
     else:
-        take_columns(<uint64_t*> NULL, u, letter, row, n)
+        take_columns(<uint64_t*> NULL, u, packed, row, n)
 
 
-cdef int unpack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+cdef int unpack_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     cdef const Unpacking* u = <const Unpacking*> context
     cdef int64_t at = item * CHUNK, last = min(at + CHUNK, u.ends[u.n_stretches - 1]), begin, n
     cdef Py_ssize_t s = stretch_at(u.ends, u.n_stretches, at)
@@ -254,25 +254,25 @@ cdef int unpack_chunk(void* context, Py_ssize_t item, Turn* turn) except -1 nogi
             s += 1
         begin = u.ends[s - 1] if s > 0 else 0
         n = min(min(u.ends[s], last) - at, <int64_t> TOGETHER)
-        read_letters(u, u.letters + at * u.form.width, u.firsts[s] + at - begin, n)
+        unpack_records(u, u.packed + at * u.form.width, u.firsts[s] + at - begin, n)
         at += n
-    return poll(turn, CHUNK * LETTER_WORK)
+    return poll(worker, CHUNK * RECORD_WORK)
 
 
 def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bint has_weight, bint has_exact, dtypes,
            int n_threads):
-    """What letters say.
+    """What packed records say.
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_letters of the sender, n_bytes), dtype uint8
-        Letters by sender; C-contiguous.
+    parts : list of ndarray of shape (n_packed of the sender, n_bytes), dtype uint8
+        Packed records by sender; C-contiguous.
     lengths : ndarray of shape (n_senders, n_nodes), dtype int64
         How many records of each node a sender has sent.
     codes : ndarray of shape (., n_columns)
-        Of the type that the codes in letters have.
+        Of the type that the codes in packed records have.
     has_y, has_weight, has_exact : bool
-        Whether letters have exact targets, weights, and exact weights.
+        Whether packed records have exact targets, weights, and exact weights.
     dtypes : sequence of dtype
         Of each column of codes: uint8, uint16, uint32 or uint64. Its codes must fit.
     n_threads : int
@@ -288,12 +288,12 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
     Raises
     ------
     ValueError
-        If letters are of another form or number.
+        If packed records are of another form or number.
     """
     cdef Unpacking u
     cdef size_t address
     cdef Py_ssize_t j
-    cdef const uint8_t[:, ::1] letters
+    cdef const uint8_t[:, ::1] packed
     cdef const int64_t[::1] firsts, ends
     counts = np.asarray(lengths)
     of_node = counts.sum(axis=0)
@@ -309,7 +309,7 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         raise ValueError(f"{len(columns)} columns and {len(parts)} senders, of {u.form.n_columns} and {len(counts)}")
     for part, count in zip(parts, counts, strict=True):
         if part.shape != (count.sum(), u.form.width):
-            raise ValueError(f"letters of shape {part.shape}; allowed are {count.sum()} of {u.form.width} bytes")
+            raise ValueError(f"packed records of shape {part.shape}; allowed are {count.sum()} of {u.form.width} bytes")
     u.columns = <char**> malloc(len(columns) * sizeof(char*) + 1)
     u.widths = <int*> malloc(len(columns) * sizeof(int) + 1)
     try:
@@ -328,8 +328,8 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         for part, count, first in zip(parts, counts, before, strict=True):
             if len(part) == 0:
                 continue
-            letters, firsts, ends = part, first, np.cumsum(count)
-            u.letters, u.firsts, u.ends = <const char*> &letters[0, 0], &firsts[0], &ends[0]
+            packed, firsts, ends = part, first, np.cumsum(count)
+            u.packed, u.firsts, u.ends = <const char*> &packed[0, 0], &firsts[0], &ends[0]
             u.n_stretches = ends.shape[0]
             share(unpack_chunk, &u, (len(part) + CHUNK - 1) // CHUNK, n_threads)
     finally:
@@ -360,11 +360,11 @@ cdef struct Pieces:
     uint64_t* sums                 # [n_pieces]
 
 
-cdef int add_up_piece(void* context, Py_ssize_t piece, Turn* turn) except -1 nogil:
+cdef int add_up_piece(void* context, Py_ssize_t piece, Worker* worker) except -1 nogil:
     cdef const Pieces* pieces = <const Pieces*> context
     cdef int64_t first = piece * PIECE_BYTES, n = min(<int64_t> PIECE_BYTES, pieces.n - first)
     pieces.sums[piece] = df_checksum(pieces.bytes + first, n)
-    return poll(turn, n >> 3)
+    return poll(worker, n >> 3)
 
 
 def checksum(array not None, int n_threads=1):

@@ -56,7 +56,7 @@ class IntegerWeights(NamedTuple):
 
 
 def integer_weights(weight, ranks=None):
-    """Turn weights into integers below 2**31, exactly where that is possible. A collective of `ranks`.
+    """Worker weights into integers below 2**31, exactly where that is possible. A collective of `ranks`.
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ cdef extern from *:
 cdef enum:
     POLL_WORK = 1 << 23       # work, in nanoseconds or so, after which a thread looks whether to give up
 
-# Does one item of a job; `turn` is the calling thread's.
-ctypedef int (*Item)(void* context, Py_ssize_t item, Turn* turn) except -1 nogil
+# Does one item of a task; `worker` is the calling thread's context.
+ctypedef int (*Item)(void* context, Py_ssize_t item, Worker* worker) except -1 nogil
 
-cdef struct Job:              # on the stack of its caller
+cdef struct Task:              # on the stack of its caller
     Item do_item
     void* context             # handed to do_item
     int64_t n_items           # numbered from 0
@@ -39,35 +39,35 @@ cdef struct Job:              # on the stack of its caller
     int n_joined              # workers that have joined so far
     int n_there               # workers that are at it now
     int stopped               # all threads at it are to give up
-    bint is_listed            # in the pool's list of jobs that want workers
+    bint is_listed            # in the pool's list of tasks that want workers
     bint is_awaited           # the caller sleeps until no worker is at it
     PyThread_type_lock done   # released when the last worker leaves while the caller sleeps
     PyObject* errors          # list of the exceptions that were raised, in their order
-    Job* after                # the next one in the pool's list
+    Task* after                # the next one in the pool's list
 
-cdef struct Turn:             # what a thread knows of a job it is at
-    Job* job
-    int number                # of the thread among all that have been at the job; the caller's is 0
+cdef struct Worker:             # what a thread knows of a task it is at
+    Task* task
+    int number                # of the thread among all that have been at the task; the caller's is 0
     int64_t work              # that the thread has done since it last looked whether to give up
 
 cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) except -1
-cdef Turn current_turn() noexcept nogil
-cdef int look_up(Turn* turn) except -1 nogil
+cdef Worker current_worker() noexcept nogil
+cdef int look_up(Worker* worker) except -1 nogil
 cdef int check_signals() except -1 nogil
-cdef int sleep(PyThread_type_lock bell) except -1 nogil
+cdef int sleep(PyThread_type_lock wake_lock) except -1 nogil
 
 
-cdef inline int poll(Turn* turn, int64_t work) except -1 nogil:
+cdef inline int poll(Worker* worker, int64_t work) except -1 nogil:
     """Count work, in nanoseconds or so, and now and then raise `Stopped` if the thread is to give up, or handle signals."""
-    turn.work += work
-    return look_up(turn) if turn.work >= POLL_WORK else 0
+    worker.work += work
+    return look_up(worker) if worker.work >= POLL_WORK else 0
 
 
 # Does one item of a call.
 ctypedef void (*CrewWork)(void* context, int64_t item) noexcept nogil
 
 # What the leader does. It may raise, between calls.
-ctypedef int (*CrewLead)(void* context, Crew crew, Turn* turn) except -1 nogil
+ctypedef int (*CrewLead)(void* context, Crew crew, Worker* worker) except -1 nogil
 
 
 @cython.final
@@ -83,13 +83,13 @@ cdef class Crew:
     cdef int is_over               # the leader has done all
     cdef int n_asleep              # members that sleep
     cdef PyThread_type_lock lock   # guards the list of those that sleep
-    cdef PyThread_type_lock* bells  # [n_members] locks that are held; a member sleeps until its own is released
+    cdef PyThread_type_lock* wake_locks  # [n_members] locks that are held; a member sleeps until its own is released
     cdef int* asleep               # [n_members] numbers of members that sleep
 
     cdef void call(self, CrewWork work, void* context, int64_t n_items) noexcept nogil
-    cdef int do_lead(self, Turn* turn) except -1 nogil
+    cdef int do_lead(self, Worker* worker) except -1 nogil
     cdef void call_some(self, CrewWork work, void* context, int64_t n_items) noexcept nogil
     cdef bint take_part(self) noexcept nogil
-    cdef int serve(self, int member, Turn* turn) except -1 nogil
+    cdef int serve(self, int member, Worker* worker) except -1 nogil
     cdef void wake_all(self) noexcept nogil
     cdef int run(self, CrewLead lead, void* context) except -1

@@ -1,27 +1,27 @@
 """The threads of this process that share work, and crews of threads that stay together for many short pieces of work.
 
-Words: a *job* consists of *items*. Its *caller* does them one after another, together with *workers*:
-threads that are started when they are first wanted, sleep while there is no job, and end with the
-process. Which thread does an item is a matter of chance, so no result may depend on it. A *turn* is what a thread knows of the
-job that it is at.
+Words: a *task* consists of *items*. Its *caller* does them one after another, together with *workers*:
+threads that are started when they are first wanted, sleep while there is no task, and end with the
+process. Which thread does an item is a matter of chance, so no result may depend on it. A *worker context* is what a thread knows of the
+task that it is at.
 
 All calls share the workers. Together with a caller there are never more of them than the cores that the process may use or, if
 that is more, than the most threads that a call has asked for. So calls that several threads of a program make at the same time do
 not multiply the threads. A call waits for no worker: its caller begins at once, and workers join when they have nothing else to
-do. Where the system grants no thread, or all workers are at other jobs, the caller does everything.
+do. Where the system grants no thread, or all workers are at other tasks, the caller does everything.
 
 After a fork, the child has none of its parent's workers and starts its own. (An OpenMP runtime may wait
 for its parent's threads forever, and GCC's ends the process when it can't create one: so there are no
 parallel regions here.)
 
 Python handles signals in the main thread. If the main thread is the caller, it looks for signals while it works and while it
-waits; other threads look whether to give up. An exception ends a job: all threads leave it, and then the caller raises the
+waits; other threads look whether to give up. An exception ends a task: all threads leave it, and then the caller raises the
 exception that was raised first. The handler of a signal may raise an exception wherever the main thread is; one that must not
 interrupt Python code hands the exception to `interrupt`, and it is raised where the main thread looks for signals by itself.
 
-One lock guards jobs and workers. It is held for a few instructions, never while a thread works or sleeps.
+One lock guards tasks and workers. It is held for a few instructions, never while a thread works or sleeps.
 
-A job costs some ten microseconds to begin, as threads are woken for it. A boosted tree needs a hundred pieces of work that take
+A task costs some ten microseconds to begin, as threads are woken for it. A boosted tree needs a hundred pieces of work that take
 about as long, one after the other, so its threads stay: they look for the next piece again and again, and sleep only if there is
 none for a while.
 
@@ -54,9 +54,9 @@ cdef extern from "pythread.h" nogil:
 
 cdef extern from *:
     """
-    static _Thread_local void *df_job;     /* the job that the calling thread is at; NULL: it is at none */
+    static _Thread_local void *df_task;     /* the task that the calling thread is at; NULL: it is at none */
     """
-    void* df_job
+    void* df_task
 
 cdef extern from "core/crew.h" nogil:
     enum:
@@ -77,11 +77,11 @@ cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
 
 # An `Item` for a caller that looks at the answer -1 itself, where Cython would raise the exception.
-ctypedef int (*Silent)(void* context, Py_ssize_t item, Turn* turn) noexcept nogil
+ctypedef int (*Silent)(void* context, Py_ssize_t item, Worker* worker) noexcept nogil
 
-cdef struct Worker:           # on its thread's stack
-    PyThread_type_lock bell   # held; the worker sleeps until it is released
-    Worker* after             # the next one in the pool's list of idle workers
+cdef struct PoolThread:       # on its thread's stack
+    PyThread_type_lock wake_lock   # held; the worker sleeps until it is released
+    PoolThread* after             # the next one in the pool's list of idle workers
 
 
 class Stopped(Exception):
@@ -89,7 +89,7 @@ class Stopped(Exception):
 
 
 def interrupt(exception):
-    """Have the main thread raise an exception where it next looks for signals, at work or waiting in a job.
+    """Have the main thread raise an exception where it next looks for signals, at work or waiting in a task.
 
     Parameters
     ----------
@@ -108,10 +108,10 @@ def openmp_threads():
 
 @cython.final
 cdef class Pool:
-    """The workers of a process, and the jobs that want some."""
-    cdef PyThread_type_lock lock      # guards the lists, and each job's numbers
-    cdef Job* jobs                    # jobs that want workers, the oldest first
-    cdef Worker* idle                 # workers that sleep
+    """The workers of a process, and the tasks that want some."""
+    cdef PyThread_type_lock lock      # guards the lists, and each task's numbers
+    cdef Task* tasks                    # tasks that want workers, the oldest first
+    cdef PoolThread* idle                 # workers that sleep
     cdef int n_idle
     cdef int n_workers, most          # workers that there are, and that there may be; changed with the interpreter's lock
 
@@ -129,13 +129,13 @@ cdef class Pool:
 
     def serve(self):
         """Be a worker, until the process ends."""
-        cdef Worker worker
-        worker.bell = PyThread_allocate_lock()
-        if worker.bell == NULL:
+        cdef PoolThread worker
+        worker.wake_lock = PyThread_allocate_lock()
+        if worker.wake_lock == NULL:
             self.n_workers -= 1
             return
         with nogil:
-            PyThread_acquire_lock(worker.bell, WAIT_LOCK)
+            PyThread_acquire_lock(worker.wake_lock, WAIT_LOCK)
             while True:
                 self.take_part(&worker)
 
@@ -161,78 +161,78 @@ cdef class Pool:
         while most > 0 and self.idle != NULL:
             most -= 1
             self.n_idle -= 1
-            PyThread_release_lock(self.idle.bell)
+            PyThread_release_lock(self.idle.wake_lock)
             self.idle = self.idle.after
 
-    cdef void enlist(self, Job* job) noexcept nogil:
-        """Let workers join a job."""
-        cdef Job** place = &self.jobs
+    cdef void enlist(self, Task* task) noexcept nogil:
+        """Let workers join a task."""
+        cdef Task** place = &self.tasks
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         while place[0] != NULL:
             place = &place[0].after
-        place[0] = job
-        job.is_listed = True
-        self.wake(min(job.n_wanted, 2))       # each worker that joins wakes two more
+        place[0] = task
+        task.is_listed = True
+        self.wake(min(task.n_wanted, 2))       # each worker that joins wakes two more
         PyThread_release_lock(self.lock)
 
-    cdef void withdraw(self, Job* job) noexcept nogil:
-        """Let no more workers join a job. The caller holds the lock."""
-        cdef Job** place = &self.jobs
-        if not job.is_listed:
+    cdef void withdraw(self, Task* task) noexcept nogil:
+        """Let no more workers join a task. The caller holds the lock."""
+        cdef Task** place = &self.tasks
+        if not task.is_listed:
             return
-        while place[0] != job:
+        while place[0] != task:
             place = &place[0].after
-        place[0] = job.after
-        job.is_listed = False
+        place[0] = task.after
+        task.is_listed = False
 
-    cdef void take_part(self, Worker* worker) noexcept nogil:
-        """Sleep until a job wants workers, and do its items until none is left."""
-        cdef Job* job
+    cdef void take_part(self, PoolThread* worker) noexcept nogil:
+        """Sleep until a task wants workers, and do its items until none is left."""
+        cdef Task* task
         cdef int number
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        while self.jobs == NULL:
+        while self.tasks == NULL:
             worker.after = self.idle
             self.idle = worker
             self.n_idle += 1
             PyThread_release_lock(self.lock)
-            PyThread_acquire_lock(worker.bell, WAIT_LOCK)
+            PyThread_acquire_lock(worker.wake_lock, WAIT_LOCK)
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        job = self.jobs
-        job.n_wanted -= 1
-        job.n_there += 1
-        job.n_joined += 1
-        number = job.n_joined
-        if job.n_wanted == 0:
-            self.withdraw(job)
+        task = self.tasks
+        task.n_wanted -= 1
+        task.n_there += 1
+        task.n_joined += 1
+        number = task.n_joined
+        if task.n_wanted == 0:
+            self.withdraw(task)
         else:
-            self.wake(min(job.n_wanted, 2))
+            self.wake(min(task.n_wanted, 2))
         PyThread_release_lock(self.lock)
-        do_items(job, number)
+        do_items(task, number)
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        self.withdraw(job)
-        job.n_there -= 1
-        if job.n_there == 0 and job.is_awaited:
-            PyThread_release_lock(job.done)
+        self.withdraw(task)
+        task.n_there -= 1
+        if task.n_there == 0 and task.is_awaited:
+            PyThread_release_lock(task.done)
         PyThread_release_lock(self.lock)
 
-    cdef void finish(self, Job* job) noexcept nogil:
-        """Wait until all workers have left a job."""
+    cdef void finish(self, Task* task) noexcept nogil:
+        """Wait until all workers have left a task."""
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        self.withdraw(job)
-        job.is_awaited = job.n_there > 0
+        self.withdraw(task)
+        task.is_awaited = task.n_there > 0
         PyThread_release_lock(self.lock)
-        if not job.is_awaited:
+        if not task.is_awaited:
             return
-        while (<int (*)(PyThread_type_lock) noexcept nogil> sleep)(job.done) == -1:
-            keep_error(job)
-        # The worker that released job.done has done with it once the pool's lock is free; then it may be destroyed.
+        while (<int (*)(PyThread_type_lock) noexcept nogil> sleep)(task.done) == -1:
+            keep_error(task)
+        # The worker that released task.done has done with it once the pool's lock is free; then it may be destroyed.
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         PyThread_release_lock(self.lock)
 
 
 cdef object interruption = None   # what the main thread is to raise
 cdef Pool pool
-cdef Job nobody               # a job without items, never stopped: all is 0
+cdef Task nobody               # a task without items, never stopped: all is 0
 cdef unsigned long main_thread
 
 
@@ -254,33 +254,33 @@ cdef int pass_on() except -1:
     return -1
 
 
-cdef void keep_error(Job* job) noexcept nogil:
-    """End a job by the exception that the calling thread has raised."""
+cdef void keep_error(Task* task) noexcept nogil:
+    """End a task by the exception that the calling thread has raised."""
     with gil:
         try:
             pass_on()
         except BaseException as error:
-            (<list> job.errors).append(error)
-        df_set(job.stopped, 1)
+            (<list> task.errors).append(error)
+        df_set(task.stopped, 1)
 
 
-cdef void do_items(Job* job, int number) noexcept nogil:
-    """Do items of a job until none is left."""
-    global df_job
-    cdef Turn turn
+cdef void do_items(Task* task, int number) noexcept nogil:
+    """Do items of a task until none is left."""
+    global df_task
+    cdef Worker worker
     cdef int64_t item
-    cdef void* outer = df_job
-    turn.job = job
-    turn.number = number
-    turn.work = 0
-    while not df_glance(job.stopped):
-        item = df_add_to_long(job.next, 1)
-        if item >= job.n_items:
+    cdef void* outer = df_task
+    worker.task = task
+    worker.number = number
+    worker.work = 0
+    while not df_glance(task.stopped):
+        item = df_add_to_long(task.next, 1)
+        if item >= task.n_items:
             break
-        df_job = job
-        if (<Silent> job.do_item)(job.context, <Py_ssize_t> item, &turn) == -1:
-            keep_error(job)
-        df_job = outer
+        df_task = task
+        if (<Silent> task.do_item)(task.context, <Py_ssize_t> item, &worker) == -1:
+            keep_error(task)
+        df_task = outer
 
 
 cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) except -1:
@@ -288,47 +288,47 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) e
 
     The caller holds the interpreter's lock, which is released while items are done.
     """
-    cdef Job job
-    cdef Turn turn
+    cdef Task task
+    cdef Worker worker
     cdef Py_ssize_t item
     cdef Pool own = pool
-    memset(&job, 0, sizeof(Job))
+    memset(&task, 0, sizeof(Task))
     if n_threads < 2 or n_items < 2:
-        turn.job = &job
-        turn.number = 0
-        turn.work = 0
+        worker.task = &task
+        worker.number = 0
+        worker.work = 0
         with nogil:
             for item in range(n_items):
-                do_item(context, item, &turn)
+                do_item(context, item, &worker)
         return 0
     errors = []
-    job.do_item = do_item
-    job.context = context
-    job.n_items = n_items
-    job.n_wanted = <int> min(<Py_ssize_t> n_threads, n_items) - 1
-    job.errors = <PyObject*> errors
-    job.done = PyThread_allocate_lock()
-    if job.done == NULL:
+    task.do_item = do_item
+    task.context = context
+    task.n_items = n_items
+    task.n_wanted = <int> min(<Py_ssize_t> n_threads, n_items) - 1
+    task.errors = <PyObject*> errors
+    task.done = PyThread_allocate_lock()
+    if task.done == NULL:
         raise MemoryError()
     try:
-        own.staff(job.n_wanted)
+        own.staff(task.n_wanted)
         with nogil:
-            PyThread_acquire_lock(job.done, WAIT_LOCK)
-            own.enlist(&job)
-            do_items(&job, 0)
-            own.finish(&job)
+            PyThread_acquire_lock(task.done, WAIT_LOCK)
+            own.enlist(&task)
+            do_items(&task, 0)
+            own.finish(&task)
     finally:
-        PyThread_free_lock(job.done)
+        PyThread_free_lock(task.done)
     if errors:
         # A thread that was told to stop may have kept its `Stopped` before the thread that failed kept its exception.
         raise next((error for error in errors if not isinstance(error, Stopped)), errors[0])
     return 0
 
 
-cdef int call(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+cdef int call(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     check_signals()
     with gil:
-        (<object> context)(item, turn.number)
+        (<object> context)(item, worker.number)
     return 0
 
 
@@ -351,19 +351,19 @@ def each(Py_ssize_t n_items, work, int n_threads):
     share(call, <void*> work, n_items, n_threads)
 
 
-cdef Turn current_turn() noexcept nogil:
-    """A turn of the calling thread at its job, if it has one: for long work that is to be interrupted when the job ends."""
-    cdef Turn turn
-    turn.job = <Job*> df_job if df_job != NULL else &nobody
-    turn.number = 0
-    turn.work = 0
-    return turn
+cdef Worker current_worker() noexcept nogil:
+    """What the calling thread knows of its task, if it has one: for long work that is to be interrupted when the task ends."""
+    cdef Worker worker
+    worker.task = <Task*> df_task if df_task != NULL else &nobody
+    worker.number = 0
+    worker.work = 0
+    return worker
 
 
-cdef int look_up(Turn* turn) except -1 nogil:
-    """Raise `Stopped` if all threads at the job are to give up, or what the handler of a signal raises."""
-    turn.work = 0
-    if df_glance(turn.job.stopped):
+cdef int look_up(Worker* worker) except -1 nogil:
+    """Raise `Stopped` if all threads at the task are to give up, or what the handler of a signal raises."""
+    worker.work = 0
+    if df_glance(worker.task.stopped):
         with gil:
             raise Stopped()
     return check_signals()
@@ -387,22 +387,22 @@ cdef int handle_signals() except -1:
     return 0
 
 
-cdef int sleep(PyThread_type_lock bell) except -1 nogil:
+cdef int sleep(PyThread_type_lock wake_lock) except -1 nogil:
     """Sleep until a lock is released, and acquire it; the main thread handles signals meanwhile."""
     if PyThread_get_thread_ident() != main_thread:
-        PyThread_acquire_lock(bell, WAIT_LOCK)
+        PyThread_acquire_lock(wake_lock, WAIT_LOCK)
         return 0
-    while PyThread_acquire_lock_timed(bell, NAP, 1) != PY_LOCK_ACQUIRED:
+    while PyThread_acquire_lock_timed(wake_lock, NAP, 1) != PY_LOCK_ACQUIRED:
         with gil:
             handle_signals()
     return 0
 
 
-cdef int do_part(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
-    """An `Item` of the crew's job: the first is the leader's, each other one a member's."""
+cdef int do_part(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+    """An `Item` of the crew's task: the first is the leader's, each other one a member's."""
     if item > 0:
-        return (<Crew> context).serve(<int> item, turn)
-    return (<Crew> context).do_lead(turn)
+        return (<Crew> context).serve(<int> item, worker)
+    return (<Crew> context).do_lead(worker)
 
 
 @cython.final
@@ -419,26 +419,26 @@ cdef class Crew:
         cdef int i
         self.n_members = n_members
         self.lock = PyThread_allocate_lock()
-        self.bells = <PyThread_type_lock*> calloc(n_members, sizeof(PyThread_type_lock))
+        self.wake_locks = <PyThread_type_lock*> calloc(n_members, sizeof(PyThread_type_lock))
         self.asleep = <int*> calloc(n_members, sizeof(int))
-        if self.lock == NULL or self.bells == NULL or self.asleep == NULL:
+        if self.lock == NULL or self.wake_locks == NULL or self.asleep == NULL:
             raise MemoryError()
         for i in range(n_members):
-            self.bells[i] = PyThread_allocate_lock()
-            if self.bells[i] == NULL:
+            self.wake_locks[i] = PyThread_allocate_lock()
+            if self.wake_locks[i] == NULL:
                 raise MemoryError()
-            PyThread_acquire_lock(self.bells[i], WAIT_LOCK)
+            PyThread_acquire_lock(self.wake_locks[i], WAIT_LOCK)
 
     def __dealloc__(self):
         cdef int i
-        if self.bells != NULL:
+        if self.wake_locks != NULL:
             for i in range(self.n_members):
-                if self.bells[i] != NULL:
-                    PyThread_release_lock(self.bells[i])
-                    PyThread_free_lock(self.bells[i])
+                if self.wake_locks[i] != NULL:
+                    PyThread_release_lock(self.wake_locks[i])
+                    PyThread_free_lock(self.wake_locks[i])
         if self.lock != NULL:
             PyThread_free_lock(self.lock)
-        free(self.bells)
+        free(self.wake_locks)
         free(self.asleep)
 
     cdef int run(self, CrewLead lead, void* context) except -1:
@@ -449,10 +449,10 @@ cdef class Crew:
         self.word = 0
         return share(do_part, <void*> self, self.n_members, self.n_members)
 
-    cdef int do_lead(self, Turn* turn) except -1 nogil:
+    cdef int do_lead(self, Worker* worker) except -1 nogil:
         """Be the leader, and let all members go then."""
         try:
-            self.lead(self.own, self, turn)
+            self.lead(self.own, self, worker)
         finally:
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
             df_set(self.is_over, 1)
@@ -506,7 +506,7 @@ cdef class Crew:
             self.work(self.context, self.first + item)
             df_add_to_long(self.n_done, 1)
 
-    cdef int serve(self, int member, Turn* turn) except -1 nogil:
+    cdef int serve(self, int member, Worker* worker) except -1 nogil:
         """Be a member until the leader has done."""
         cdef int spins = 0
         while not df_glance(self.is_over):
@@ -518,7 +518,7 @@ cdef class Crew:
             if spins < DF_SPINS:
                 continue
             spins = 0
-            look_up(turn)
+            look_up(worker)
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
             if df_glance(self.is_over) or df_crew_item(df_load(self.word)) >= 0:
                 PyThread_release_lock(self.lock)
@@ -526,12 +526,12 @@ cdef class Crew:
             self.asleep[self.n_asleep] = member
             df_set(self.n_asleep, self.n_asleep + 1)
             PyThread_release_lock(self.lock)
-            sleep(self.bells[member])
+            sleep(self.wake_locks[member])
         return 0
 
     cdef void wake_all(self) noexcept nogil:
         """Wake who sleeps. The caller holds the lock."""
         cdef int i
         for i in range(self.n_asleep):
-            PyThread_release_lock(self.bells[self.asleep[i]])
+            PyThread_release_lock(self.wake_locks[self.asleep[i]])
         df_set(self.n_asleep, 0)

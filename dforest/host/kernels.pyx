@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from dforest.core.threads cimport Turn, df_add_to_long, poll, share
+from dforest.core.threads cimport Worker, df_add_to_long, poll, share
 
 cdef extern from "entries.h" nogil:
     ctypedef struct df_share:
@@ -49,17 +49,17 @@ cdef inline int64_t now() noexcept nogil:
     return <int64_t> time.tv_sec * 1_000_000_000 + time.tv_nsec
 
 
-cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, Turn* turn) except -1 nogil:
+cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, Worker* worker) except -1 nogil:
     """Do groups from `first` on, until those before `last` are done or patience ends; return the first one that was not done."""
     cdef df_share own = launch.groups
     cdef int64_t step = 1, start = now(), begun = start, end
-    own.local = launch.memory + turn.number * launch.n_local
+    own.local = launch.memory + worker.number * launch.n_local
     own.first = first
     while own.first < last and begun - start < launch.patience:
         own.last = min(last, own.first + step)
         launch.entry(launch.arguments, &own)
         end = now()
-        poll(turn, end - begun)
+        poll(worker, end - begun)
         if end - begun < CALL:
             step *= 2
         elif step > 1:
@@ -70,16 +70,16 @@ cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, Turn* turn) 
     return own.first
 
 
-cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+cdef int do_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
     cdef Launch* launch = <Launch*> context
     cdef int64_t first = launch.groups.first, n = launch.groups.last - first
-    do_groups(launch, first + n * block // launch.n_blocks, first + n * (block + 1) // launch.n_blocks, turn)
+    do_groups(launch, first + n * block // launch.n_blocks, first + n * (block + 1) // launch.n_blocks, worker)
     return 0
 
 
-cdef int do_some(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+cdef int do_some(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
     cdef Launch* launch = <Launch*> context
-    launch.groups.first = do_groups(launch, launch.groups.first, launch.groups.last, turn)
+    launch.groups.first = do_groups(launch, launch.groups.first, launch.groups.last, worker)
     return 0
 
 

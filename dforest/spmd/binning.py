@@ -237,18 +237,18 @@ def _ask(ranks, values, columns, most, word):
         weights.append(_weights(column, ends) - _weights(column, starts))
     keys, weights = np.concatenate(keys), np.concatenate(weights)
     entry_at = np.append(0, np.cumsum(np.maximum(n_entries, 0)))
-    letters = []
+    messages = []
     for a, b in zip(share, share[1:], strict=False):
         entries = slice(entry_at[a], entry_at[b])
-        letter = (
+        message = (
             counts[probe_at[a] : probe_at[b]],
             np.where(n_entries[a:b] < 0, too_many, n_entries[a:b]),
             keys[entries],
             weights[entries],
         )
-        letters.append(np.concatenate([part.astype(word) for part in letter]))
+        messages.append(np.concatenate([part.astype(word) for part in message]))
     a, b = share[ranks.rank], share[ranks.rank + 1]
-    verdicts = ranks.gather(_judged(ranks.exchange(letters), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
+    verdicts = ranks.gather(_judged(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
     # All ranks learn what the judges say.
     parsed = [
         _parsed(verdicts[r], probe_at[share[r + 1]] - probe_at[share[r]], share[r + 1] - share[r]) for r in range(ranks.size)
@@ -269,15 +269,15 @@ def _ask(ranks, values, columns, most, word):
 
 
 def _parsed(words, n_counts, n_gaps):
-    """The parts of a letter: weights up to probes, numbers of entries, their keys, their weights."""
+    """The parts of a message: weights up to probes, numbers of entries, their keys, their weights."""
     counts, n_entries, entries = np.split(words, [n_counts, n_counts + n_gaps])
     return counts, n_entries, *entries.reshape(2, -1)
 
 
-def _judged(letters, n_counts, first, last):
-    """What ranks answered for a share of gaps, put together: a letter like theirs, but as `merge_entries` gives entries."""
-    word, n_gaps = letters[0].dtype, len(first)
-    parsed = [_parsed(letter, n_counts, n_gaps) for letter in letters]
+def _judged(messages, n_counts, first, last):
+    """What ranks answered for a share of gaps, put together: a message like theirs, but as `merge_entries` gives entries."""
+    word, n_gaps = messages[0].dtype, len(first)
+    parsed = [_parsed(message, n_counts, n_gaps) for message in messages]
     counts = np.sum([part[0] for part in parsed], axis=0, dtype=word)
     n_entries = np.stack([part[1] for part in parsed])
     n_entries = np.where(n_entries == np.iinfo(word).max, -1, n_entries.astype(np.int64))

@@ -23,7 +23,7 @@ import numpy as np
 from dforest.errors import RankError
 
 SMALL = 1 << 12  # bytes of an array that every rank adds up alone, as another round would take longer
-LONGEST = 2000  # characters of a message in a letter, so that letters are sent at once, even if nobody waits for them
+LONGEST = 2000  # characters of an error's text in a message, so that messages are sent at once, even if nobody waits for them
 
 
 @dataclass
@@ -88,8 +88,8 @@ def _by_name(rank, error):
     return RankError(f"{prefix}{type(error).__name__}: {str(error).removeprefix(prefix)[:LONGEST]}")
 
 
-def letter_of(rank, error):
-    """What `error_of`, perhaps in another process, makes the exception of: bytes, not many more than three times `LONGEST`."""
+def encode_error(rank, error):
+    """What `decode_error`, perhaps in another process, makes the exception of: bytes, not many more than three times `LONGEST`."""
     named = named_error(rank, error)
     try:
         kind = pickle.dumps(type(named))  # and not the exception, which may bring along what it follows from
@@ -101,9 +101,9 @@ def letter_of(rank, error):
     return pickle.dumps((kind, text, str(_by_name(rank, error))))
 
 
-def error_of(letter):
-    """The exception of `named_error` in a letter; a `RankError` that tells its type, if it is too long or not known here."""
-    kind, text, by_name = pickle.loads(letter)
+def decode_error(message):
+    """The exception of `named_error` in a message; a `RankError` that tells its type, if it is too long or not known here."""
+    kind, text, by_name = pickle.loads(message)
     try:
         error = pickle.loads(kind)(text)
     except Exception:

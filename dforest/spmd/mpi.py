@@ -19,7 +19,7 @@ from time import perf_counter, sleep
 import numpy as np
 
 from dforest.extras import install_command
-from dforest.spmd.communicator import ByteCommunicator, check_integers, error_of, letter_of
+from dforest.spmd.communicator import ByteCommunicator, check_integers, decode_error, encode_error
 
 try:
     from mpi4py import MPI
@@ -114,9 +114,9 @@ class MpiCommunicator(ByteCommunicator):
         self.traffic.seconds_waited += perf_counter() - start
 
     def _tell(self, error):
-        letter = letter_of(self.rank, error)
-        telling = [self.comm.Isend([letter, MPI.BYTE], rank, ERROR) for rank in range(self.size) if rank != self.rank]
-        self._pending += [letter, telling]
+        message = encode_error(self.rank, error)
+        telling = [self.comm.Isend([message, MPI.BYTE], rank, ERROR) for rank in range(self.size) if rank != self.rank]
+        self._pending += [message, telling]
         deadline = perf_counter() + FAREWELL
         while not MPI.Request.Testall(telling) and perf_counter() < deadline:
             os.sched_yield()
@@ -127,9 +127,9 @@ class MpiCommunicator(ByteCommunicator):
         message = self.comm.Improbe(MPI.ANY_SOURCE, ERROR, status := MPI.Status())
         if message is None:
             return None
-        letter = bytearray(status.Get_count(MPI.BYTE))
-        message.Recv([letter, MPI.BYTE])
-        return error_of(letter)
+        received = bytearray(status.Get_count(MPI.BYTE))
+        message.Recv([received, MPI.BYTE])
+        return decode_error(received)
 
     def _exchange_bytes(self, parts):
         tag = next(self._tags)

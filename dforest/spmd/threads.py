@@ -1,7 +1,7 @@
 """Ranks that are threads of one process: for tests, and to try what several processes will do.
 
-A `ThreadGroup` owns the letters that lie between its ranks. A rank's piece of common work has a number, and so has each exchange
-in it: letters of different ones are never mixed up, even if a rank is early, or has left.
+A `ThreadGroup` owns the messages that lie between its ranks. A rank's piece of common work has a number, and so has each exchange
+in it: messages of different ones are never mixed up, even if a rank is early, or has left.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Condition
 from time import perf_counter
 
-from dforest.spmd.communicator import Communicator, error_of, letter_of
+from dforest.spmd.communicator import Communicator, decode_error, encode_error
 
 
 class ThreadGroup:
@@ -36,9 +36,9 @@ class ThreadGroup:
     """
 
     def __init__(self, size):
-        self.turn = Condition()
-        self.letters = {}  # by (work, exchange, from, to)
-        self.errors = defaultdict(dict)  # by work: the letter of an exception that a rank has told of, by rank
+        self.condition = Condition()
+        self.messages = {}  # by (work, exchange, from, to)
+        self.errors = defaultdict(dict)  # by work: the message of an exception that a rank has told of, by rank
         self.left = defaultdict(int)  # by work: ranks that have left it
         self.communicators = [ThreadCommunicator(self, rank, size) for rank in range(size)]
 
@@ -75,20 +75,20 @@ class ThreadCommunicator(Communicator):
 
     def _exchange(self, parts):
         start = perf_counter()
-        group, turn = self.group, self.group.turn
+        group, condition = self.group, self.group.condition
         self._n_exchanges += 1
         sort = parts[0].dtype, parts[0].shape[1:]
         got = []
-        with turn:
+        with condition:
             for rank, part in enumerate(parts):
-                group.letters[self.work, self._n_exchanges, self.rank, rank] = part.copy()
-            turn.notify_all()
+                group.messages[self.work, self._n_exchanges, self.rank, rank] = part.copy()
+            condition.notify_all()
             for rank in range(self.size):
                 name = self.work, self._n_exchanges, rank, self.rank
-                while name not in group.letters:
+                while name not in group.messages:
                     self._listen()
-                    turn.wait(1.0)
-                got.append(group.letters.pop(name))
+                    condition.wait(1.0)
+                got.append(group.messages.pop(name))
         self.traffic.seconds_waited += perf_counter() - start
         for rank, part in enumerate(got):
             if (part.dtype, part.shape[1:]) != sort:
@@ -96,20 +96,20 @@ class ThreadCommunicator(Communicator):
         return got
 
     def _tell(self, error):
-        with self.group.turn:
-            self.group.errors[self.work][self.rank] = letter_of(self.rank, error)
-            self.group.turn.notify_all()
+        with self.group.condition:
+            self.group.errors[self.work][self.rank] = encode_error(self.rank, error)
+            self.group.condition.notify_all()
 
     def _told(self):
-        letters = self.group.errors.get(self.work)
-        return error_of(letters[min(letters)]) if letters else None
+        messages = self.group.errors.get(self.work)
+        return decode_error(messages[min(messages)]) if messages else None
 
     def _close(self, is_done):
         group = self.group
-        with group.turn:
+        with group.condition:
             group.left[self.work] += 1
-            if group.left[self.work] == self.size:  # nobody will ask for the letters of this work again
-                for name in [name for name in group.letters if name[0] == self.work]:
-                    del group.letters[name]
+            if group.left[self.work] == self.size:  # nobody will ask for the messages of this work again
+                for name in [name for name in group.messages if name[0] == self.work]:
+                    del group.messages[name]
                 del group.left[self.work]
                 group.errors.pop(self.work, None)

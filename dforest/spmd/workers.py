@@ -1,8 +1,8 @@
 """Ranks that are workers of a Dask cluster, and speak over the connections that its workers have to each other.
 
-Words: a *run* is one call of `run_on_workers`, which has a rank on each of some workers; a *letter* is what one exchange sends
-from one rank to another, or news of an error. Work within a run has a name, the run's with numbers after it, so that letters of
-different works are never mixed up. Each worker has one `Post`, which keeps the letters for its ranks until they are asked for: it
+Words: a *run* is one call of `run_on_workers`, which has a rank on each of some workers; a *message* is what one exchange sends
+from one rank to another, or news of an error. Work within a run has a name, the run's with numbers after it, so that messages of
+different works are never mixed up. Each worker has one `Post`, which keeps the messages for its ranks until they are asked for: it
 takes those of runs that are open on this worker, and drops all of a run's when its rank ends.
 
 A rank that waits for long asks the scheduler, and the ranks that it waits for, whether they are still there. So a worker that
@@ -20,7 +20,7 @@ import numpy as np
 
 from dforest.errors import RankError
 from dforest.extras import install_command
-from dforest.spmd.communicator import ByteCommunicator, error_of, letter_of
+from dforest.spmd.communicator import ByteCommunicator, decode_error, encode_error
 
 try:
     from distributed import get_worker, secede
@@ -35,7 +35,7 @@ STEP = 0.02  # seconds between two looks of `run_on_workers`
 
 
 class Post:
-    """The letters for the ranks of one worker, which owns it.
+    """The messages for the ranks of one worker, which owns it.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class Post:
 
     Attributes
     ----------
-    turn : Condition
-        Held while letters are looked at or change; notified when there are others.
+    condition : Condition
+        Held while messages are looked at or change; notified when there are others.
     runs : dict
         By run that is open: its parts, by (work, number of the exchange, rank), and its errors, by work and rank.
     """
 
     def __init__(self, worker):
-        self.turn = Condition()
+        self.condition = Condition()
         self.runs = {}
         worker.handlers |= {"dforest_put": self._put, "dforest_tell": self._tell, "dforest_is_open": self._is_open}
 
@@ -63,23 +63,23 @@ class Post:
         return post
 
     def open(self, run):
-        with self.turn:
+        with self.condition:
             self.runs[run] = {}, {}
 
     def close(self, *runs):
-        """Drop all letters of runs, which need not be open; of all runs if none is named, as when the worker is closed."""
-        with self.turn:
+        """Drop all messages of runs, which need not be open; of all runs if none is named, as when the worker is closed."""
+        with self.condition:
             for run in runs or list(self.runs):
                 self.runs.pop(run, None)
-            self.turn.notify_all()  # a rank that still waits ends
+            self.condition.notify_all()  # a rank that still waits ends
 
     def change(self, work, where, name, thing):
-        """Add a part (where: 0) or the letter of an error (1); False if the run is not open."""
-        with self.turn:
+        """Add a part (where: 0) or the message of an error (1); False if the run is not open."""
+        with self.condition:
             run = self.runs.get(_run_of(work))
             if run is not None:
                 run[where][name] = thing
-                self.turn.notify_all()
+                self.condition.notify_all()
         return run is not None
 
     # What other workers call.
@@ -87,8 +87,8 @@ class Post:
     async def _put(self, work, number, rank, part):
         return self.change(work, 0, (work, number, rank), part)
 
-    async def _tell(self, work, rank, letter):
-        return self.change(work, 1, (work, rank), letter)
+    async def _tell(self, work, rank, message):
+        return self.change(work, 1, (work, rank), message)
 
     async def _is_open(self, run):
         return run in self.runs
@@ -119,7 +119,7 @@ class WorkerCommunicator(ByteCommunicator):
         self._post = Post.of(worker)
         self._n_works = self._n_exchanges = 0
         self._lost = {}  # by rank that cannot be reached: why
-        self._awaited = set()  # ranks whose letters have not come
+        self._awaited = set()  # ranks whose messages have not come
         self._sending = None
 
     def _duplicate(self):
@@ -157,7 +157,7 @@ class WorkerCommunicator(ByteCommunicator):
         )
 
     async def _look(self, number):
-        """Find out whether the others are still there, and those still at work whose letters of an exchange are awaited."""
+        """Find out whether the others are still there, and those still at work whose messages of an exchange are awaited."""
         there = await self.worker.scheduler.ncores()
         for rank in self._others():
             if self.addresses[rank] not in there:
@@ -170,12 +170,12 @@ class WorkerCommunicator(ByteCommunicator):
         except OSError as error:
             self._lose(rank, f"{type(error).__name__}: {error}")
         else:
-            if not is_open and self._lacks(rank, number):  # a rank ends well only when its letters have arrived
+            if not is_open and self._lacks(rank, number):  # a rank ends well only when its messages have arrived
                 self._lose(rank, "its part in this work has ended")
 
     def _lacks(self, rank, number):
-        """Whether the letter of a rank in an exchange has not come yet."""
-        with self._post.turn:
+        """Whether the message of a rank in an exchange has not come yet."""
+        with self._post.condition:
             run = self._post.runs.get(_run_of(self.work))
             is_awaited = number == self._n_exchanges and rank in self._awaited
             return is_awaited and run is not None and (self.work, number, rank) not in run[0]
@@ -183,17 +183,17 @@ class WorkerCommunicator(ByteCommunicator):
     def _exchange_bytes(self, parts):
         start = last_look = perf_counter()
         self._n_exchanges += 1
-        number, turn = self._n_exchanges, self._post.turn
+        number, condition = self._n_exchanges, self._post.condition
         is_inline = all(part.nbytes <= INLINE for part in parts)
         packed = {rank: parts[rank].tobytes() if is_inline else to_serialize(parts[rank]) for rank in self._others()}
         self._awaited = set(range(self.size)) - {self.rank}
         self._sending, looking = self._begin(self._send(number, packed)), None
         self._sending.add_done_callback(self._notify)
         got = {self.rank: parts[self.rank].copy()}
-        with turn:
+        with condition:
             while True:
                 for rank in list(self._awaited):
-                    part = self._letters(0).pop((self.work, number, rank), None)
+                    part = self._messages(0).pop((self.work, number, rank), None)
                     if part is not None:
                         got[rank] = part
                         self._awaited.remove(rank)
@@ -205,25 +205,25 @@ class WorkerCommunicator(ByteCommunicator):
                 self._listen()
                 if perf_counter() - last_look > UNREST and (looking is None or looking.done()):
                     looking, last_look = self._begin(self._look(number)), perf_counter()
-                turn.wait(UNREST)
+                condition.wait(UNREST)
         self.traffic.seconds_waited += perf_counter() - start
         return [_own(got[rank]) for rank in range(self.size)]
 
     def _notify(self, _=None):
-        with self._post.turn:
-            self._post.turn.notify_all()
+        with self._post.condition:
+            self._post.condition.notify_all()
 
-    def _letters(self, where):
-        """The parts (0) or errors (1) of this run, while the post's turn is held."""
+    def _messages(self, where):
+        """The parts (0) or errors (1) of this run, while the post's condition is held."""
         run = self._post.runs.get(_run_of(self.work))
         if run is None:
             raise RankError(f"on rank {self.rank}: the fit that it takes part in has ended")
         return run[where]
 
     def _told(self):
-        errors = {rank: letter for (work, rank), letter in self._letters(1).items() if work == self.work}
+        errors = {rank: message for (work, rank), message in self._messages(1).items() if work == self.work}
         if errors:
-            return error_of(errors[min(errors)])
+            return decode_error(errors[min(errors)])
         for rank, reason in self._lost.items():  # the others may not know it yet: so it is raised here, and told
             raise RankError(f"rank {rank} at {self.addresses[rank]} cannot be reached: {reason}")
         if self.worker.status.name not in ("running", "paused"):
@@ -231,11 +231,11 @@ class WorkerCommunicator(ByteCommunicator):
         return None
 
     def _tell(self, error):
-        letter = letter_of(self.rank, error)
+        message = encode_error(self.rank, error)
 
         async def tell():
             await asyncio.gather(
-                *(self._call(rank, "dforest_tell", work=self.work, rank=self.rank, letter=letter) for rank in self._others())
+                *(self._call(rank, "dforest_tell", work=self.work, rank=self.rank, message=message) for rank in self._others())
             )
 
         try:
@@ -246,10 +246,10 @@ class WorkerCommunicator(ByteCommunicator):
     def _close(self, is_done):
         if is_done and self._sending is not None:
             wait([self._sending])  # whoever waits for it must not find that this rank has gone
-        with self._post.turn:
-            for letters in self._post.runs.get(_run_of(self.work), ()):
-                for name in [name for name in letters if name[0] == self.work]:
-                    del letters[name]
+        with self._post.condition:
+            for messages in self._post.runs.get(_run_of(self.work), ()):
+                for name in [name for name in messages if name[0] == self.work]:
+                    del messages[name]
 
 
 def _own(part):
@@ -270,17 +270,17 @@ def _close(run, dask_worker):
 
 
 def _work_on(run, addresses, function, *arguments):
-    """What a rank does: call the function, and return its result, or the letter of an exception and where it was raised."""
+    """What a rank does: call the function, and return its result, or the message of an exception and where it was raised."""
     worker = get_worker()
     secede()  # or ranks of two runs could wait for each other's place
     post = Post.of(worker)
     try:
-        with post.turn:
+        with post.condition:
             if run not in post.runs:
                 raise RankError(f"on rank {addresses.index(worker.address)}: the fit was begun again after its worker was lost")
         return function(WorkerCommunicator(worker, addresses, run), *arguments), None, None
     except BaseException as error:
-        return None, letter_of(addresses.index(worker.address), error), traceback.format_exc()
+        return None, encode_error(addresses.index(worker.address), error), traceback.format_exc()
     finally:
         post.close(run)
 
@@ -368,9 +368,9 @@ def _results(client, addresses, futures):
     while len(results) < len(futures):
         for rank, future in enumerate(futures):
             if rank not in results and future.done():
-                result, letter, where = future.result()
-                if letter is not None:
-                    error = error_of(letter)
+                result, message, where = future.result()
+                if message is not None:
+                    error = decode_error(message)
                     error.add_note(f"It was raised on the worker {addresses[rank]}:\n{where}")
                     raise error
                 results[rank] = result

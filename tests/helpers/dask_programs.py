@@ -73,7 +73,7 @@ def wait(ranks):
 
 
 def runs(dask_worker):
-    """The runs that a worker has letters of."""
+    """The runs that a worker has messages of."""
     post = dask_worker.extensions.get("dforest")
     return [] if post is None else list(post.runs)
 

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from dforest.core.threads cimport Crew, Turn, poll
+from dforest.core.threads cimport Crew, Worker, poll
 
 cdef struct Tally:
     int64_t n_items
@@ -20,14 +20,14 @@ cdef void count(void* context, int64_t item) noexcept nogil:
     (<Tally*> context).counts[item] += 1
 
 
-cdef int lead(void* context, Crew crew, Turn* turn) except -1 nogil:
+cdef int lead(void* context, Crew crew, Worker* worker) except -1 nogil:
     cdef Tally* tally = <Tally*> context
     for tally.call in range(tally.n_calls):
         crew.call(count, context, tally.n_items)
         if tally.nap > 0.0:
             with gil:
                 time.sleep(tally.nap)
-        poll(turn, 1 << 20)
+        poll(worker, 1 << 20)
     if tally.fails:
         with gil:
             raise ArithmeticError(f"after {tally.n_calls} calls")

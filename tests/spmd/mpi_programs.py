@@ -92,7 +92,7 @@ def random_forests(first=0, last=40):
         model, X, y, weight = random_fit(seed + 300)
         alone = clone(model).fit(X, y, weight)
         cut = Cut.random(rng, len(y), WORLD.size, CUTS[seed % len(CUTS)])
-        chosen = [{"ship_up_to": 0}, {"ship_up_to": 30, "lot_records": 50}, {}, {"ship_up_to": 1 << 40}][seed % 4]
+        chosen = [{"ship_up_to": 0}, {"ship_up_to": 30, "shipment_records": 50}, {}, {"ship_up_to": 1 << 40}][seed % 4]
         with sizes(**chosen), config_context(communicator=WORLD):
             spread = model._fit_partitions(lambda rank, cut=cut, given=(X, y, weight): cut.partitions(rank, *given))
         assert not differences(spread, alone), (seed, chosen)

@@ -5,7 +5,7 @@ import pytest
 from helpers.collectives import check_collectives
 
 from dforest.errors import RankError
-from dforest.spmd.communicator import ALONE, LONGEST, SMALL, error_of, letter_of, named_error
+from dforest.spmd.communicator import ALONE, LONGEST, SMALL, decode_error, encode_error, named_error
 from dforest.spmd.threads import ThreadGroup
 
 
@@ -167,7 +167,7 @@ def test_work_goes_on_after_an_error():
     for _ in range(20):
         assert [str(error) for error in group.run(fail)] == ["on rank 0: no"] * 3
         assert group.run(succeed) == [3, 3, 3]
-    assert not group.letters
+    assert not group.messages
     assert not group.errors
 
 
@@ -196,10 +196,10 @@ def test_errors_of_ranks_keep_their_type_and_name_the_rank(error, kind):
         (ValueError("x" * 100_000), RankError),
     ],
 )
-def test_errors_are_told_by_letters(error, kind):
-    letter = letter_of(2, error)
-    assert len(letter) < 3 * LONGEST
-    told = error_of(letter)
+def test_errors_are_told_by_messages(error, kind):
+    message = encode_error(2, error)
+    assert len(message) < 3 * LONGEST
+    told = decode_error(message)
     assert type(told) is kind
     assert str(told).startswith("on rank 2: ")
     assert named_error(1, told) is told

@@ -16,7 +16,7 @@ from dforest.engines.ranks import engine
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
 
-SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "lot_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
+SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "shipment_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
 
 
 def assert_equal(model, X, y, weight, cut, size, what):
@@ -216,7 +216,7 @@ def test_small_batches_and_little_memory_change_nothing():
     rng, X, y = random_problem(8)
     model = dforest.RandomForestClassifier(5, random_state=0, max_features=None)
     cut = Cut.random(rng, len(y), 4, "random")
-    for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"lot_records": 1}, {"ship_up_to": 50, "lot_records": 60, "n_trees": 2}):
+    for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"shipment_records": 1}, {"ship_up_to": 50, "shipment_records": 60, "n_trees": 2}):
         with sizes(**chosen):
             assert_equal(model, X, y, None, cut, 4, chosen)
 

@@ -22,7 +22,7 @@ from dforest.spmd.threads import ThreadGroup
 
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
 OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_", "variable_importance_", "variable_importance_std_"]
-SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "lot_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
+SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "shipment_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:R.2 score is not well-defined")
 

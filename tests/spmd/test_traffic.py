@@ -20,7 +20,7 @@ class Counted:
     """What the formulas need to know of a fit, over all batches; and what the bins took."""
 
     def __init__(self, monkeypatch):
-        self.n_large = self.n_levels = self.n_shipped = self.n_lots = self.n_batches = 0
+        self.n_large = self.n_levels = self.n_shipped = self.n_shipments = self.n_batches = 0
         self.bin_rounds, self.bin_bytes = 0, []
         grow_level, grow, code = Levels._grow_level, shipping.Shipping.grow, binning.code_columns_together
 
@@ -35,7 +35,7 @@ class Counted:
             if ranks.rank == 0:
                 self.n_batches += 1
                 self.n_shipped += int(places["n"].sum())
-                self.n_lots += int(shipping.deal(places["n"], ranks.size, of_rank._lot_records)[1].max(initial=-1)) + 1
+                self.n_shipments += int(shipping.deal(places["n"], ranks.size, of_rank._shipment_records)[1].max(initial=-1)) + 1
             return grow(of_rank, places, *others)
 
         def noted_code(ranks, *arguments, **named):
@@ -52,7 +52,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("chosen", [{"n_trees": 4}, {"n_trees": 2, "ship_up_to": 300, "lot_records": 700}, {"ship_up_to": ALL}])
+@pytest.mark.parametrize("chosen", [{"n_trees": 4}, {"n_trees": 2, "ship_up_to": 300, "shipment_records": 700}, {"ship_up_to": ALL}])
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
 def test_bytes_and_rounds(monkeypatch, size, chosen, kind):
     rng = np.random.default_rng(size)
@@ -67,13 +67,13 @@ def test_bytes_and_rounds(monkeypatch, size, chosen, kind):
     reports = [forest.fit_report_ for forest in forests]
     n_nodes = len(forests[0].forest_.feature)
     is_classes = kind == "Classifier"
-    n_words, n_kept, letter = (4, 3, N_COLUMNS + 8) if is_classes else (3, 4, N_COLUMNS + 16)
+    n_words, n_kept, message = (4, 3, N_COLUMNS + 8) if is_classes else (3, 4, N_COLUMNS + 16)
     to_others = (size - 1) / size
     expected = np.mean(counted.bin_bytes) + to_others * (
-        counted.n_large * 3 * (8 * 64 * n_words + 56) + n_nodes * (13 + 4 * n_kept) + counted.n_shipped * letter / size
+        counted.n_large * 3 * (8 * 64 * n_words + 56) + n_nodes * (13 + 4 * n_kept) + counted.n_shipped * message / size
     )
     assert math.isclose(np.mean([report.bytes_sent for report in reports]), expected, rel_tol=0.03)
     if is_classes:  # in regression nodes may need new scales, at any level
         n_batches = counted.n_batches
-        rounds = 12 + counted.bin_rounds + 1 + 12 * n_batches + counted.n_lots + 4 * counted.n_levels
+        rounds = 12 + counted.bin_rounds + 1 + 12 * n_batches + counted.n_shipments + 4 * counted.n_levels
         assert {report.n_rounds for report in reports} == {rounds}

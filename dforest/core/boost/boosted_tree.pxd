@@ -6,7 +6,7 @@ from dforest.core.boost.histograms cimport Histograms
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
-from dforest.core.threads cimport Crew, Turn
+from dforest.core.threads cimport Crew, Worker
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.records cimport df_fine_sums
@@ -53,7 +53,7 @@ cdef struct BoostNode:
     df_bounds bounds           # of steps of its rows, if there are monotonic constraints; of a refitted leaf its value's
     df_boost_cut cut           # once it has been searched
 
-cdef struct BoostTurn:         # where a node sends rows that walk down the tree
+cdef struct BoostRoute:         # where a node sends rows that walk down the tree
     uint64_t[4] left           # a bit for each code that goes left; of a leaf all
     int32_t feature            # of a leaf 0
     int32_t next               # its left child; of a leaf itself, so that its rows stay there
@@ -91,8 +91,8 @@ cdef class BoostedTree:
     cdef uint32_t* moved               # [n_drawn]
     # What there is of it
     cdef BoostNode* nodes
-    cdef BoostTurn* turns              # of the nodes; NULL: all rows are drawn
-    cdef Py_ssize_t n_nodes, room, turn_room
+    cdef BoostRoute* routes              # of the nodes; NULL: all rows are drawn
+    cdef Py_ssize_t n_nodes, room, route_room
     cdef int32_t* frontier             # leaves that may be split: a heap, or a stack if there is no limit of leaves
     cdef Py_ssize_t n_frontier, frontier_room
     # What a call of the crew is about
@@ -115,7 +115,7 @@ cdef class BoostedTree:
     cdef Py_ssize_t n_left_room
 
     cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
-                  Turn* turn) except -1 nogil
+                  Worker* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
     cdef void find_largest(self, int64_t item) noexcept nogil

@@ -14,7 +14,7 @@ A *direction* is what a monotonic constraint allows predictions to do as a colum
 may be tested on one path: those of a *group*.
 
 Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
-their turns make a difference.
+their order makes a difference.
 
 A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the fine integers and the derivatives
 that are kept are the booster's, and those of light nodes' rows are changed here.
@@ -206,13 +206,13 @@ cdef class BoostedTree:
         free(self.n_tried)
         free(self.directions)
         free(self.nodes)
-        free(self.turns)
+        free(self.routes)
         free(self.frontier)
         free(self.n_left)
         free(self.largest)
 
     cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
-                  Turn* turn) except -1 nogil:
+                  Worker* worker) except -1 nogil:
         """Grow a tree.
 
         INOUT fine : [n_rows, 1 or 2] integers of all rows, those of rows drawn by `scale`; changed where nodes are light
@@ -250,7 +250,7 @@ cdef class BoostedTree:
                 self.histograms.leave(&self.nodes[number].slot)
                 break
             self.search_children(number)
-            poll(turn, self.nodes[number].n)
+            poll(worker, self.nodes[number].n)
         while self.n_frontier > 0:
             self.histograms.leave(&self.nodes[self.pop()].slot)
         return 0
@@ -274,10 +274,10 @@ cdef class BoostedTree:
             node.reference = self.nodes[parent].reference
         node.gain = node.value = 0.0
         if self.drawn != NULL:
-            ensure_room(<void**> &self.turns, &self.turn_room, self.n_nodes, sizeof(BoostTurn))
-            memset(self.turns[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
-            self.turns[self.n_nodes - 1].feature = 0
-            self.turns[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
+            ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
+            memset(self.routes[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
+            self.routes[self.n_nodes - 1].feature = 0
+            self.routes[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
 
     cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil:
@@ -560,8 +560,8 @@ cdef class BoostedTree:
 
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil:
         """The leaves that some rows reach, which go down together, so that none waits for another. OUT leaves : [n]"""
-        cdef const BoostTurn* turns = self.turns
-        cdef const BoostTurn* turn
+        cdef const BoostRoute* routes = self.routes
+        cdef const BoostRoute* route
         cdef const uint8_t* codes = self.data.rows.codes
         cdef int64_t stride = self.data.rows.stride
         cdef int32_t next, moved = 1
@@ -570,9 +570,9 @@ cdef class BoostedTree:
         while moved:
             moved = 0
             for i in range(n):
-                turn = &turns[leaves[i]]
-                code = codes[rows[i] * stride + turn.feature]
-                next = turn.next + 1 - <int32_t> (turn.left[code >> 6] >> (code & 63) & 1)
+                route = &routes[leaves[i]]
+                code = codes[rows[i] * stride + route.feature]
+                next = route.next + 1 - <int32_t> (route.left[code >> 6] >> (code & 63) & 1)
                 moved |= next ^ leaves[i]
                 leaves[i] = next
 
@@ -585,16 +585,16 @@ cdef class BoostedTree:
         """Divide a node's rows by its cut."""
         cdef int64_t n_pieces, i, total = 0, n_left
         cdef int code
-        cdef BoostTurn* turn
+        cdef BoostRoute* route
         for code in range(DF_BOOST_CODES):
             self.by_code[code] = self.goes_left(node, code)
         if self.drawn != NULL:
-            turn = &self.turns[node - self.nodes]
-            memset(turn.left, 0, DF_BOOST_CODES // 8)
+            route = &self.routes[node - self.nodes]
+            memset(route.left, 0, DF_BOOST_CODES // 8)
             for code in range(DF_BOOST_CODES):
-                turn.left[code >> 6] |= <uint64_t> self.by_code[code] << (code & 63)
-            turn.feature = node.feature
-            turn.next = <int32_t> self.n_nodes     # where its children will be
+                route.left[code >> 6] |= <uint64_t> self.by_code[code] << (code & 63)
+            route.feature = node.feature
+            route.next = <int32_t> self.n_nodes     # where its children will be
         self.divided = node
         n_pieces = self.cut_into_pieces(node.n)
         ensure_room(<void**> &self.n_left, &self.n_left_room, n_pieces, sizeof(int64_t))

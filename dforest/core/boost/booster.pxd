@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree, DrawnRows
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
-from dforest.core.threads cimport Crew, Turn
+from dforest.core.threads cimport Crew, Worker
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.rules.boost cimport df_value_limits
@@ -64,7 +64,7 @@ cdef class Booster:
     cdef int k                         # which tree of a round is grown
     cdef object owners, grown          # of arrays; the trees of the round
 
-    cdef int lead(self, Turn* turn) except -1 nogil
+    cdef int lead(self, Worker* worker) except -1 nogil
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil

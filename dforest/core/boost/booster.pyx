@@ -84,8 +84,8 @@ cdef void move_on(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).move_on(item)
 
 
-cdef int lead(void* booster, Crew crew, Turn* turn) except -1 nogil:
-    return (<Booster> booster).lead(turn)
+cdef int lead(void* booster, Crew crew, Worker* worker) except -1 nogil:
+    return (<Booster> booster).lead(worker)
 
 
 @cython.final
@@ -239,7 +239,7 @@ cdef class Booster:
 
     @staticmethod
     def threads_for(columns, n_rows, n_threads, thread_cells):
-        """How many threads are worth their turns: one for so many cells of data, and of histograms, which take longer."""
+        """How many threads are worth starting: one for so many cells of data, and of histograms, which take longer."""
         cells = n_rows * len(columns) + 4 * sum(len(column.values) for column in columns)
         return n_threads if thread_cells == 0 else max(1, min(n_threads, cells // thread_cells))
 
@@ -272,7 +272,7 @@ cdef class Booster:
         grown, self.grown = self.grown, None
         return grown
 
-    cdef int lead(self, Turn* turn) except -1 nogil:
+    cdef int lead(self, Worker* worker) except -1 nogil:
         """Grow the trees of a round, as the crew's leader."""
         cdef int64_t n = self.n_chunks()
         cdef df_word_kind kind
@@ -304,7 +304,7 @@ cdef class Booster:
             scale.coarse_h = scale.fine_h - df_hessian_shift(kind)
             self.k = k
             self.tree.grow(self.fine_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale,
-                           self.heaviest, df_tree_seed(self.seed, <uint32_t> self.n_trees), turn)
+                           self.heaviest, df_tree_seed(self.seed, <uint32_t> self.n_trees), worker)
             self.finish_tree()
             with gil:
                 self.keep_tree()
@@ -462,7 +462,7 @@ cdef class Booster:
             self.weigh_rows(&self.tree.nodes[item])
 
     cdef void weigh_node(self, int64_t item) noexcept nogil:
-        """Find the value of a node of the depth that it is the turn of."""
+        """Find the value of a node of the depth at hand."""
         if self.tree.nodes[item].depth == self.depth:
             self.weigh_rows(&self.tree.nodes[item])
 

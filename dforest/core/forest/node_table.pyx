@@ -23,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.threads cimport Turn, current_turn, poll
+from dforest.core.threads cimport Worker, current_worker, poll
 from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term, df_without_last_bits
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
@@ -358,7 +358,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
     """
     cdef Py_ssize_t n = feature.shape[0], i, row
     cdef uint64_t least
-    cdef Turn turn = current_turn()
+    cdef Worker worker = current_worker()
     cdef uint64_t[::1] error = np.zeros(n, np.uint64)     # first of nodes, then of branches
     result = np.zeros(n, np.bool_)
     cdef uint8_t[::1] cut = result.view(np.uint8)
@@ -371,7 +371,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
                 if feature[i] < 0:
                     break
                 i = right_child[i] if leaf[row] >= right_child[i] else i + 1
-                poll(&turn, 4)
+                poll(&worker, 4)
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 continue
@@ -570,7 +570,7 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
     """
     cdef Py_ssize_t n = feature.shape[0], size = 1, n_cuts = 0, i, j
     cdef Links links
-    cdef Turn turn = current_turn()
+    cdef Worker worker = current_worker()
     while size < n:
         size *= 2
     parents = np.zeros(n, np.uint32)
@@ -626,7 +626,7 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
                 gain[i] = decrease[i] + (gain[i + 1] + gain[right_child[i]])
                 strength[i] = gain[i] / <double> inner[i]
                 update(&links, <uint32_t> i)
-                poll(&turn, 4)
+                poll(&worker, 4)
     return cuts[:n_cuts].copy(), at_cut[:n_cuts].copy(), rises[:n_cuts].copy()
 
 

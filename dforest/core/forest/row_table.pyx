@@ -1,7 +1,7 @@
 """Distinct rows, which several threads find together.
 
-Words: rows are handed in by *lots*, such as the leaves of a tree. Lots have numbers, and may come in any order, several at a
-time. The *place* of a row is its lot's number and its own in the lot. In the end distinct rows are numbered in the order of their
+Words: rows are handed in by *batches*, such as the leaves of a tree. Batches have numbers, and may come in any order, several at a
+time. The *place* of a row is its batch's number and its own in the batch. In the end distinct rows are numbered in the order of their
 first places, so that chance decides nothing; until then they have *provisional* numbers.
 
 A table is divided into *shards* by bits of the rows' hashes. Whoever looks a row up needs no lock: a slot is written when all
@@ -76,7 +76,7 @@ cdef struct Shard:             # the rows whose hashes have some bits in common
     int64_t n                  # rows
     int n_parts
     int64_t* parts[MOST_PARTS]     # rows: some in the first part, then twice as many, ...; a part once made stays where it is
-    uint64_t* places[MOST_PARTS]   # of the rows of each part: the first so far, as a lot's number << 32 | place in the lot
+    uint64_t* places[MOST_PARTS]   # of the rows of each part: the first so far, as a batch's number << 32 | place in the batch
     Slots slots[MOST_PARTS]        # those made with each part, of which the last are in use; others may still be looked into
 
 
@@ -143,9 +143,9 @@ cdef class RowTable:
     cdef uint32_t n_shards         # a power of two
     cdef int shard_bits
     cdef Shard* shards             # [n_shards]; NULL once the table has ended
-    cdef int64_t last_lot
+    cdef int64_t last_batch
     cdef int64_t n_settled         # distinct rows, once they are settled; -1: they are not
-    cdef bint is_ordered           # one thread has handed in lot after lot: numbers are in order of first appearance
+    cdef bint is_ordered           # one thread has handed in batch after batch: numbers are in order of first appearance
     cdef list numbers              # once settled, of each shard: the number of each row among all; None: it is in order
 
     def __cinit__(self, Py_ssize_t m, int n_threads=1):
@@ -156,7 +156,7 @@ cdef class RowTable:
         while n_threads > 1 and self.n_shards < min(MOST_SHARDS, SHARDS_PER_THREAD * n_threads):
             self.n_shards *= 2
         self.shard_bits = df_highest_bit(self.n_shards)
-        self.last_lot = self.n_settled = -1
+        self.last_batch = self.n_settled = -1
         self.is_ordered = True
         self.shards = <Shard*> calloc(self.n_shards, sizeof(Shard))
         if self.shards == NULL:
@@ -278,15 +278,15 @@ cdef class RowTable:
         df_publish_number(slots.numbers[slot], tag_of(hashed, slots.bits) | <uint32_t> shard.n)
         return shard.n
 
-    def add(self, const int64_t[:, ::1] rows not None, int64_t lot=0):
-        """Take a lot of rows, or more of one.
+    def add(self, const int64_t[:, ::1] rows not None, int64_t batch=0):
+        """Take a batch of rows, or more of one.
 
         Parameters
         ----------
         rows : ndarray of shape (n, m), dtype int64
             Fewer than 2**32.
-        lot : int, default=0
-            Their lot's number, below 2**31. Rows of one lot that come by several calls have no order among these.
+        batch : int, default=0
+            Their batch's number, below 2**31. Rows of one batch that come by several calls have no order among these.
 
         Returns
         -------
@@ -302,21 +302,21 @@ cdef class RowTable:
             raise ValueError("rows for a table that has been settled or released")
         if rows.shape[1] != self.m:
             raise ValueError(f"rows of {rows.shape[1]} words, in a table of rows of {self.m}")
-        if self.n_threads > 1 or lot <= self.last_lot:
+        if self.n_threads > 1 or batch <= self.last_batch:
             self.is_ordered = False
-        self.last_lot = lot
+        self.last_batch = batch
         numbers = np.empty(rows.shape[0], np.uint32)
         cdef uint32_t[::1] to = numbers
         with nogil:
-            self.add_rows(rows, lot, to)
+            self.add_rows(rows, batch, to)
         return numbers
 
-    cdef int add_rows(self, const int64_t[:, ::1] rows, uint64_t lot, uint32_t[::1] numbers) except -1 nogil:
+    cdef int add_rows(self, const int64_t[:, ::1] rows, uint64_t batch, uint32_t[::1] numbers) except -1 nogil:
         cdef int failure
         cdef Py_ssize_t first = 0, n
         while first < rows.shape[0]:
             n = min(<Py_ssize_t> ADDED_TOGETHER, rows.shape[0] - first)
-            failure = self.add_some(&rows[first, 0], n, lot << 32 | <uint64_t> first, &numbers[first])
+            failure = self.add_some(&rows[first, 0], n, batch << 32 | <uint64_t> first, &numbers[first])
             if failure == NO_MEMORY:
                 with gil:
                     raise MemoryError("no memory for the leaves of a forest")
@@ -415,8 +415,8 @@ cdef class RowTable:
 
         Parameters
         ----------
-        starts : ndarray of shape (n_lots + 1,), dtype int64
-            How many rows came in the lots before each one, and in all of them, lots in the order of their numbers. Lots of higher
+        starts : ndarray of shape (n_batches + 1,), dtype int64
+            How many rows came in the batches before each one, and in all of them, batches in the order of their numbers. Batches of higher
             numbers are left out, and so are the distinct rows that appear in none but these.
 
         Returns
@@ -430,7 +430,7 @@ cdef class RowTable:
             for p in range(self.shards[s].n_parts):
                 free(self.shards[s].slots[p].numbers)
                 self.shards[s].slots[p].numbers = NULL
-        if self.is_ordered and self.last_lot < len(starts) - 1:
+        if self.is_ordered and self.last_batch < len(starts) - 1:
             self.n_settled = len(self)
             return self.n_settled
         # A bit for each row handed in: whether no equal one came before it.
@@ -530,9 +530,9 @@ cdef class RowTable:
 
 
 cdef inline int64_t count_before(const int64_t[::1] starts, uint64_t place) noexcept nogil:
-    """How many rows of lots that count come before a place; -1: its lot does not count."""
-    cdef int64_t lot = place >> 32
-    return starts[lot] + <int64_t> <uint32_t> place if lot < starts.shape[0] - 1 else -1
+    """How many rows of batches that count come before a place; -1: its batch does not count."""
+    cdef int64_t batch = place >> 32
+    return starts[batch] + <int64_t> <uint32_t> place if batch < starts.shape[0] - 1 else -1
 
 
 cdef void mark_firsts(RowTable table, Py_ssize_t s, const int64_t[::1] starts, uint64_t[::1] is_first) noexcept nogil:

@@ -55,7 +55,7 @@ from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.judge cimport refuse_division
 from dforest.core.grow.place cimport given_place, place_children, root_place
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
-from dforest.core.grow.team cimport Task
+from dforest.core.grow.team cimport SharedTask
 from dforest.core.grow.tree cimport (
     append_words, begin_piece, begin_tree, end_piece, free_trunk, note_leaf, number_records, reserve_trunk,
 )
@@ -392,7 +392,7 @@ cdef class Grower:
 
     cdef bint help(self) except -1 nogil:
         cdef void* offer
-        cdef Task* task
+        cdef SharedTask* task
         cdef Trunk* trunk
         cdef Place root
         cdef int piece

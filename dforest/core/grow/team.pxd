@@ -10,7 +10,7 @@ ctypedef int (*Part)(void* context, void* own) except -1 nogil
 # Does one item of a task that needs nothing of a member's own.
 ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
 
-cdef struct Task:             # on the stack of its leader, which sets part, context, n_items and leader; the team sets the others
+cdef struct SharedTask:             # on the stack of its leader, which sets part, context, n_items and leader; the team sets the others
     Part part
     void* context             # handed to `part`
     Py_ssize_t n_items        # numbered from 0
@@ -19,8 +19,8 @@ cdef struct Task:             # on the stack of its leader, which sets part, con
     int n_helpers             # members at the task, besides the leader
     bint is_awaited           # the leader sleeps until no helper is left
 
-cdef struct Plain:            # a task that needs nothing of a member's own
-    Task task
+cdef struct PlainTask:            # a task that needs nothing of a member's own
+    SharedTask task
     PyObject* team
     Work work
     void* context             # handed to `work`
@@ -31,13 +31,13 @@ cdef class Team:
     cdef readonly int n_members    # that there may be
     cdef int n_joined              # members that have joined
     cdef PyThread_type_lock lock   # guards everything below
-    cdef PyThread_type_lock* bells  # [n_members] locks that are held; a member sleeps until its own is released
+    cdef PyThread_type_lock* wake_locks  # [n_members] locks that are held; a member sleeps until its own is released
     cdef int* idle                 # [n_idle] members that sleep for lack of work
     cdef int n_idle
     cdef int is_short              # a member has been idle: no tree is left to begin
     cdef void** offers             # [n_offers] what any member may take, the oldest first; room for n_members
     cdef int n_offers
-    cdef Task** tasks              # [n_tasks] tasks that their leaders are at; room for n_members
+    cdef SharedTask** tasks              # [n_tasks] tasks that their leaders are at; room for n_members
     cdef int n_tasks
     cdef int stopped               # all members are to give up
     cdef bint is_done              # nothing is left to do
@@ -53,12 +53,12 @@ cdef class Team:
         return df_glance(self.is_short) != 0
 
     cdef bint offer(self, void* work) noexcept nogil
-    cdef bint wait(self, int member, void** offer, Task** task) except -1 nogil
-    cdef int share(self, Task* task, void* own) except -1 nogil
+    cdef bint wait(self, int member, void** offer, SharedTask** task) except -1 nogil
+    cdef int share(self, SharedTask* task, void* own) except -1 nogil
     cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
-    cdef Py_ssize_t take(self, Task* task) noexcept nogil
-    cdef int take_part(self, Task* task, void* own, bint leads) except -1 nogil
-    cdef int help(self, Task* task, void* own) except -1 nogil
+    cdef Py_ssize_t take(self, SharedTask* task) noexcept nogil
+    cdef int take_part(self, SharedTask* task, void* own, bint leads) except -1 nogil
+    cdef int help(self, SharedTask* task, void* own) except -1 nogil
     cdef void give_up(self) noexcept nogil
     cdef void wake(self, Py_ssize_t most) noexcept nogil
     cdef int check(self) except -1 nogil

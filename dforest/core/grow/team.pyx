@@ -26,7 +26,7 @@ from dforest.core.threads import Stopped
 
 cdef int do_items(void* context, void* own) except -1 nogil:
     """Take part in a plain task."""
-    cdef Plain* plain = <Plain*> context
+    cdef PlainTask* plain = <PlainTask*> context
     cdef Py_ssize_t item = 0
     while item >= 0:
         item = (<Team> plain.team).take(&plain.task)
@@ -49,31 +49,31 @@ cdef class Team:
         cdef int i
         self.n_members = n_members
         self.lock = PyThread_allocate_lock()
-        self.bells = <PyThread_type_lock*> calloc(n_members, sizeof(PyThread_type_lock))
+        self.wake_locks = <PyThread_type_lock*> calloc(n_members, sizeof(PyThread_type_lock))
         self.idle = <int*> calloc(n_members, sizeof(int))
         self.offers = <void**> calloc(n_members, sizeof(void*))
-        self.tasks = <Task**> calloc(n_members, sizeof(Task*))
-        if self.lock == NULL or self.bells == NULL or self.idle == NULL or self.offers == NULL or self.tasks == NULL:
+        self.tasks = <SharedTask**> calloc(n_members, sizeof(SharedTask*))
+        if self.lock == NULL or self.wake_locks == NULL or self.idle == NULL or self.offers == NULL or self.tasks == NULL:
             raise MemoryError()
         for i in range(n_members):
-            self.bells[i] = PyThread_allocate_lock()
-            if self.bells[i] == NULL:
+            self.wake_locks[i] = PyThread_allocate_lock()
+            if self.wake_locks[i] == NULL:
                 raise MemoryError()
-            PyThread_acquire_lock(self.bells[i], WAIT_LOCK)
+            PyThread_acquire_lock(self.wake_locks[i], WAIT_LOCK)
 
     def __dealloc__(self):
         cdef int i
-        if self.bells != NULL:
+        if self.wake_locks != NULL:
             for i in range(self.n_members):
-                if self.bells[i] != NULL:
-                    PyThread_release_lock(self.bells[i])
-                    PyThread_free_lock(self.bells[i])
+                if self.wake_locks[i] != NULL:
+                    PyThread_release_lock(self.wake_locks[i])
+                    PyThread_free_lock(self.wake_locks[i])
         if self.offers != NULL:
             for i in range(self.n_offers):     # which nobody took, as all members had to stop
                 free(self.offers[i])
         if self.lock != NULL:
             PyThread_free_lock(self.lock)
-        free(self.bells)
+        free(self.wake_locks)
         free(self.idle)
         free(self.offers)
         free(self.tasks)
@@ -112,7 +112,7 @@ cdef class Team:
         while n > 0 and most > 0:
             n -= 1
             most -= 1
-            PyThread_release_lock(self.bells[self.idle[n]])
+            PyThread_release_lock(self.wake_locks[self.idle[n]])
         df_set(self.n_idle, n)
 
     cdef bint offer(self, void* work) noexcept nogil:
@@ -130,7 +130,7 @@ cdef class Team:
         PyThread_release_lock(self.lock)
         return wanted
 
-    cdef bint wait(self, int member, void** offer, Task** task) except -1 nogil:
+    cdef bint wait(self, int member, void** offer, SharedTask** task) except -1 nogil:
         """Sleep until there is an offer or a task to help at; the other one is NULL. False: the fit is done or stopped."""
         cdef int i
         offer[0] = NULL
@@ -160,11 +160,11 @@ cdef class Team:
             self.idle[self.n_idle] = member
             df_set(self.n_idle, self.n_idle + 1)
             PyThread_release_lock(self.lock)
-            sleep(self.bells[member])
+            sleep(self.wake_locks[member])
         PyThread_release_lock(self.lock)
         return offer[0] != NULL or task[0] != NULL
 
-    cdef int share(self, Task* task, void* own) except -1 nogil:
+    cdef int share(self, SharedTask* task, void* own) except -1 nogil:
         """Do a task, whose part, context, n_items and leader are set, together with idle members.
 
         IN own : what the leader brings to its part, as each helper does in `help`: its splitter, say
@@ -183,10 +183,10 @@ cdef class Team:
             self.take_part(task, own, True)
         finally:
             if task.is_awaited:
-                PyThread_acquire_lock(self.bells[task.leader], WAIT_LOCK)
+                PyThread_acquire_lock(self.wake_locks[task.leader], WAIT_LOCK)
         return self.check()
 
-    cdef int take_part(self, Task* task, void* own, bint leads) except -1 nogil:
+    cdef int take_part(self, SharedTask* task, void* own, bint leads) except -1 nogil:
         """Do a member's part of a task. Then the leader withdraws the task, and the last helper wakes a leader that waits."""
         cdef int i
         cdef bint failed = True
@@ -207,13 +207,13 @@ cdef class Team:
             else:
                 task.n_helpers -= 1
                 if task.n_helpers == 0 and task.is_awaited:
-                    PyThread_release_lock(self.bells[task.leader])
+                    PyThread_release_lock(self.wake_locks[task.leader])
             PyThread_release_lock(self.lock)
         return 0
 
     cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil:
         """Have `work` called with every item, by the caller, which is the member `leader`, and by idle members."""
-        cdef Plain plain
+        cdef PlainTask plain
         plain.task.part = do_items
         plain.task.context = &plain
         plain.task.n_items = n_items
@@ -223,11 +223,11 @@ cdef class Team:
         plain.context = context
         return self.share(&plain.task, NULL)
 
-    cdef int help(self, Task* task, void* own) except -1 nogil:
+    cdef int help(self, SharedTask* task, void* own) except -1 nogil:
         """Take part in a task that `wait` gave. IN own : what the member brings to its part"""
         return self.take_part(task, own, False)
 
-    cdef Py_ssize_t take(self, Task* task) noexcept nogil:
+    cdef Py_ssize_t take(self, SharedTask* task) noexcept nogil:
         """The next item of a task; -1: no item is left, or all members are to give up."""
         cdef Py_ssize_t item = -1
         PyThread_acquire_lock(self.lock, WAIT_LOCK)

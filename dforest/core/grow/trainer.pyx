@@ -293,8 +293,8 @@ class Finisher(Growers):
         sizes = places["n"]
         alone = int((sizes >= self._share_from()).sum())       # the others are grown some at a time
         together = max(1, min(RECORDS_TOGETHER, int(sizes[alone:].sum()) // (4 * self._n_threads)))
-        lots = (np.cumsum(sizes[alone:]) - sizes[alone:]) // together
-        edges = np.concatenate([np.arange(alone), alone + np.flatnonzero(np.diff(lots, prepend=-1)), [len(sizes)]])
+        batches = (np.cumsum(sizes[alone:]) - sizes[alone:]) // together
+        edges = np.concatenate([np.arange(alone), alone + np.flatnonzero(np.diff(batches, prepend=-1)), [len(sizes)]])
 
         def begin(Grower grower, i):
             cdef Py_ssize_t first = edges[i], n = edges[i + 1] - first

@@ -125,7 +125,7 @@ cdef class PathFeatures:
     # How many features the splits of nodes above this depth use.
     cdef Py_ssize_t count_above(self, Py_ssize_t depth) noexcept nogil
 
-    # Turn the order around, where features were noted from the node up.
+    # Worker the order around, where features were noted from the node up.
     cdef void reverse(self) noexcept nogil
 
 

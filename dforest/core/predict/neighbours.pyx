@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
-from dforest.core.threads cimport Turn, poll, share
+from dforest.core.threads cimport Worker, poll, share
 from dforest.core.threads import each
 
 cdef extern from "core/predict/neighbours.h" nogil:
@@ -261,11 +261,11 @@ cdef class Job:
         return 0
 
 
-cdef int do_rows(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
+cdef int do_rows(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     cdef Py_ssize_t i, first = item * ROWS_AT_A_TIME
     for i in range(first, min(first + ROWS_AT_A_TIME, (<Job> context).leaf.shape[0])):
-        poll(turn, 20 * (<Job> context).table.members(&(<Job> context).leaf[i, 0]))
-        (<Job> context).look(i, &(<Job> context).sparse[turn.number])
+        poll(worker, 20 * (<Job> context).table.members(&(<Job> context).leaf[i, 0]))
+        (<Job> context).look(i, &(<Job> context).sparse[worker.number])
     return 0
 
 

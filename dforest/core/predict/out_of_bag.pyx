@@ -23,7 +23,7 @@ from dforest.core.predict.totals cimport (
 )
 from dforest.core.predict.walk cimport Descent, df_tree, df_value_row
 from dforest.core.draws cimport TreeDraws
-from dforest.core.threads cimport Turn, current_turn, df_add_to_long, poll, share
+from dforest.core.threads cimport Worker, current_worker, df_add_to_long, poll, share
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
 from dforest.rules.random cimport DF_BLOCK
 
@@ -240,7 +240,7 @@ cdef class Votes(TrainingRows):
     cdef int64_t[:, ::1] totals    # see `curve_of`
     cdef int64_t[::1] n_new        # rows with the first vote by each tree
 
-    cdef int vote_in_block(self, Py_ssize_t block, Turn* turn) except -1 nogil:
+    cdef int vote_in_block(self, Py_ssize_t block, Worker* worker) except -1 nogil:
         """Let all trees vote, in their order, for the rows of a block that they never drew."""
         cdef double error[DF_BLOCK]      # of each row so far
         cdef int32_t best[DF_BLOCK]      # class with most votes so far
@@ -251,7 +251,7 @@ cdef class Votes(TrainingRows):
         cdef int64_t n_new
         cdef double now
         for t in range(self.packed.n_trees):
-            n_out = out_of_bag(self, t, block, &out[0], &leaf[0], turn)
+            n_out = out_of_bag(self, t, block, &out[0], &leaf[0], worker)
             n_new = 0
             df_total_open(&total)
             for j in range(n_out):
@@ -276,7 +276,7 @@ cdef class Votes(TrainingRows):
 
 
 cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block, uint32_t* out, uint32_t* leaf,
-                           Turn* turn) except -1 nogil:
+                           Worker* worker) except -1 nogil:
     """The rows of a block that tree t never drew, and the value rows of their leaves; returns how many there are.
 
     OUT out, leaf : [DF_BLOCK]
@@ -294,17 +294,17 @@ cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block
         out[down.n] = <uint32_t> (first + i)
         down.n += drawn[i] == 0
     if training.rows.is_sparse:
-        training.packed.walk_sparse(t, training.rows, &down, turn)
+        training.packed.walk_sparse(t, training.rows, &down, worker)
     else:
-        training.packed.walk(t, &down, turn)
-    poll(turn, DF_BLOCK + down.n * training.packed.n_outputs)
+        training.packed.walk(t, &down, worker)
+    poll(worker, DF_BLOCK + down.n * training.packed.n_outputs)
     for i in range(down.n):
         leaf[i] = base + df_value_row(tree, at[i], &training.packed.forest)
     return down.n
 
 
-cdef int vote_in_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
-    return (<Votes> context).vote_in_block(block, turn)
+cdef int vote_in_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
+    return (<Votes> context).vote_in_block(block, worker)
 
 
 def predict_out_of_bag(PackedForest packed not None, X not None, const double[::1] target not None,
@@ -375,7 +375,7 @@ def leaves_out_of_bag(PackedForest packed not None, X not None, TreeDraws draws 
         As of `Tally.add_tree`.
     """
     cdef TrainingRows training = TrainingRows(packed, X, np.empty(0), False, draws, 0)
-    cdef Turn turn = current_turn()
+    cdef Worker worker = current_worker()
     cdef Py_ssize_t n = 0, n_out, block
     packed.open_paths(training.rows, 1)
     cdef uint32_t out[DF_BLOCK]
@@ -384,7 +384,7 @@ def leaves_out_of_bag(PackedForest packed not None, X not None, TreeDraws draws 
     cdef uint32_t[::1] to_rows = rows, to_leaves = leaves
     with nogil:
         for block in range(draws.n_blocks()):
-            n_out = out_of_bag(training, 0, block, &out[0], &leaf[0], &turn)
+            n_out = out_of_bag(training, 0, block, &out[0], &leaf[0], &worker)
             if n_out != 0:
                 memcpy(&to_rows[n], &out[0], n_out * sizeof(uint32_t))
                 memcpy(&to_leaves[n], &leaf[0], n_out * sizeof(uint32_t))

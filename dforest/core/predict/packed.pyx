@@ -22,7 +22,7 @@ from dforest.core.predict.walk cimport (
     df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree, df_marked, df_mode,
     df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
-from dforest.core.threads cimport current_turn, poll, share
+from dforest.core.threads cimport current_worker, poll, share
 from dforest.rules.bounds cimport df_clip
 
 from dforest.core.predict.packing import WIDE_BITS, check_packed, pack_trees, slot_numbers, slot_size
@@ -255,24 +255,24 @@ cdef class PackedForest:
         finally:
             free(room)
 
-    cdef int walk(self, Py_ssize_t t, const Descent* down, Turn* turn) except -1 nogil:
+    cdef int walk(self, Py_ssize_t t, const Descent* down, Worker* worker) except -1 nogil:
         """Send rows down tree t."""
         cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
         if self.splitter is not None:
             walk_tests(&self.forest, t, self.splitter, down)
-            return poll(turn, down.n * self.depth[t])
+            return poll(worker, down.n * self.depth[t])
         while i < down.n:
             k = min(k, down.n - i)
             df_walk_rows(&self.forest, t, self.n_first[t], down.rows, down.numbers + i if down.numbers != NULL else NULL,
                          down.first + i, k, down.at + i, down.left, down.mode)
-            poll(turn, k * self.depth[t])
+            poll(worker, k * self.depth[t])
             i += k
         return 0
 
-    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil:
+    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil:
         """Send sparse rows down tree t: `walk`, but for `down.rows`, which are not looked at."""
         if rows.paths is not None:
-            return self.walk_zero_paths(t, rows, down, turn)
+            return self.walk_zero_paths(t, rows, down, worker)
         cdef Py_ssize_t i = 0, k = max(1, min(down.n, SOME_BYTES // <Py_ssize_t> rows.rows.stride))
         cdef char* room = <char*> calloc(k, rows.rows.stride)
         cdef df_rows unpacked = df_rows(room, rows.rows.stride, rows.rows.is_double)
@@ -287,7 +287,7 @@ cdef class PackedForest:
                 numbers = down.numbers + i if down.numbers != NULL else NULL
                 some = Descent(&unpacked, NULL, 0, k, down.mode, down.at + i, down.left)
                 df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, False)
-                self.walk(t, &some, turn)
+                self.walk(t, &some, worker)
                 df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, True)
                 i += k
         finally:
@@ -307,7 +307,7 @@ cdef class PackedForest:
         rows.paths = self.paths_
         return 0
 
-    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Turn* turn) except -1 nogil:
+    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil:
         """`walk_sparse` for rows that go down zero paths."""
         cdef df_key_table table
         cdef Py_ssize_t i, row
@@ -317,9 +317,9 @@ cdef class PackedForest:
             df_fill_table(&table, &rows.sparse, row, False)
             down.at[i] = rows.paths.walk(t, &rows.sparse, row, &table).slot
             df_fill_table(&table, &rows.sparse, row, True)
-        return poll(turn, down.n * self.depth[t])
+        return poll(worker, down.n * self.depth[t])
 
-    cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
+    cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil:
         """Predict n rows of a job from the first one on, which go down zero paths, or tell their leaves."""
         cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees
         cdef Py_ssize_t n_outputs = self.n_outputs
@@ -358,7 +358,7 @@ cdef class PackedForest:
                         for k in range(n_outputs):
                             sums[i * n_outputs + k] += value[k]
                     df_fill_table(&table, job.sparse, first + i, True)
-                    poll(turn, (to_tree - from_tree) * (ROW_STEPS + n_outputs))
+                    poll(worker, (to_tree - from_tree) * (ROW_STEPS + n_outputs))
                 from_tree = to_tree
             if job.leaves == NULL:
                 self.finish(job, first, n, sums)
@@ -394,7 +394,7 @@ cdef class PackedForest:
         else:
             df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)
 
-    cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil:
+    cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil:
         """Predict the rows of a job from the first one on, which lie where `rows` says."""
         cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
         cdef Py_ssize_t t, i
@@ -434,7 +434,7 @@ cdef class PackedForest:
                     df_walk_trees(&forest, n_trees, rows.rows, rows.first + i, at, mode)
                     for t in range(n_trees):
                         self.add(job.first_tree + t, at + t, 1, sums + i * n_outputs)
-                    poll(turn, n_trees * (ROW_STEPS + n_outputs))
+                    poll(worker, n_trees * (ROW_STEPS + n_outputs))
             else:
                 if n_tiles > 0 and forest.is_wide:
                     df_fill_tiles64(rows.rows, rows.first, n, self.n_features, <uint64_t*> tiles)
@@ -443,15 +443,15 @@ cdef class PackedForest:
                 for t in range(job.first_tree, end):
                     n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
                     if n_slots <= most_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
-                        poll(turn, n * self.depth[t])
+                        poll(worker, n * self.depth[t])
                     elif n_slots <= most_slots:
                         df_key_slots(&self.forest, t, n_slots, keyed)
                         df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
-                        poll(turn, n * self.depth[t])
+                        poll(worker, n * self.depth[t])
                     else:
-                        self.walk(t, &down, turn)
+                        self.walk(t, &down, worker)
                     self.add(t, at, n, sums)
-                    poll(turn, n * n_outputs)
+                    poll(worker, n * n_outputs)
             self.finish(job, first, n, sums)
         finally:
             free(at)
@@ -496,7 +496,7 @@ cdef class PackedForest:
             self.share_blocks(&job, opened, BLOCK_LEAST, n_threads)
         return result
 
-    cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Turn* turn) except -1 nogil:
+    cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil:
         """Tell the leaves of the rows of a job from the first one on, which lie where `rows` says."""
         cdef uint32_t at[BLOCK_LEAST]
         cdef uint32_t left[BLOCK_LEAST]
@@ -505,7 +505,7 @@ cdef class PackedForest:
         cdef const uint32_t* numbers
         cdef int64_t* leaves
         for t in range(n_trees):
-            self.walk(t, &down, turn)
+            self.walk(t, &down, worker)
             numbers = job.numbers + self.forest.starts[t]
             leaves = job.leaves + first * n_trees + t
             for i in range(rows.n):
@@ -517,7 +517,7 @@ cdef class PackedForest:
         return paths_to(*self.read_nodes(), leaf)
 
 
-cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+cdef int do_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
     """Predict a block of the rows of a `Job`."""
     cdef const Job* job = <const Job*> context
     cdef Py_ssize_t first = block * job.n_block, n = min(job.n_block, job.n - first)
@@ -526,27 +526,27 @@ cdef int do_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
     cdef int mode
     if job.sparse == NULL:
         mode = df_mode(forest, job.rows, first, n, (<PackedForest> job.packed).n_features)
-        return do_rows(job, Descent(job.rows, NULL, first, n, mode, NULL, NULL), first, turn)
+        return do_rows(job, Descent(job.rows, NULL, first, n, mode, NULL, NULL), first, worker)
     mode = df_sparse_mode(forest, job.sparse, first, n)
-    unpacked = df_rows(job.room.x + turn.number * job.n_block * job.room.stride, job.room.stride, job.room.is_double)
+    unpacked = df_rows(job.room.x + worker.number * job.n_block * job.room.stride, job.room.stride, job.room.is_double)
     df_unpack_rows(job.sparse, NULL, first, n, &unpacked, False)
-    do_rows(job, Descent(&unpacked, NULL, 0, n, mode, NULL, NULL), first, turn)
+    do_rows(job, Descent(&unpacked, NULL, 0, n, mode, NULL, NULL), first, worker)
     df_unpack_rows(job.sparse, NULL, first, n, &unpacked, True)
     return 0
 
 
-cdef int skip_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+cdef int skip_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
     """Predict a block of the rows of a `Job`, which go down zero paths."""
     cdef const Job* job = <const Job*> context
     cdef Py_ssize_t first = block * job.n_block
-    return (<PackedForest> job.packed).skip_rows(job, first, min(job.n_block, job.n - first), turn)
+    return (<PackedForest> job.packed).skip_rows(job, first, min(job.n_block, job.n - first), worker)
 
 
-cdef inline int do_rows(const Job* job, Descent rows, Py_ssize_t first, Turn* turn) except -1 nogil:
+cdef inline int do_rows(const Job* job, Descent rows, Py_ssize_t first, Worker* worker) except -1 nogil:
     """Predict some rows of a `Job`, given where they lie, and the number of the first of them."""
     if job.leaves != NULL:
-        return (<PackedForest> job.packed).apply_block(job, &rows, first, turn)
-    return (<PackedForest> job.packed).predict_block(job, &rows, first, turn)
+        return (<PackedForest> job.packed).apply_block(job, &rows, first, worker)
+    return (<PackedForest> job.packed).predict_block(job, &rows, first, worker)
 
 
 cdef inline int most_marked(const df_packed* forest) noexcept nogil:
@@ -581,7 +581,7 @@ def paths_to(const int32_t[::1] feature not None, const uint32_t[::1] right_chil
     """
     cdef Py_ssize_t n = leaf.shape[0], n_trees = offsets.shape[0] - 1, i, j, t, place
     cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
-    cdef Turn turn = current_turn()
+    cdef Worker worker = current_worker()
     starts = np.zeros(n + 1, np.int64)
     cdef int64_t[::1] indptr = starts
     if leaf.shape[1] != n_trees:
@@ -592,7 +592,7 @@ def paths_to(const int32_t[::1] feature not None, const uint32_t[::1] right_chil
                 if feature[i] >= 0:
                     parent[i + 1] = parent[offsets[t] + right_child[i]] = i
                     depth[i + 1] = depth[offsets[t] + right_child[i]] = depth[i] + 1
-            poll(&turn, offsets[t + 1] - offsets[t])
+            poll(&worker, offsets[t + 1] - offsets[t])
         for i in range(n):
             indptr[i + 1] = indptr[i]
             for t in range(n_trees):
@@ -601,13 +601,13 @@ def paths_to(const int32_t[::1] feature not None, const uint32_t[::1] right_chil
                         raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
                                          f"{offsets[t + 1] - offsets[t] - 1}")
                 indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
-            poll(&turn, n_trees)
+            poll(&worker, n_trees)
     result = np.empty(indptr[n], np.int64)
     cdef int64_t[::1] to = result
     with nogil:
         for i in range(n):
             place = indptr[i + 1]
-            poll(&turn, place - indptr[i])
+            poll(&worker, place - indptr[i])
             for t in range(n_trees - 1, -1, -1):
                 j = offsets[t] + leaf[i, t]
                 while j >= 0:              # ancestors have lower numbers

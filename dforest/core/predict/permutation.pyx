@@ -22,7 +22,7 @@ from dforest.core.predict.walk cimport (
     DF_SUBSETS, Descent, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_value_row,
 )
 from dforest.core.draws cimport TreeDraws
-from dforest.core.threads cimport Turn, df_add_to_long, poll, share
+from dforest.core.threads cimport Worker, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
 from dforest.rules.out_of_bag cimport df_open_permutation, df_permute
 from dforest.rules.random cimport DF_BLOCK, df_stream
@@ -134,7 +134,7 @@ cdef class Permutations(TrainingRows):
             return value_of(self, p.other[j * p.n_out + i], p.begin + j)
         return (<const double*> p.given[j])[i] if self.rows.rows.is_double else (<const float*> p.given[j])[i]
 
-    cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, Turn* turn) except -1 nogil:
+    cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, Worker* worker) except -1 nogil:
         """How many rows a tree left out. OUT out : which ones, ascending; or NULL"""
         cdef Py_ssize_t block, i, first, n_out = 0
         cdef uint32_t counts[DF_BLOCK]
@@ -147,12 +147,12 @@ cdef class Permutations(TrainingRows):
                     if out != NULL:
                         out[n_out] = <uint32_t> (first + i)
                     n_out += 1
-            poll(turn, 4 * DF_BLOCK)
+            poll(worker, 4 * DF_BLOCK)
         return n_out
 
-    cdef int weigh_tree(self, Py_ssize_t tree, Turn* turn) except -1 nogil:
+    cdef int weigh_tree(self, Py_ssize_t tree, Worker* worker) except -1 nogil:
         """Fill a row of `left_out_`."""
-        cdef Py_ssize_t n = self.rows_out_of_bag(tree, NULL, turn), i
+        cdef Py_ssize_t n = self.rows_out_of_bag(tree, NULL, worker), i
         cdef int64_t weight = n
         cdef uint32_t* row
         if self.weight is not None:
@@ -161,7 +161,7 @@ cdef class Permutations(TrainingRows):
                 if row == NULL:
                     with gil:
                         raise MemoryError()
-                self.rows_out_of_bag(tree, row, turn)
+                self.rows_out_of_bag(tree, row, worker)
                 weight = 0
                 for i in range(n):
                     weight += self.weight[row[i]]
@@ -176,14 +176,14 @@ cdef class Permutations(TrainingRows):
         p.slots = df_tree(&self.packed.forest, tree)
         p.value = &self.leaf_value[self.packed.bases[tree]]
 
-    cdef int permute_tree(self, Py_ssize_t tree, Turn* turn) except -1 nogil:
+    cdef int permute_tree(self, Py_ssize_t tree, Worker* worker) except -1 nogil:
         """Fill a row of `rise`: group after group of features, as many at a time as there is memory for."""
         cdef Py_ssize_t n_features = self.packed.n_features, n_group, i, j
         cdef double* rise = &self.rise[tree, 0]
         cdef uint32_t* row
         cdef Permuted p
         self.open_tree(&p, tree)
-        p.n_out = self.rows_out_of_bag(tree, NULL, turn)
+        p.n_out = self.rows_out_of_bag(tree, NULL, worker)
         if p.n_out == 0:
             for j in range(n_features):
                 rise[j] = NAN
@@ -201,20 +201,20 @@ cdef class Permutations(TrainingRows):
                     or p.trials == NULL):
                 with gil:
                     raise MemoryError()
-            self.rows_out_of_bag(tree, row, turn)
+            self.rows_out_of_bag(tree, row, worker)
             for i in range(p.n_out):
                 p.weight += self.weight_of(row[i])
             if self.used is not None:
-                self.walk_copies(&p, -1, turn)
+                self.walk_copies(&p, -1, worker)
             while p.begin < n_features:
                 p.n = min(n_group, n_features - p.begin)
-                self.find_used(&p, turn)
+                self.find_used(&p, worker)
                 for j in range(p.n):
                     df_total_open(&p.total[j])
                     if p.is_used[j]:
-                        self.permute_rows(&p, j, turn)
+                        self.permute_rows(&p, j, worker)
                 memset(p.first, 0, p.n * sizeof(uint32_t))
-                self.walk_group(&p, turn)
+                self.walk_group(&p, worker)
                 for j in range(p.n):
                     rise[p.begin + j] = df_total_value(&p.total[j], 0) / <double> p.weight
                 p.begin += p.n
@@ -228,17 +228,17 @@ cdef class Permutations(TrainingRows):
             free(p.trials)
         return 0
 
-    cdef int walk_group(self, Permuted* p, Turn* turn) except -1 nogil:
+    cdef int walk_group(self, Permuted* p, Worker* worker) except -1 nogil:
         """Add up the rises of all features of the group."""
         cdef Py_ssize_t j
         if self.used is None:
-            return self.walk_paths(p, turn)
+            return self.walk_paths(p, worker)
         for j in range(p.n):
             if p.is_used[j]:
-                self.walk_copies(p, j, turn)
+                self.walk_copies(p, j, worker)
         return 0
 
-    cdef int find_used(self, Permuted* p, Turn* turn) except -1 nogil:
+    cdef int find_used(self, Permuted* p, Worker* worker) except -1 nogil:
         """Tell which features of the group the tree tests."""
         cdef const df_packed* forest = &self.packed.forest
         cdef Py_ssize_t j, n_slots = forest.starts[p.tree + 1] - forest.starts[p.tree]
@@ -251,15 +251,15 @@ cdef class Permutations(TrainingRows):
             j = <Py_ssize_t> df_feature(p.slots, at, forest) - p.begin
             if 0 <= j < p.n and not df_is_leaf(p.slots, at, forest):
                 p.is_used[j] = True
-        return poll(turn, n_slots)
+        return poll(worker, n_slots)
 
-    cdef int permute_rows(self, Permuted* p, Py_ssize_t j, Turn* turn) except -1 nogil:
+    cdef int permute_rows(self, Permuted* p, Py_ssize_t j, Worker* worker) except -1 nogil:
         """Permute the rows out of bag, for feature j of the group to take its values from."""
         cdef uint32_t* to = p.other + j * p.n_out
         memcpy(to, p.row, p.n_out * sizeof(uint32_t))
-        return permute_places(to, p.n_out, self.draws.seed[p.tree], p.begin + j, turn)
+        return permute_places(to, p.n_out, self.draws.seed[p.tree], p.begin + j, worker)
 
-    cdef int walk_paths(self, Permuted* p, Turn* turn) except -1 nogil:
+    cdef int walk_paths(self, Permuted* p, Worker* worker) except -1 nogil:
         """Add up the rises of all features of the group, row by row.
 
         A row goes down the tree once as it is. Where its path tests a feature of the group for the first time, a `Trial` of that
@@ -284,16 +284,16 @@ cdef class Permutations(TrainingRows):
                 n_steps += 1
             target = self.target[p.row[i]]
             p.error[i] = error_of(self, target, p.value[df_value_row(p.slots, at, forest)])
-            self.walk_on(p, p.row[i], n_trials, turn)
+            self.walk_on(p, p.row[i], n_trials, worker)
             for k in range(n_trials):
                 j = p.trials[k].feature - p.begin
                 p.first[j] = 0
                 error = error_of(self, target, p.value[df_value_row(p.slots, p.trials[k].at, forest)])
                 self.add_rise(p, j, i, error)
-            poll(turn, 10 * (n_steps + n_trials))
+            poll(worker, 10 * (n_steps + n_trials))
         return 0
 
-    cdef int walk_on(self, Permuted* p, uint32_t row, Py_ssize_t n, Turn* turn) except -1 nogil:
+    cdef int walk_on(self, Permuted* p, uint32_t row, Py_ssize_t n, Worker* worker) except -1 nogil:
         """Send n trials of a row from where they stand to leaves, a step of each in turn: their memory accesses overlap."""
         cdef const df_packed* forest = &self.packed.forest
         cdef Trial* trial
@@ -309,10 +309,10 @@ cdef class Permutations(TrainingRows):
                     trial.at = df_step_by(p.slots, trial.at, trial.value if f == trial.feature else value_of(self, row, f),
                                           forest)
                     done = False
-            poll(turn, 10 * n)
+            poll(worker, 10 * n)
         return 0
 
-    cdef int walk_copies(self, Permuted* p, Py_ssize_t j, Turn* turn) except -1 nogil:
+    cdef int walk_copies(self, Permuted* p, Py_ssize_t j, Worker* worker) except -1 nogil:
         """Add up the rise of feature j of the group; -1: tell the errors with no feature permuted.
 
         This is for tests of a splitter's own, each of which may be about many features: copies of the rows, with the feature's
@@ -342,7 +342,7 @@ cdef class Permutations(TrainingRows):
                         else:
                             value = p.given[j] + (first + i) * size
                         memcpy(x + i * stride + at_feature, value, size)
-                self.packed.walk(p.tree, &down, turn)
+                self.packed.walk(p.tree, &down, worker)
                 for i in range(n):
                     error = error_of(self, self.target[p.row[first + i]],
                                      p.value[df_value_row(p.slots, at[i], &self.packed.forest)])
@@ -364,15 +364,15 @@ cdef class Permutations(TrainingRows):
             df_total_add(&p.total[j], p.error[i], -weight)
 
 
-cdef int permute_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
-    return (<Permutations> context).permute_tree(tree, turn)
+cdef int permute_tree(void* context, Py_ssize_t tree, Worker* worker) except -1 nogil:
+    return (<Permutations> context).permute_tree(tree, worker)
 
 
-cdef int weigh_tree(void* context, Py_ssize_t tree, Turn* turn) except -1 nogil:
-    return (<Permutations> context).weigh_tree(tree, turn)
+cdef int weigh_tree(void* context, Py_ssize_t tree, Worker* worker) except -1 nogil:
+    return (<Permutations> context).weigh_tree(tree, worker)
 
 
-cdef int permute_places(uint32_t* places, Py_ssize_t n, uint32_t seed, Py_ssize_t feature, Turn* turn) except -1 nogil:
+cdef int permute_places(uint32_t* places, Py_ssize_t n, uint32_t seed, Py_ssize_t feature, Worker* worker) except -1 nogil:
     """Permute places by a tree's stream of a feature."""
     cdef Py_ssize_t i = 0, end
     cdef df_stream stream
@@ -380,7 +380,7 @@ cdef int permute_places(uint32_t* places, Py_ssize_t n, uint32_t seed, Py_ssize_
     while i < n:
         end = min(i + SHUFFLED, n)
         df_permute(&stream, places, i, end, n)
-        poll(turn, 10 * (end - i))
+        poll(worker, 10 * (end - i))
         i = end
     return 0
 
@@ -394,13 +394,13 @@ cdef class Filling:
     def __init__(self, rows, tree, out):
         self.rows, self.tree, self.out = rows, tree, out
 
-    cdef int fill(self, Turn* turn) except -1 nogil:
-        self.rows.rows_out_of_bag(self.tree, &self.out[0], turn)
+    cdef int fill(self, Worker* worker) except -1 nogil:
+        self.rows.rows_out_of_bag(self.tree, &self.out[0], worker)
         return 0
 
 
-cdef int fill_left_out(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
-    return (<Filling> context).fill(turn)
+cdef int fill_left_out(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+    return (<Filling> context).fill(worker)
 
 
 cdef class GivenRises:
@@ -438,7 +438,7 @@ cdef class GivenRises:
     def __dealloc__(self):
         free(self.given)
 
-    cdef int add(self, Py_ssize_t item, Turn* turn) except -1 nogil:
+    cdef int add(self, Py_ssize_t item, Worker* worker) except -1 nogil:
         cdef Py_ssize_t first = item * RANGE, j, k, d
         cdef Py_ssize_t size = sizeof(double) if self.rows.rows.rows.is_double else sizeof(float)
         cdef df_total* total
@@ -464,8 +464,8 @@ cdef class GivenRises:
                 p.first[j] = not p.is_used[j]          # no trial of a feature without values begins
                 df_total_open(&p.total[j])
             if self.rows.used is not None:
-                self.rows.walk_copies(&p, -1, turn)
-            self.rows.walk_group(&p, turn)
+                self.rows.walk_copies(&p, -1, worker)
+            self.rows.walk_group(&p, worker)
             for k in range(self.features.shape[0]):
                 total = &p.total[self.features[k] - p.begin]
                 df_total_carry(total)
@@ -482,8 +482,8 @@ cdef class GivenRises:
         return 0
 
 
-cdef int add_given(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
-    return (<GivenRises> context).add(item, turn)
+cdef int add_given(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+    return (<GivenRises> context).add(item, worker)
 
 
 cdef class Shuffles:
@@ -505,12 +505,12 @@ cdef class Shuffles:
     def __dealloc__(self):
         free(self.places)
 
-    cdef int shuffle(self, Py_ssize_t k, Turn* turn) except -1 nogil:
-        return permute_places(self.places[k], self.length[k], self.seed[k], self.feature[k], turn)
+    cdef int shuffle(self, Py_ssize_t k, Worker* worker) except -1 nogil:
+        return permute_places(self.places[k], self.length[k], self.seed[k], self.feature[k], worker)
 
 
-cdef int shuffle(void* context, Py_ssize_t item, Turn* turn) except -1 nogil:
-    return (<Shuffles> context).shuffle(item, turn)
+cdef int shuffle(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+    return (<Shuffles> context).shuffle(item, worker)
 
 
 def permute_values(arrays, seeds, features, int n_threads):

@@ -16,7 +16,7 @@ from cpython.ref cimport PyObject
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport Turn, poll, share
+from dforest.core.threads cimport Worker, poll, share
 from dforest.core.types cimport df_rows, value_at
 from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_share
 from dforest.core.predict.packed cimport rows_of
@@ -281,14 +281,14 @@ cdef class ShapleyForest:
             most[0] = max(most[0], n_known)
             levels[0] = max(levels[0], level)
 
-    cdef int measure(self, Py_ssize_t t, Turn* turn) except -1 nogil:
+    cdef int measure(self, Py_ssize_t t, Worker* worker) except -1 nogil:
         """Set how many features and levels tree t has at most."""
         cdef Scratch scratch
         memset(&scratch, 0, sizeof(scratch))
         try:
             self.open(&scratch)
             self.make_ready(t, &scratch, &self.most[t], &self.levels[t])
-            poll(turn, 30 * (self.offsets[t + 1] - self.offsets[t]))
+            poll(worker, 30 * (self.offsets[t + 1] - self.offsets[t]))
         finally:
             self.close(&scratch)
         return 0
@@ -309,7 +309,7 @@ cdef class ShapleyForest:
         return expected[0]
 
     cdef int by_cover(self, Py_ssize_t t, Py_ssize_t n_groups, const double* x, Scratch* scratch, double* sums,
-                      Turn* turn) except -1 nogil:
+                      Worker* worker) except -1 nogil:
         """Add the values of a tree that has been made ready, by the cover of its nodes.
 
         IN x : [n_groups, n_features, DF_SHAPLEY_LANES]
@@ -327,7 +327,7 @@ cdef class ShapleyForest:
                 end = (i + 1) * needed // walks
                 loops.shapley(<int> (end - begin), &tree, x + group * size, points + begin, weights + begin, scratch.room,
                               scratch.path, scratch.side, sums + group * size * self.n_outputs)
-                poll(turn, (self.offsets[t + 1] - self.offsets[t]) * (16 + 16 * (end - begin)))
+                poll(worker, (self.offsets[t + 1] - self.offsets[t]) * (16 + 16 * (end - begin)))
         return 0
 
     cdef int open_background(self, Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
@@ -381,7 +381,7 @@ cdef class ShapleyForest:
                 and n_leaves * (n_blocks * fill + n * most) < PAIR_WORK * sqrt(n_leaves) * n * n_background)
 
     cdef int by_rows(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Job* job, Scratch* scratch, double* sums,
-                     Turn* turn) except -1 nogil:
+                     Worker* worker) except -1 nogil:
         """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
         cdef bint has_tables = self.has_tables(t, job.n, job.n_background)
@@ -409,7 +409,7 @@ cdef class ShapleyForest:
                     j = min(at_once, n - k * at_once)
                     loops.shapley_tables(&tree, &self.factors[0, 0], x + i, j, z, n_some, size, &scratch.tables,
                                          sums + i * self.n_outputs, size * self.n_outputs)
-                    poll(turn, n_leaves * (j * self.most[t] + 4 * n_some))
+                    poll(worker, n_leaves * (j * self.most[t] + 4 * n_some))
                 continue
             for i in range(n_nodes):
                 if nodes[i].right:
@@ -424,10 +424,10 @@ cdef class ShapleyForest:
                     for j in range(n_some):
                         df_shapley_pair(nodes, scratch.rows_left, <int> i, <int> j, &self.factors[0, 0], scratch.given,
                                         scratch.partings, sums + k * size * self.n_outputs + i)
-                    poll(turn, 16 * n_nodes + 100 * n_some)
+                    poll(worker, 16 * n_nodes + 100 * n_some)
         return 0
 
-    cdef int explain_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Turn* turn) except -1 nogil:
+    cdef int explain_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil:
         """Tell the values of n rows of a job, from the first one on."""
         cdef Py_ssize_t n_groups = (n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES, n_outputs = self.n_outputs
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_numbers = n_groups * size, t, i, j, k, output, end
@@ -452,19 +452,19 @@ cdef class ShapleyForest:
             memset(sums, 0, n_numbers * n_outputs * sizeof(double))
             for t in range(self.n_trees):
                 self.make_ready(t, &scratch, &most, &levels)
-                poll(turn, 30 * (self.offsets[t + 1] - self.offsets[t]))
+                poll(worker, 30 * (self.offsets[t + 1] - self.offsets[t]))
                 end = t % n_outputs + 1 if self.takes_turns else n_outputs
                 for output in range(t % n_outputs if self.takes_turns else 0, end):
                     mean = self.set_values(t, 0 if self.takes_turns else output, &scratch)
                     if job.z == NULL and first == 0:
                         job.base[output] += mean
                     if most > 0 and job.z == NULL:
-                        self.by_cover(t, n_groups, x, &scratch, sums + output * size, turn)
+                        self.by_cover(t, n_groups, x, &scratch, sums + output * size, worker)
                     elif most > 0:
-                        self.by_rows(t, n, x, job, &scratch, sums + output * size, turn)
+                        self.by_rows(t, n, x, job, &scratch, sums + output * size, worker)
             for i in range(n):
                 to = sums + i // DF_SHAPLEY_LANES * size * n_outputs + i % DF_SHAPLEY_LANES
-                poll(turn, 4 * self.n_features * self.n_results)
+                poll(worker, 4 * self.n_features * self.n_results)
                 for k in range(self.n_features):
                     total = 0.0
                     for j in range(n_outputs):
@@ -546,12 +546,12 @@ def in_groups(X):
     return groups
 
 
-cdef int measure_tree(void* context, Py_ssize_t t, Turn* turn) except -1 nogil:
-    return (<ShapleyForest> context).measure(t, turn)
+cdef int measure_tree(void* context, Py_ssize_t t, Worker* worker) except -1 nogil:
+    return (<ShapleyForest> context).measure(t, worker)
 
 
-cdef int explain_block(void* context, Py_ssize_t block, Turn* turn) except -1 nogil:
+cdef int explain_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
     """Tell the values of a block of the rows of a `Job`."""
     cdef const Job* job = <const Job*> context
     cdef Py_ssize_t first = block * job.n_block
-    return (<ShapleyForest> job.forest).explain_block(job, first, min(job.n_block, job.n - first), turn)
+    return (<ShapleyForest> job.forest).explain_block(job, first, min(job.n_block, job.n - first), worker)

@@ -118,7 +118,7 @@ cdef class Side:
 
     cdef void close_node(self) noexcept nogil:
         """Forget the codes of a node."""
-        self.turn += 1
+        self.node_number += 1
 
     cdef void use(self, const Column* column, const void* codes) noexcept nogil:
         """Let the codes of a column be these, gathered before. IN codes : [room]"""
@@ -288,7 +288,7 @@ cdef class Categories:
         free(self.subset)
 
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil:
-        """Turn a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
+        """Worker a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
         if self.one_hot:
             self.take_singles(cuts)
         else:

@@ -13,7 +13,7 @@ from dforest.core.types cimport MOST_BUCKETS, Column, LeafRules, Node, Split
 
 cdef struct Pending:              # a feature some of whose buckets may be better than the best edge
     Py_ssize_t feature
-    int64_t turn                  # when it was tried
+    int64_t time                  # when it was tried
     double bound                  # for the scores in them
 
 
@@ -32,8 +32,8 @@ cdef class CoarseSearch:
     cdef uint8_t is_open[MOST_BUCKETS + 1]        # by number: whether it is open; all 0 between calls
     cdef Pending* pending                         # [n_features] of the node
     cdef Py_ssize_t n_pending
-    cdef int64_t turn                             # features tried so far, in all nodes
-    cdef int64_t best_turn                        # when the best split's feature was
+    cdef int64_t time                             # features tried so far, in all nodes
+    cdef int64_t best_time                        # when the best split's feature was
     cdef uint32_t* codes                          # [rows of the data] by Record.row, where buckets don't do
 
     cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil

@@ -152,8 +152,8 @@ cdef class CoarseSearch:
     cdef void note(self, bint is_best) noexcept nogil:
         """Called after each feature of the node at hand, with whether it has the best cut by now."""
         if is_best:
-            self.best_turn = self.turn
-        self.turn += 1
+            self.best_time = self.time
+        self.time += 1
 
     cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil:
         """As `Cuts.find`, if the node is settled after its last feature.
@@ -174,7 +174,7 @@ cdef class CoarseSearch:
         self.open_buckets(node, highest, rules)
         if self.n_open > 0:
             self.pending[self.n_pending].feature = feature
-            self.pending[self.n_pending].turn = self.turn
+            self.pending[self.n_pending].time = self.time
             self.pending[self.n_pending].bound = self.bound(node, rules)
             self.n_pending += 1
         if highest > best.score:
@@ -203,11 +203,11 @@ cdef class CoarseSearch:
             found = best[0]
             found.score = -1.0
             self.choose(node, column, self.tally.sorter.sort_keys(n), n, right.entry, left.entry, rules, &found)
-            if found.score > best.score or (found.score == best.score and pending.turn <= self.best_turn):
+            if found.score > best.score or (found.score == best.score and pending.time <= self.best_time):
                 found.feature = pending.feature
                 self.keep_above(column, &found)
                 best[0] = found
-                self.best_turn = pending.turn
+                self.best_time = pending.time
         self.n_pending = 0
 
     cdef void keep_above(self, const Column* column, Split* split) noexcept nogil:

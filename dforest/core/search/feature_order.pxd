@@ -53,8 +53,8 @@ cdef class Present:
     cdef uint64_t* keys            # [n] their places and, below, their numbers, ascending
     cdef uint64_t* own_keys        # [n_features]
     cdef uint64_t* more_keys       # [n_features]
-    cdef uint32_t* found_in        # [n_features] the turn in which a feature was found last
-    cdef uint32_t turn
+    cdef uint32_t* found_in        # [n_features] the search in which a feature was found last
+    cdef uint32_t search
 
     # Find the features of a node, in the order that is open; False: it takes less time to draw them.
     cdef bint find(self, const Node* node, FeatureOrder order, Py_ssize_t max_features, bint skip_constant) noexcept nogil

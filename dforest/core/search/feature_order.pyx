@@ -133,17 +133,17 @@ cdef class Present:
                 return False
         self.n = 0
         self.keys = self.own_keys
-        self.turn += 1
-        if self.turn == 0:             # all numbers of turns have been used
+        self.search += 1
+        if self.search == 0:             # all numbers of searches have been used
             memset(self.found_in, 0, self.data.n_features * sizeof(uint32_t))
-            self.turn = 1
+            self.search = 1
         for i in range(self.data.n_dense):
             self.add(self.data.dense[i], order)
         for i in range(node.n):
             row = data_row(node.rows, node.records[i].row)
             for k in range(begin[row], begin[row + 1]):
-                if self.found_in[self.data.present[k]] != self.turn:
-                    self.found_in[self.data.present[k]] = self.turn
+                if self.found_in[self.data.present[k]] != self.search:
+                    self.found_in[self.data.present[k]] = self.search
                     self.add(self.data.present[k], order)
         if self.n < INSERTION_BELOW:
             insertion_sort(self.keys, self.n)

@@ -67,7 +67,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.component cimport Component
 from dforest.core.data cimport DataView
-from dforest.core.grow.team cimport Task, Team
+from dforest.core.grow.team cimport SharedTask, Team
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cuts cimport CodeRange, Cuts
 from dforest.core.search.division cimport Divisions
@@ -86,7 +86,7 @@ cdef struct Mark:            # a feature found constant, and the depth of the no
 
 
 cdef struct SharedSearch:    # for the best cut of some features of a node, by several threads
-    Task task
+    SharedTask task
     PyObject* leader         # splitter whose node it is, and which holds the features
     const Node* node
     Split before             # the best cut of features tried before
@@ -196,7 +196,7 @@ cdef class Splitter(Component):
 
 
 cdef struct Draft:           # of the cut of a feature
-    uint64_t turn            # of the node it is for, see Side.turn; 0: not drawn ahead
+    uint64_t node_number            # of the node it is for, see Side.node_number; 0: not drawn ahead
     CodeRange range
     void* codes              # gathered
     df_stream stream

@@ -484,7 +484,7 @@ cdef class RandomSplitter(Splitter):
             if 0 < ahead < n - i:
                 fetch_codes(node, &node.columns[self.first[i + ahead]])
             self.begin_draft(node, self.first[i], self.ahead + i * self.ahead_bytes)
-            self.drafts[self.first[i]].turn = self.cuts.side.turn
+            self.drafts[self.first[i]].node_number = self.cuts.side.node_number
         for i in range(n):
             self.finish_draft(node, self.first[i])
 
@@ -525,7 +525,7 @@ cdef class RandomSplitter(Splitter):
         if column.kind == CATEGORICAL:
             df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
             return self.cuts.find_random_subset(node, column, &stream, rules, best)
-        if draft.turn != self.cuts.side.turn:
+        if draft.node_number != self.cuts.side.node_number:
             self.begin_draft(node, feature, self.cuts.side.own_code)
             self.finish_draft(node, feature)
         if draft.range.lowest > draft.range.highest or (draft.range.lowest == draft.range.highest

@@ -118,8 +118,8 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
         there, ends = device.array(out.astype(np.uint32)), device.array(np.cumsum(n_out))
         pairs = np.argwhere(used[first : first + n_trees] & (n_out > 0)[:, None])
         lengths = n_out[pairs[:, 0]]
-        turns = np.cumsum(lengths) // (PART_BYTES // 4)
-        for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(turns)) + 1):
+        batches = np.cumsum(lengths) // (PART_BYTES // 4)
+        for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batches)) + 1):
             if len(some) == 0:
                 continue
             firsts = np.cumsum(lengths[some]) - lengths[some]

@@ -248,14 +248,14 @@ class DeviceShard(Shard):
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
         subsets = device.empty((2 * self.draws.shape[0], subset_words), np.uint64)
         together, n_local = t.features_at_once(t.desk_bytes)
-        # The largest first; in turns short enough to be interrupted.
+        # The largest first; in batches short enough to be interrupted.
         by_size = np.argsort(-places["n"], kind="stable")
-        turns = np.cumsum(places["n"][by_size]) // t.tuning.slice_records
-        for turn in np.split(by_size, np.flatnonzero(np.diff(turns)) + 1):
+        batches = np.cumsum(places["n"][by_size]) // t.tuning.slice_records
+        for batch in np.split(by_size, np.flatnonzero(np.diff(batches)) + 1):
             if len(turn) == 0:
                 continue
             n_groups = min(len(turn), t.tuning.n_growing)
-            most = int(places["n"][turn].max())
+            most = int(places["n"][batch].max())
             pending = device.empty((n_groups, most + 1), record("df_open_node"))
             features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
             block = rows = y = weight = None
@@ -266,9 +266,9 @@ class DeviceShard(Shard):
                 weight = device.empty((n_groups, most if self.has_exact_weights else 0), np.float64)
             numbers = device.empty((len(turn),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
-                              self.exact_weight, self.draws, self.scratch, device.array(places[turn]), len(turn), most, pending,
+                              self.exact_weight, self.draws, self.scratch, device.array(places[batch]), len(turn), most, pending,
                               features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
-            n_grown[turn] = numbers.get()
+            n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)
         gathered = device.empty((ends[-1], subset_words), np.uint64)

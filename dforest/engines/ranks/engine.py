@@ -33,7 +33,7 @@ MOST_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that
 MOST_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree; fewer of wide plans
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
-LETTER_BYTES = 64  # that a record in a lot takes, beside its codes: record, letter, and what a grower moves it to
+PACKED_BYTES = 64  # that a record in a shipment takes, beside its codes: record, packed record, and what a grower moves it to
 NODE_BYTES = 13  # that a node of a forest takes at least: feature, link, a threshold of 32 bits, the side of missing values
 
 
@@ -74,7 +74,7 @@ class RankSession(Session):
         self._pieces = problem.share.pieces()
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training)
-        self._shipping = Shipping(ranks, problem, self._training, self.sizes.lot_records, n_threads)
+        self._shipping = Shipping(ranks, problem, self._training, self.sizes.shipment_records, n_threads)
         machine = platform.node()
         self._n_here = ranks.gather_objects(machine).count(machine)  # ranks of this machine
 
@@ -168,7 +168,7 @@ class _Sizes:
         Trees of a batch.
     ship_up_to : int
         S: records of the largest node that is shipped.
-    lot_records : int
+    shipment_records : int
         About how many records an owner is sent at a time.
     histogram_bytes : int
         Most memory for histograms at a time.
@@ -181,13 +181,13 @@ class _Sizes:
         room = max(ranks.room, own_rows * row_bytes)
         own_records = min(own_rows, problem.sampling.most_records(problem.n_rows))
         self.n_trees = max(1, min(room // (own_records * DRAW_BYTES), MOST_TREES))
-        self.lot_records = max(1, room // (row_bytes + LETTER_BYTES))
-        # Subtrees of a lot's size would be dealt out unevenly.
-        self.ship_up_to = max(1, min(self.lot_records, problem.n_rows // ranks.size) // 2)
+        self.shipment_records = max(1, room // (row_bytes + PACKED_BYTES))
+        # Subtrees of a shipment's size would be dealt out unevenly.
+        self.ship_up_to = max(1, min(self.shipment_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = room
         has_kernels = NAMES.get(type(problem.criterion)) in OF_KERNELS
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
-        whole_bytes = problem.sampling.most_records(problem.n_rows) * (row_bytes + LETTER_BYTES)
+        whole_bytes = problem.sampling.most_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
         if not has_kernels or (problem.rules.max_leaf_nodes and whole_bytes <= MOST_ROOM):
             self.ship_up_to, self.n_trees = ALL, max(self.n_trees, min(ranks.size, MOST_TREES))
         for name, number in TUNING.items():

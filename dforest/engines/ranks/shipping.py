@@ -1,7 +1,7 @@
 """Subtrees that are grown by their owners: records go there, and trees come back.
 
-Words: a *lot* is as many subtrees as are shipped at a time: it bounds the memory that an owner needs for what it receives.
-Records travel as *letters* (`dforest.core.exchange`).
+Words: a *shipment* is as many subtrees as are shipped at a time: it bounds the memory that an owner needs for what it receives.
+Records travel as *packed records* (`dforest.core.exchange`).
 """
 
 import heapq
@@ -22,15 +22,15 @@ class Shipping:
     problem : Problem
     training : Training
         What this rank knows of its own rows.
-    lot_records : int
+    shipment_records : int
         About how many records an owner is sent at a time.
     n_threads : int
         Threads that pack records and grow subtrees.
     """
 
-    def __init__(self, ranks, problem, training, lot_records, n_threads):
+    def __init__(self, ranks, problem, training, shipment_records, n_threads):
         self._ranks, self._problem, self._training = ranks, problem, training
-        self._lot_records, self._n_threads = lot_records, n_threads
+        self._shipment_records, self._n_threads = shipment_records, n_threads
         self._y, self._has_weight = problem.targets.numbers, problem.targets.weight is not None
 
     def grow(self, places, own, draws, exact_weight):
@@ -52,32 +52,32 @@ class Shipping:
         Subtrees
             In the order of `places`, on every rank.
         """
-        owner, lot = deal(places["n"], self._ranks.size, self._lot_records)
-        n_lots = int(lot.max(initial=-1)) + 1
-        if n_lots == 0:
+        owner, shipment = deal(places["n"], self._ranks.size, self._shipment_records)
+        n_shipments = int(shipment.max(initial=-1)) + 1
+        if n_shipments == 0:
             return Subtrees.none(self._problem.objective.n_leaf_words)
         lengths = np.stack(self._ranks.gather(own["n"].astype(np.int64)))
         numbers, grown = [], []
-        for number in range(n_lots):
-            ours = [np.flatnonzero((lot == number) & (owner == rank)) for rank in range(self._ranks.size)]
-            letters = self._ranks.exchange([self._pack(own[of_rank], draws, exact_weight) for of_rank in ours])
+        for number in range(n_shipments):
+            ours = [np.flatnonzero((shipment == number) & (owner == rank)) for rank in range(self._ranks.size)]
+            packed = self._ranks.exchange([self._pack(own[of_rank], draws, exact_weight) for of_rank in ours])
             mine = ours[self._ranks.rank]
             numbers.append(mine)
-            grown.append(self._grow(places[mine], letters, lengths[:, mine], exact_weight is not None))
+            grown.append(self._grow(places[mine], packed records, lengths[:, mine], exact_weight is not None))
         return self._collect(np.concatenate(numbers), grown)
 
     def _pack(self, own, draws, exact_weight):
-        """The letters of some nodes."""
+        """The packed records of some nodes."""
         runs = own["first"].copy(), own["n"].copy(), own["first_weight"].copy()
         return pack(draws, *runs, self._training.codes.get(), self._y, self._has_weight, exact_weight, self._n_threads)
 
-    def _grow(self, places, letters, lengths, has_exact):
-        """Grow the subtrees that this rank owns, given their letters by rank, and how many records of each a rank has sent."""
+    def _grow(self, places, packed records, lengths, has_exact):
+        """Grow the subtrees that this rank owns, given their packed records by rank, and how many records of each a rank has sent."""
         columns, records, y, exact_weight = unpack(
-            letters, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight, has_exact,
+            packed, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight, has_exact,
             code_types(self._problem.columns), self._n_threads,
         )  # fmt: skip
-        letters.clear()
+        packed.clear()
         places = places.copy()
         places["n"] = lengths.sum(axis=0)
         places["first"] = np.cumsum(places["n"]) - places["n"]
@@ -96,27 +96,27 @@ class Shipping:
         return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
 
 
-def deal(n_records, n_owners, lot_records):
-    """In which lot each subtree is shipped, and to whom.
+def deal(n_records, n_owners, shipment_records):
+    """In which shipment each subtree is shipped, and to whom.
 
-    Lots are about equally large, and filled with the largest subtrees first. In a lot the largest goes first, to whoever has
-    least of the lot so far: as the subtrees of a lot have about one size, owners get about equally much, and nobody waits long
+    Shipments are about equally large, and filled with the largest subtrees first. In a shipment the largest goes first, to whoever has
+    least of the shipment so far: as the subtrees of a shipment have about one size, owners get about equally much, and nobody waits long
     for others.
 
     Parameters
     ----------
     n_records : ndarray of shape (n_subtrees,)
     n_owners : int
-    lot_records : int
-        About how many records an owner gets in a lot, at most.
+    shipment_records : int
+        About how many records an owner gets in a shipment, at most.
 
     Returns
     -------
-    owner, lot : ndarray of shape (n_subtrees,), dtype int64
+    owner, shipment : ndarray of shape (n_subtrees,), dtype int64
 
     Examples
     --------
-    The first lot has the subtrees of 9 and 6 records, the second one those of 5, 3 and 2: owner 0 gets that of 5, and owner 1
+    The first shipment has the subtrees of 9 and 6 records, the second one those of 5, 3 and 2: owner 0 gets that of 5, and owner 1
     those of 3 and 2.
 
     >>> deal(np.array([6, 9, 3, 5, 2]), 2, 7)
@@ -124,15 +124,15 @@ def deal(n_records, n_owners, lot_records):
     """
     owner = np.zeros(len(n_records), np.int64)
     order = np.argsort(-n_records, kind="stable")
-    lot = np.empty(len(n_records), np.int64)
+    shipment = np.empty(len(n_records), np.int64)
     total = int(n_records.sum())
-    n_lots = -(-total // (n_owners * lot_records))
-    lot[order] = (np.cumsum(n_records[order]) - n_records[order]) * n_lots // max(1, total)
+    n_shipments = -(-total // (n_owners * shipment_records))
+    shipment[order] = (np.cumsum(n_records[order]) - n_records[order]) * n_shipments // max(1, total)
     loads, current = [], -1
-    for i, n, number in zip(order.tolist(), n_records[order].tolist(), lot[order].tolist(), strict=True):
+    for i, n, number in zip(order.tolist(), n_records[order].tolist(), shipment[order].tolist(), strict=True):
         if number != current:
             loads, current = [(0, r) for r in range(n_owners)], number
         load, r = loads[0]
         owner[i] = r
         heapq.heapreplace(loads, (load + n, r))
-    return owner, lot
+    return owner, shipment

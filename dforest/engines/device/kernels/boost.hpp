@@ -225,7 +225,7 @@ DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, 
     });
 }
 
-// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn. Words are
+// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a pass. Words are
 // spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
 //
 // IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; fine : those of the tree begin at first_fine
@@ -239,12 +239,12 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
     DF_EACH_GROUP(group)
     {
         const int form = df_boost_form((int) kind, times != 0);
-        const int64_t n_turns = (n_tried + n_together - 1) / n_together, room = n_together * most_entries;
+        const int64_t n_passes = (n_tried + n_together - 1) / n_together, room = n_together * most_entries;
         uint64_t *words = (uint64_t *) df_memory(group, memory, n_bytes);
         int64_t *sums = (int64_t *) words + room * df_boost_width(form);
         df_clear(group, (uint32_t *) words, 2 * room * (df_boost_width(form) + (has_sums ? 3 : 0)));
-        for (int64_t at = group.number; at < n_chunks * n_turns; at += group.n_groups) {
-            const int64_t c = at / n_turns, first = at % n_turns * n_together;
+        for (int64_t at = group.number; at < n_chunks * n_passes; at += group.n_groups) {
+            const int64_t c = at / n_passes, first = at % n_passes * n_together;
             const df_chunk chunk = chunks[c];
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together, n_entries = n * most_entries;
             const int32_t *some = features + chunk.node * n_tried + first;

@@ -33,7 +33,7 @@ typedef struct {
     int64_t n_marks;
     int64_t n_pending;         // nodes
     int64_t n_grown;
-    int64_t n_tried;           // features of this turn
+    int64_t n_tried;           // features of this pass
     int64_t is_leaf;
     int64_t n_left;
 } df_shared;
@@ -210,7 +210,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
     }
 }
 
-// Draw the cuts of those features of this turn that have keys.
+// Draw the cuts of those features of this pass that have keys.
 DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_desk &desk, const df_record *records, int64_t n)
 {
     const df_problem *p = fit->problem;

@@ -228,7 +228,7 @@ DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t
     });
 }
 
-// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a turn.
+// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a pass.
 //
 // IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
 // INOUT histograms : [n_nodes, n_tried, most_entries, n_words]
@@ -240,18 +240,18 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
     DF_EACH_GROUP(group)
     {
         const df_problem *p = problem;
-        const int64_t n_turns = (n_tried + n_together - 1) / n_together;
+        const int64_t n_passes = (n_tried + n_together - 1) / n_together;
         int64_t *words = (int64_t *) df_memory(group, memory, n_bytes);
         uint32_t *planes = (uint32_t *) (words + group.n_items * p->n_words);
         df_clear(group, planes, n_together * p->most_entries * p->n_planes);
-        for (int64_t at = group.number; at < n_chunks * n_turns; at += group.n_groups) {
-            const df_chunk chunk = chunks[at / n_turns];
-            const int64_t first = at % n_turns * n_together;
+        for (int64_t at = group.number; at < n_chunks * n_passes; at += group.n_groups) {
+            const df_chunk chunk = chunks[at / n_passes];
+            const int64_t first = at % n_passes * n_together;
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
             df_count(group, p, codes, records + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
                      drafts ? drafts + chunk.node * n_tried + first : drafts, planes, (uint64_t *) 0);
-            const int64_t c = at / n_turns, n_entries = n * p->most_entries;
+            const int64_t c = at / n_passes, n_entries = n * p->most_entries;
             const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
                                   && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
             if (p->n_words == 3)

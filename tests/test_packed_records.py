@@ -1,4 +1,4 @@
-"""Records that travel as letters come back as they were, with what belongs to their rows."""
+"""Records that travel packed come back as they were, with what belongs to their rows."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def sender(rng, n_nodes, codes_dtype, has_weight):
 @pytest.mark.parametrize("has_weight", [False, True])
 @pytest.mark.parametrize("codes_dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_letters_come_back(codes_dtype, has_weight, has_y, n_threads):
+def test_packed_records_come_back(codes_dtype, has_weight, has_y, n_threads):
     rng, has_exact = np.random.default_rng([np.dtype(codes_dtype).itemsize, has_weight, has_y]), has_weight and n_threads > 1
 
     def first_weights(n_nodes, n_rows):
@@ -67,14 +67,14 @@ def test_letters_come_back(codes_dtype, has_weight, has_y, n_threads):
         assert (has_y or y is None) and (has_exact or exact_weight is None)
 
 
-def test_letters_of_another_form_are_refused():
+def test_packed_records_of_another_form_are_refused():
     codes = np.zeros((2, 3), np.uint8)
-    letters = np.zeros((2, 11), np.uint8)
-    with pytest.raises(ValueError, match=r"letters of shape \(2, 11\); allowed are 3 of 11 bytes"):
-        unpack([letters], np.array([[3]]), codes, False, False, False, [np.uint8] * 3, 1)
+    packed = np.zeros((2, 11), np.uint8)
+    with pytest.raises(ValueError, match=r"packed of shape \(2, 11\); allowed are 3 of 11 bytes"):
+        unpack([packed], np.array([[3]]), codes, False, False, False, [np.uint8] * 3, 1)
     with pytest.raises(ValueError, match=r"allowed are 2 of 19 bytes"):
-        unpack([letters], np.array([[2]]), codes, True, False, False, [np.uint8] * 3, 1)
+        unpack([packed], np.array([[2]]), codes, True, False, False, [np.uint8] * 3, 1)
     with pytest.raises(ValueError, match="2 columns and 1 senders, of 3 and 1"):
-        unpack([letters], np.array([[2]]), codes, False, False, False, [np.uint8] * 2, 1)
+        unpack([packed], np.array([[2]]), codes, False, False, False, [np.uint8] * 2, 1)
     with pytest.raises(ValueError, match="codes of dtype int8"):
-        unpack([letters], np.array([[2]]), codes.astype(np.int8), False, False, False, [np.uint8] * 3, 1)
+        unpack([packed], np.array([[2]]), codes.astype(np.int8), False, False, False, [np.uint8] * 3, 1)
