@@ -28,9 +28,9 @@ from dforest.interop import TREE_LEAF
 
 CUT = "(...)"  # stands in place of a subtree
 CUT_COLOUR = "lightgrey"
-MOST_LABELS, MOST_LABELS_IN_BOX = 60, 30  # characters of a list of categories, or of features
-MOST_LABEL = 30  # characters of one label or name in such a list
-MOST_VALUES = 36  # characters of a line of class weights
+MAX_LABELS, MAX_LABELS_IN_BOX = 60, 30  # characters of a list of categories, or of features
+MAX_LABEL = 30  # characters of one label or name in such a list
+MAX_VALUES = 36  # characters of a line of class weights
 
 NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
 
@@ -76,7 +76,7 @@ def drawn_nodes(tree, max_depth):
 
 def _one_line(label):
     label = " ".join(str(label).split())
-    return label if len(label) <= MOST_LABEL else label[: MOST_LABEL - 3] + "..."
+    return label if len(label) <= MAX_LABEL else label[: MAX_LABEL - 3] + "..."
 
 
 def _set_text(labels, most):
@@ -94,17 +94,17 @@ def _labels(decision_tree, feature):
     return decision_tree.categories_[feature]
 
 
-def _own_test_text(forest, node, names, most_names):
+def _own_test_text(forest, node, names, max_names):
     """What a splitter says of its own test at a node of a forest of one tree."""
     payload = forest.payload_of(node)
     text = forest.splitter.describe(payload, names)
     if text is None:
         features, _ = forest.splitter.used_features(payload) or ([forest.feature[node]], None)
-        text = "own test of " + _set_text([names[feature] for feature in features], most_names)
+        text = "own test of " + _set_text([names[feature] for feature in features], max_names)
     return " ".join(text.split())
 
 
-def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
+def _test_text(decision_tree, node, names, number, max_labels, at_most="<="):
     """What is true of rows that go left at a node, and of those that go right.
 
     Parameters
@@ -115,14 +115,14 @@ def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
         Names of the features.
     number : callable
         Makes a string of a threshold.
-    most_labels : int
+    max_labels : int
         Most characters of a list of categories, or of features.
     at_most : str
         The sign between a feature and its threshold.
     """
     tree, forest = decision_tree.tree_, decision_tree.forest_
     if forest.splitter is not None:
-        text = _own_test_text(forest, node, names, most_labels)
+        text = _own_test_text(forest, node, names, max_labels)
         return text, f"not: {text}"
     name = names[tree.feature[node]]
     labels = _labels(decision_tree, tree.feature[node])
@@ -134,7 +134,7 @@ def _test_text(decision_tree, node, names, number, most_labels, at_most="<="):
         return f"{name} {at_most} {shown}", f"{name} >  {shown}"
     missing_left = bool(tree.missing_go_to_left[node])
     inside = np.isin(np.arange(len(labels)), left) != missing_left
-    categories = _set_text([label for label, is_inside in zip(labels, inside, strict=True) if is_inside], most_labels)
+    categories = _set_text([label for label, is_inside in zip(labels, inside, strict=True) if is_inside], max_labels)
     texts = f"{name} in {categories}", f"{name} not in {categories}"
     return texts[::-1] if missing_left else texts
 
@@ -226,7 +226,7 @@ def export_text(
         elif depth > max_depth:
             lines.append(f"{begin} truncated branch of depth {heights[node]}")
         else:
-            left, right = _test_text(decision_tree, node, names, number, MOST_LABELS)
+            left, right = _test_text(decision_tree, node, names, number, MAX_LABELS)
             stack.append((tree.children_right[node], depth + 1, right))
             stack.append((tree.children_left[node], depth + 1, left))
     return "\n".join(lines) + "\n"
@@ -283,7 +283,7 @@ class BoxText:
 
     def test(self, node):
         """What is true of rows that go left at a node."""
-        return _test_text(self.decision_tree, node, self.names, self._number, MOST_LABELS_IN_BOX, self.at_most)[0]
+        return _test_text(self.decision_tree, node, self.names, self._number, MAX_LABELS_IN_BOX, self.at_most)[0]
 
     def _number(self, value):
         with np.errstate(over="ignore", under="ignore"):
@@ -302,7 +302,7 @@ class BoxText:
             if (np.abs(values - np.rint(values)) <= 1e-12 * weight).all():
                 values = [int(value) for value in np.rint(values)]
         texts = [str(value) if isinstance(value, int) else self._number(value) for value in values]
-        return fill("[" + ", ".join(texts) + "]", MOST_VALUES)
+        return fill("[" + ", ".join(texts) + "]", MAX_VALUES)
 
 
 class Colours:

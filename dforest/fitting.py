@@ -35,7 +35,7 @@ class ForestSink:
         The type of thresholds, which is that of X.
     n_trees : int
         How many trees the forest will have in the end.
-    n_judged : int
+    n_node_values : int
         Of the objective that trees are grown for.
     before : Forest, optional
         The earlier forest, whose trees come first.
@@ -52,8 +52,8 @@ class ForestSink:
         These, and those of the earlier forest.
     """
 
-    def __init__(self, dtype, n_trees, n_judged, before=None, watcher=None, n_threads=1):
-        self._assembly = Assembly(dtype, n_trees, n_judged, before, n_threads)
+    def __init__(self, dtype, n_trees, n_node_values, before=None, watcher=None, n_threads=1):
+        self._assembly = Assembly(dtype, n_trees, n_node_values, before, n_threads)
         self._before = before
         self._watcher = watcher
         self._trees = []  # those that were put, without their arrays
@@ -104,7 +104,7 @@ def forest_of(trees, problem, dtype, before=None, **settings):
         As of `ForestSink.forest`.
     """
     n_before = 0 if before is None else before.n_trees
-    assembly = Assembly(dtype, n_before + len(trees), problem.objective.n_judged, before)
+    assembly = Assembly(dtype, n_before + len(trees), problem.objective.n_node_values, before)
     for number, tree in enumerate(trees, n_before):
         assembly.add(number, tree.arrays)
     return _assembled(assembly, before, trees, problem, **settings)

@@ -190,8 +190,8 @@ class Problem:
         for name in ("numbers", "weight", "balance", "exact_weight"):
             if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
                 raise ValueError(f"targets.{name} must be None if and only if it is None in the problem's own targets")
-        most_draws = self.sampling.largest_tree(self.n_rows)
-        if needs_wide_sums(targets, most_draws) != needs_wide_sums(self.targets, most_draws):
+        max_draws = self.sampling.largest_tree(self.n_rows)
+        if needs_wide_sums(targets, max_draws) != needs_wide_sums(self.targets, max_draws):
             raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width than before")
         return replace(self, targets=targets)
 

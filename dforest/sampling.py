@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.core.draws import Groups, Strata
-from dforest.core.sampling import MOST_DRAWS, AllRows, Bootstrap, SamplingPlan, Subsample
+from dforest.core.sampling import MAX_DRAWS, AllRows, Bootstrap, SamplingPlan, Subsample
 
 __all__ = [
     "AllRows",
@@ -132,7 +132,7 @@ def _count(max_samples, n, replace, what):
         count = int(max_samples)
     else:
         count = round(max(1.0, max_samples * n))
-    most, kind = (MOST_DRAWS, "with") if replace else (n, "without")
+    most, kind = (MAX_DRAWS, "with") if replace else (n, "without")
     if count > most:
         raise ValueError(
             f"max_samples={max_samples} is too much for {n} {what}; allowed are up to {most} draws of a tree, {kind} replacement"
@@ -245,7 +245,7 @@ class StratifiedSampling(Sampling):
                 raise ValueError(f"sizes={self.sizes!r} leaves the class {label!r} out; allowed are numbers for all of {labels}")
             size = self.sizes[label]
             is_share = isinstance(size, float)
-            most = 1.0 if is_share and not self.replace else MOST_DRAWS
+            most = 1.0 if is_share and not self.replace else MAX_DRAWS
             if not (is_share or isinstance(size, Integral)) or not 0 < size <= most:
                 raise ValueError(
                     f"sizes has {size!r} for the class {label!r}; allowed are numbers of draws from 1, and shares of the class's "

@@ -23,9 +23,9 @@ from sklearn.preprocessing import OrdinalEncoder
 from dforest import RandomForestClassifier, RandomForestRegressor
 
 FEWEST_ROWS = 8
-MOST_CLASSES = 20  # a target of whole numbers is a class if it has at most this many values
-MOST_LABELS = 256  # a text column with more labels is split in alphabetical order
-MOST_BARS = 12  # features shown in a panel of the plot
+MAX_CLASSES = 20  # a target of whole numbers is a class if it has at most this many values
+MAX_LABELS = 256  # a text column with more labels is split in alphabetical order
+MAX_BARS = 12  # features shown in a panel of the plot
 
 
 class Problem(NamedTuple):
@@ -77,7 +77,7 @@ def read_problem(path, target, task):
         raise ValueError(f"{path} has no column besides {target!r}")
 
     is_number = pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y)
-    is_class = not is_number or (y.nunique() <= MOST_CLASSES and (y % 1 == 0).all())
+    is_class = not is_number or (y.nunique() <= MAX_CLASSES and (y % 1 == 0).all())
     task = task or ("classification" if is_class else "regression")
     if task == "regression" and not is_number:
         raise ValueError(f"regression needs a target of numbers; {target!r} holds, for example, {str(y[0])!r}")
@@ -112,7 +112,7 @@ def forests_for(task, labels, trees, jobs, seed):
 def run(problem, trees, jobs, seed):
     """Yields a result for each forest, which is trained on three quarters of the rows and scored on the others."""
     X_train, X_test, y_train, y_test = train_test_split(problem.X, problem.y, random_state=seed)
-    labels = [name for name in text_columns(X_train) if X_train[name].nunique() <= MOST_LABELS]
+    labels = [name for name in text_columns(X_train) if X_train[name].nunique() <= MAX_LABELS]
     encoder = encoder_of(X_train)
     X_train, X_test = encoder.fit_transform(X_train), encoder.transform(X_test)
     for method, forest in forests_for(problem.task, labels, trees, jobs, seed):
@@ -135,7 +135,7 @@ def plot_importances(results, path):
     figure, panels = plt.subplots(1, len(results), figsize=(5.5 * len(results), 6), squeeze=False, layout="constrained")
     for panel, (problem, of_methods) in zip(panels[0], results, strict=True):
         table = pd.DataFrame({result.method: result.importances for result in of_methods})
-        top = table.sort_values("hist", ascending=False)[:MOST_BARS]
+        top = table.sort_values("hist", ascending=False)[:MAX_BARS]
         top.index = [name if len(name) <= 28 else name[:27] + "…" for name in top.index]
         top[::-1].iloc[:, ::-1].plot.barh(ax=panel, width=0.75, color=["0.75", "tab:orange", "tab:blue"], legend=False)
         shown = f"the {len(top)} most important of {len(table)} columns" if len(top) < len(table) else "all columns"
@@ -162,7 +162,7 @@ def parse_arguments():
     parser.add_argument("--target", metavar="COLUMN", help="the column of the table to predict")
     parser.add_argument(
         "--task", choices=["classification", "regression"],
-        help=f"default: classification if the target is text, true/false\nor up to {MOST_CLASSES} whole numbers",
+        help=f"default: classification if the target is text, true/false\nor up to {MAX_CLASSES} whole numbers",
     )
     parser.add_argument("--trees", type=int, default=100, metavar="N", help="number of trees in a forest (default: 100)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="number of threads (default: -1, all cores)")

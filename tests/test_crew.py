@@ -11,7 +11,7 @@ from dforest.core.threads import Crew
 
 count_items = crew.count_items
 
-MOST_ITEMS = 1 << 19  # that a word counts
+MAX_ITEMS = 1 << 19  # that a word counts
 
 
 @pytest.mark.parametrize("n_members", [1, 2, 3, 8, 40])
@@ -21,8 +21,8 @@ def test_each_item_is_done_once_in_each_call(n_members, n_items):
 
 
 def test_more_items_than_a_word_counts():
-    counts = count_items(Crew(3), 2, 2 * MOST_ITEMS + 5)
-    assert len(counts) == 2 * MOST_ITEMS + 5
+    counts = count_items(Crew(3), 2, 2 * MAX_ITEMS + 5)
+    assert len(counts) == 2 * MAX_ITEMS + 5
     assert (counts == 2).all()
 
 

@@ -70,7 +70,7 @@ def test_packed_records_come_back(codes_dtype, has_weight, has_y, n_threads):
 def test_packed_records_of_another_form_are_refused():
     codes = np.zeros((2, 3), np.uint8)
     packed = np.zeros((2, 11), np.uint8)
-    with pytest.raises(ValueError, match=r"packed of shape \(2, 11\); allowed are 3 of 11 bytes"):
+    with pytest.raises(ValueError, match=r"packed records of shape \(2, 11\); allowed are 3 of 11 bytes"):
         unpack([packed], np.array([[3]]), codes, False, False, False, [np.uint8] * 3, 1)
     with pytest.raises(ValueError, match=r"allowed are 2 of 19 bytes"):
         unpack([packed], np.array([[2]]), codes, True, False, False, [np.uint8] * 3, 1)

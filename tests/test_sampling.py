@@ -43,7 +43,7 @@ def test_counts_are_those_of_the_twin(n_rows, share):
 def test_rows_without_replacement_are_those_of_the_twin(n_rows, share):
     plan = Subsample(max(1, int(n_rows * share)), 4234567890)
     counts = plan.counts(n_rows, 7)
-    assert counts.max() == 1 and counts.sum() == plan.n_draws == plan.count_draws(n_rows) == plan.most_records(n_rows)
+    assert counts.max() == 1 and counts.sum() == plan.n_draws == plan.count_draws(n_rows) == plan.max_records(n_rows)
     np.testing.assert_array_equal(counts, twin_of(plan).counts(n_rows, 7))
     assert plan.leaves_rows_out and Subsample(2**32 - 1, 5).counts(n_rows, 0).tolist() == [1] * n_rows
 
@@ -177,7 +177,7 @@ def test_all_rows():
     for n_rows in SIZES:
         counts = plan.counts(n_rows, 5)
         assert counts.dtype == np.uint32 and counts.tolist() == [1] * n_rows
-        assert plan.count_draws(n_rows) == plan.most_records(n_rows) == n_rows
+        assert plan.count_draws(n_rows) == plan.max_records(n_rows) == n_rows
     assert not plan.leaves_rows_out
 
 
@@ -187,7 +187,7 @@ def test_a_bootstrap_by_hand():
     stream = Stream(11, 0, BOOTSTRAP_DRAW)
     drawn = [stream.next() * 3 >> 32 for _ in range(4)]  # no word of these few is passed over
     assert plan.counts(3, 11).tolist() == [drawn.count(row) for row in range(3)]
-    assert (plan.count_draws(3), plan.most_records(3), plan.most_records(9)) == (4, 3, 4)
+    assert (plan.count_draws(3), plan.max_records(3), plan.max_records(9)) == (4, 3, 4)
     assert plan.leaves_rows_out
 
 
@@ -220,7 +220,7 @@ def test_any_blocks_are_those_of_the_twin(drawing):
     assert some.dtype == np.uint32
     np.testing.assert_array_equal(some, whole[blocks.start * BLOCK : blocks.stop * BLOCK])
     np.testing.assert_array_equal(plan.counts(n_rows, seed), whole)
-    assert whole.sum() == plan.count_draws(n_rows) and (whole > 0).sum() <= plan.most_records(n_rows)
+    assert whole.sum() == plan.count_draws(n_rows) and (whole > 0).sum() <= plan.max_records(n_rows)
     dealt = TreeDraws((plan,), np.array([seed], np.uint32), n_rows, 1).of_block
     np.testing.assert_array_equal(dealt[0, :, 0], np.add.reduceat(whole, range(0, n_rows, BLOCK)))
 
@@ -312,7 +312,7 @@ def test_bad_arguments():
         for plan in (AllRows(), Bootstrap(3)):
             with pytest.raises(ValueError, match=message):
                 plan.counts(*arguments)
-    for method in (AllRows().count_draws, Bootstrap(3).most_records):
+    for method in (AllRows().count_draws, Bootstrap(3).max_records):
         with pytest.raises(ValueError, match="n_rows=0; allowed are numbers from 1 to 4294967295"):
             method(0)
     with pytest.raises(TypeError):

@@ -48,12 +48,12 @@ def test_codes(values, dtype, max_codes, is_weighted, takes_keys):
     X, weight = matrix(values, dtype)
     weight = weight if is_weighted else None
     kinds = [j % 2 for j in range(X.shape[1])]  # continuous and ordinal
-    for n_threads, most_stored in ((1, 0.0), (3, 0.5), (40, 0.0), (1, 0.25)):
+    for n_threads, max_stored in ((1, 0.0), (3, 0.5), (40, 0.0), (1, 0.25)):
         settings = max_codes, weight, n_threads, kinds, None, takes_keys
-        found = code_columns(SparseRows.of(X), *settings, most_stored=most_stored)
+        found = code_columns(SparseRows.of(X), *settings, max_stored=max_stored)
         expected = code_columns(X.toarray(), *settings)
         for j, (one, other) in enumerate(zip(found, expected, strict=True)):
-            is_sparse = most_stored > 0 and X[:, [j]].nnz <= most_stored * X.shape[0] and not (takes_keys and kinds[j] == 0)
+            is_sparse = max_stored > 0 and X[:, [j]].nnz <= max_stored * X.shape[0] and not (takes_keys and kinds[j] == 0)
             assert (one.rows is not None) == is_sparse
             one = unpacked(one, X.shape[0])
             for name in ("codes", "values", "lows", "highs"):
@@ -67,7 +67,7 @@ def test_batches(batch, monkeypatch):
     X, weight = matrix("all", np.float32)
     monkeypatch.setattr("dforest.core.coding.BATCH", batch)
     for max_codes in (0, 7):
-        found = code_columns(SparseRows.of(X), max_codes, weight, 2, most_stored=0.9)
+        found = code_columns(SparseRows.of(X), max_codes, weight, 2, max_stored=0.9)
         for one, other in zip(found, code_columns(X.toarray(), max_codes, weight), strict=True):
             for a, b in zip(unpacked(one, X.shape[0]), other, strict=True):
                 np.testing.assert_array_equal(a, b)
@@ -84,7 +84,7 @@ def test_columns_by_number(batch, max_codes, monkeypatch):
     values = rng.choice([0.0, 1.0, 2.0, -3.0, np.nan], stored.sum())
     X = sp.csr_array((values, np.nonzero(stored)[1], np.append(0, np.cumsum(stored.sum(axis=1)))), shape=stored.shape)
     given = [array.copy() for array in (X.data, X.indices, X.indptr)]
-    found, expected = code_columns(SparseRows.of(X), max_codes, most_stored=0.5), code_columns(X.toarray(), max_codes)
+    found, expected = code_columns(SparseRows.of(X), max_codes, max_stored=0.5), code_columns(X.toarray(), max_codes)
     assert len(found) == 30
     for j in (*rng.permutation(30).tolist(), -1, -30, np.int64(3)):
         assert (found[j].rows is None) == (j % 3 == 1 and j != 22)

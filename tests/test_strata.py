@@ -33,7 +33,7 @@ def check(plan, n_rows, seed=SEED):
             np.testing.assert_array_equal(part, counts[first * BLOCK : last * BLOCK])
     assert (plan.block_draws(n_rows, seed) >= np.add.reduceat(counts > 0, np.arange(0, n_rows, BLOCK))).all()
     assert counts.sum() == plan.count_draws(n_rows, seed) <= plan.largest_tree(n_rows)
-    assert np.count_nonzero(counts) <= plan.most_records(n_rows)
+    assert np.count_nonzero(counts) <= plan.max_records(n_rows)
     again = pickle.loads(pickle.dumps(plan))
     assert again == plan and hash(again) == hash(plan) and again != Bootstrap(3)
     np.testing.assert_array_equal(again.counts(n_rows, seed), counts)

@@ -56,10 +56,10 @@ LARGE = 100_000  # rows of a node that is worked on alone
 NEVER = 2**62
 
 # Ways of working on a node, all of which yield the same tree.
-COUNT = {"twig_up_to": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31}
+COUNT = {"small_up_to": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31}
 MARK = {**COUNT, "mark_from": 0}
-RADIX = {"twig_up_to": 0, "sort_below": NEVER, "insertion_below": 0}
-INSERTION = {"twig_up_to": 0, "sort_below": NEVER, "insertion_below": NEVER}
+RADIX = {"small_up_to": 0, "sort_below": NEVER, "insertion_below": 0}
+INSERTION = {"small_up_to": 0, "sort_below": NEVER, "insertion_below": NEVER}
 
 
 class Kept:
@@ -403,7 +403,7 @@ class SmallNodes:
     param_names = ("criterion", "way")
     ways = {
         "default": {},
-        "node by node": {"twig_up_to": 0},
+        "node by node": {"small_up_to": 0},
         "count": COUNT,
         "mark": MARK,
         "radix": RADIX,
@@ -422,7 +422,7 @@ class SmallNodes:
 
 
 class SmallRandom:
-    """Three hundred trees of random cuts, of 60 rows each; "node by node": without twigs."""
+    """Three hundred trees of random cuts, of 60 rows each; "node by node": without small subtrees."""
 
     params = (["hist", "dense"], ["gini 2", "gini 6", "squared_error"], ["default", "node by node"])
     param_names = ("method", "criterion", "way")

@@ -207,7 +207,7 @@ class Prefix:
     def add(self, tree):
         """Take the next tree."""
         if self._assembly is None:
-            self._assembly = Assembly(self._growth.dtype, self._most, SumObjective.n_judged, self._forest, self._n_threads)
+            self._assembly = Assembly(self._growth.dtype, self._most, SumObjective.n_node_values, self._forest, self._n_threads)
         self._assembly.add(self._n, tree)
         self._n += 1
 
@@ -223,7 +223,7 @@ def first_trees(forest, n_trees):
     """The `Forest` of the first trees of another one, as if no others had been grown."""
     if n_trees == forest.n_trees:
         return forest
-    tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, n_trees, forest.objective.n_judged)
+    tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, n_trees, forest.objective.n_node_values)
     for t in range(n_trees):
         assembly.add(t, tree_of(t))
     return Forest.assembled(assembly, **forest.settings(slice(n_trees)))
@@ -269,7 +269,7 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, task
             ahead = 1
             tasks.begin_step(prefix.forest)
         holds_out = monitor is not None and monitor.held_out is not None
-        latest = Assembly(growth.dtype, ahead * n_sums, SumObjective.n_judged) if holds_out else None
+        latest = Assembly(growth.dtype, ahead * n_sums, SumObjective.n_node_values) if holds_out else None
         for i in range(ahead):
             for k, tree in enumerate(booster.grow_round()):
                 prefix.add(tree)

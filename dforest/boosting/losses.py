@@ -17,8 +17,8 @@ from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
 from dforest.rules.losses import LOSSES, baselines, class_predictions, class_values, predictions, values, weighted_quantile
 
-MOST_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
-MOST_LOSS = 2.0**1003  # that `add_up` takes
+MAX_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
+MAX_LOSS = 2.0**1003  # that `add_up` takes
 ROWS_AT_A_TIME = 1 << 14
 
 
@@ -89,8 +89,8 @@ class Loss:
                 "non-negative y and sum(y) > 0."
             )
         largest = max(least, greatest, key=abs)
-        if abs(largest) > MOST_TARGET:
-            raise ValueError(f"y holds {largest}; allowed are numbers up to {MOST_TARGET} in magnitude; rescale y")
+        if abs(largest) > MAX_TARGET:
+            raise ValueError(f"y holds {largest}; allowed are numbers up to {MAX_TARGET} in magnitude; rescale y")
 
     def baseline(self, y, weight, ranks):
         """The raw prediction of every row before the first tree.
@@ -199,7 +199,7 @@ class OwnLoss:
             array = np.atleast_1d(np.asarray(found, np.float64))
         except (TypeError, ValueError):
             array = np.array([])
-        if array.shape != (self.n_sums,) or not (np.abs(array) <= MOST_TARGET).all():
+        if array.shape != (self.n_sums,) or not (np.abs(array) <= MAX_TARGET).all():
             allowed = "is a finite number" if self.n_sums == 1 else f"are arrays of {self.n_sums} finite numbers"
             raise LossError(
                 f"{type(self.loss).__name__}.fit_intercept_only returned {found!r}; allowed {allowed}, up to 2**500 in magnitude"
@@ -256,7 +256,7 @@ class MeanLoss:
             if self.weight is not None:
                 with np.errstate(under="ignore"):
                     found *= self.weight[rows]
-            parts[i] = add_up(found) if (np.abs(found) < MOST_LOSS).all() else None
+            parts[i] = add_up(found) if (np.abs(found) < MAX_LOSS).all() else None
 
         each(len(starts), work, self.n_threads)
         if any(part is None for part in parts):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dforest.errors import ConversionError
 
-MOST_NODES = 2000  # of a forest, that are probed
+MAX_NODES = 2000  # of a forest, that are probed
 
 _AT_BOUND = 0.3  # the probability that a value lies at the lower end of its box, and as much for the upper end
 _MISSING = 0.05  # the probability that a value is missing where it may be
@@ -28,7 +28,7 @@ def next_number(numbers, direction):
         return np.nextafter(numbers, numbers.dtype.type(direction * np.inf))
 
 
-def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MOST_NODES, seed=0):
+def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MAX_NODES, seed=0):
     """Rows that reach nodes of a forest and are about to turn there.
 
     Parameters

@@ -364,7 +364,7 @@ def code_categories(x, Py_ssize_t n_categories):
 
 
 def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categories=None, takes_keys=False, counts_missing=True,
-                 most_stored=0.0):
+                 max_stored=0.0):
     """Code all columns of a matrix.
 
     Parameters
@@ -384,7 +384,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
         Whether continuous columns are coded by keys, which takes no sorting; max_codes is 0.
     counts_missing : bool
         Whether the code for missing values is one of max_codes.
-    most_stored : float
+    max_stored : float
         Of SparseRows: columns of numbers of which at most this share of the rows is stored, less than 1, become sparse columns,
         unless they are coded by keys.
 
@@ -395,7 +395,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     n_rows, n_features = X.shape
     if isinstance(X, SparseRows):
         return code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing,
-                                      most_stored)
+                                      max_stored)
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
     columns = [None] * n_features
     # A few columns at a time are copied out of row-major X, so that a cache line serves them all; as many blocks for each thread.
@@ -437,7 +437,7 @@ def code_columns(X, max_codes=0, weight=None, n_threads=1, kinds=None, n_categor
     return columns
 
 
-def code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored):
+def code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, max_stored):
     """`code_columns` for SparseRows: one column at a time or, of sparse ones, many."""
     n_rows, n_features = X.shape
     kinds = np.full(n_features, <int> CONTINUOUS) if kinds is None else np.array(kinds, np.int64)
@@ -445,7 +445,7 @@ def code_columns_of_sparse(X, max_codes, weight, n_threads, kinds, n_categories,
     to_sort = kinds != <int> CATEGORICAL
     if takes_keys:
         to_sort &= kinds != <int> CONTINUOUS
-    is_sparse = to_sort & (np.diff(stored.starts) <= most_stored * n_rows) & (most_stored > 0)
+    is_sparse = to_sort & (np.diff(stored.starts) <= max_stored * n_rows) & (max_stored > 0)
     sparse_ones, others = np.flatnonzero(is_sparse), np.flatnonzero(~is_sparse).tolist()
     n_alone = max(1, min(n_threads, len(others), 2 * n_features // 5))     # scratch takes five times a column for each thread
     spaces = [Workspace(n_rows, X.dtype == np.float32) for _ in range(n_alone if others else 0)]

@@ -36,8 +36,8 @@ ctypedef fused key_t:
 cdef enum:
     ROWS_AT_A_TIME = 1024      # of a matrix: the cache holds them for all columns that are read or coded together,
     CACHE = 1 << 20            # if it holds so many bytes of the columns' rules
-    LEAST_BUCKETS = 1 << 11    # of keys, for a column with enough rows
-    MOST_BUCKETS = 1 << 18
+    MIN_BUCKETS = 1 << 11    # of keys, for a column with enough rows
+    MAX_BUCKETS = 1 << 18
 
 
 class SortedColumn(NamedTuple):
@@ -367,7 +367,7 @@ cdef class CodeRule:
             self.rule.void_base, self.rule.void_size = highs[widest], place[widest + 1] - place[widest] - key_type(1)
             place[widest + 1 :] -= key_type(self.rule.void_size)
         top = int(place[n - 1]) if n else 0
-        n_buckets = min(max(LEAST_BUCKETS, 2 * n), MOST_BUCKETS, max(1, n_rows // 4))
+        n_buckets = min(max(MIN_BUCKETS, 2 * n), MAX_BUCKETS, max(1, n_rows // 4))
         while top >> shift >= n_buckets:
             shift += 1
         n_buckets = (top >> shift) + 1

@@ -25,7 +25,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.threads cimport Worker, poll, share
-from dforest.core.types cimport CATEGORICAL, MOST_BUCKETS, Kind, bucket_of, code_t, column_t
+from dforest.core.types cimport CATEGORICAL, MAX_BUCKETS, Kind, bucket_of, code_t, column_t
 
 from dforest.core.coded_columns import CodedColumns
 from dforest.core.scratch import scratch
@@ -152,7 +152,7 @@ cdef class RowCodes:
 cdef void write_buckets(const Column* column, Py_ssize_t n, const code_t* codes, uint8_t* to) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        to[i] = <uint8_t> (bucket_of(column, codes[i]) if codes[i] < column.n_codes else MOST_BUCKETS)
+        to[i] = <uint8_t> (bucket_of(column, codes[i]) if codes[i] < column.n_codes else MAX_BUCKETS)
 
 
 cdef const void* address_of(array) except? NULL:

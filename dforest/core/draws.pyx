@@ -36,10 +36,10 @@ from dforest.core.threads cimport Worker, check_signals, poll, share
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
 
-from dforest.core.sampling import MOST_DRAWS, MOST_ROWS, check_plans, checked_integer
+from dforest.core.sampling import MAX_DRAWS, MAX_ROWS, check_plans, checked_integer
 
 
-MOST_STRATA = 2**20            # their numbers stand above those of nodes and blocks, in the paths of random streams
+MAX_STRATA = 2**20            # their numbers stand above those of nodes and blocks, in the paths of random streams
 
 cdef enum:
     STRATUM_BITS = 40          # of a path, below the number of the stratum
@@ -58,9 +58,9 @@ def _kept(name, numbers, kinds):
     ValueError
         If it is another kind of array.
     """
-    if not (isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype in kinds and 0 < len(numbers) <= MOST_ROWS):
+    if not (isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype in kinds and 0 < len(numbers) <= MAX_ROWS):
         raise ValueError(f"{name} is a {type(numbers).__name__}; allowed are ndarrays of one axis and one of the types "
-                         f"{', '.join(np.dtype(kind).name for kind in kinds)}, with 1 to {MOST_ROWS} entries")
+                         f"{', '.join(np.dtype(kind).name for kind in kinds)}, with 1 to {MAX_ROWS} entries")
     kept = np.ascontiguousarray(numbers)
     if kept is numbers and numbers.flags.writeable:
         kept = numbers.copy()
@@ -120,7 +120,7 @@ cdef class Strata(SamplingPlan):
         self.replace = replace
         self.n_draws = _kept("n_draws", n_draws, (np.int64,))
         self.n_strata = len(self.n_draws)
-        checked_integer("the number of strata", self.n_strata, 1, MOST_STRATA)
+        checked_integer("the number of strata", self.n_strata, 1, MAX_STRATA)
         if stratum is None and mass is None:
             raise ValueError("stratum=None with mass=None; that is a Bootstrap or a Subsample")
         self.stratum = None if stratum is None else _kept("stratum", stratum, (np.uint32,))
@@ -137,12 +137,12 @@ cdef class Strata(SamplingPlan):
             raise ValueError(f"stratum holds {int(numbers.max())}; n_draws has {self.n_strata} entries")
         members = _sums_of_blocks(numbers, self.n_strata, None)
         before = members if mass is None else _sums_of_blocks(numbers, self.n_strata, self.mass)
-        if self.n_draws.min() < 0 or self.n_draws.max() > MOST_DRAWS:
-            raise ValueError(f"n_draws holds {self.n_draws.tolist()}; allowed are 0 to {MOST_DRAWS}")
-        self.total = checked_integer("the sum of n_draws", int(self.n_draws.sum()), 1, MOST_DRAWS)
+        if self.n_draws.min() < 0 or self.n_draws.max() > MAX_DRAWS:
+            raise ValueError(f"n_draws holds {self.n_draws.tolist()}; allowed are 0 to {MAX_DRAWS}")
+        self.total = checked_integer("the sum of n_draws", int(self.n_draws.sum()), 1, MAX_DRAWS)
         most = members[count_blocks(n_rows)]
         if replace:
-            most = np.where(before[count_blocks(n_rows)] > 0, MOST_DRAWS, 0)
+            most = np.where(before[count_blocks(n_rows)] > 0, MAX_DRAWS, 0)
         if (self.n_draws > most).any():
             s = int(np.argmax(self.n_draws > most))
             raise ValueError(f"n_draws has {self.n_draws[s]} draws from stratum {s}, of which {most[s]} are possible")
@@ -290,18 +290,18 @@ cdef class Groups(SamplingPlan):
             starts = np.arange(0, self.only_rows, DF_BLOCK)
             self.extent = np.stack([np.minimum.reduceat(self.group, starts), np.maximum.reduceat(self.group, starts)], axis=1)
         else:
-            self.n_rows = self.only_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
-            self.length = self.run = checked_integer("length", length, 1, MOST_ROWS)
+            self.n_rows = self.only_rows = checked_integer("n_rows", n_rows, 1, MAX_ROWS)
+            self.length = self.run = checked_integer("length", length, 1, MAX_ROWS)
             self.n_groups = (self.only_rows + self.run - 1) // self.run
-        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS if replace else self.n_groups)
-        if self.most_draws(self.only_rows) > MOST_DRAWS:
-            raise ValueError(f"n_draws={n_draws} draws of groups may make more than {MOST_DRAWS} draws of rows, a tree's most")
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS if replace else self.n_groups)
+        if self.max_draws(self.only_rows) > MAX_DRAWS:
+            raise ValueError(f"n_draws={n_draws} draws of groups may make more than {MAX_DRAWS} draws of rows, a tree's most")
         self.leaves_rows_out = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return max(1, <int64_t> (<double> self.n_draws * <double> n_rows / <double> self.n_groups + 0.5))
 
-    cdef int64_t most_draws(self, Py_ssize_t n_rows) noexcept nogil:
+    cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil:
         cdef int64_t largest = 0
         cdef Py_ssize_t g
         if not self.replace:
@@ -438,7 +438,7 @@ cdef class TreeDraws:
         self.plans = plans
         if len(self.plans) != n_trees:
             raise ValueError(f"{len(self.plans)} plans of {n_trees} trees")
-        self.n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+        self.n_rows = checked_integer("n_rows", n_rows, 1, MAX_ROWS)
         self.first, self.n_own = (0, self.n_rows) if stretch is None else stretch
         checked_integer("the first row of the stretch", self.first, 0, self.n_rows - 1)
         checked_integer("the number of rows of the stretch", self.n_own, 1, self.n_rows - self.first)
@@ -565,7 +565,7 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     cdef _Pieces job = _Pieces()
     block, first, length = (np.ascontiguousarray(numbers, np.int64) for numbers in pieces)
     seeds, n_draws = np.ascontiguousarray(seeds, np.uint32), np.ascontiguousarray(n_draws, np.int64)
-    n_rows = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+    n_rows = checked_integer("n_rows", n_rows, 1, MAX_ROWS)
     plan.check_rows(n_rows)
     if n_draws.shape != (len(seeds), len(block), plan.width) or not len(block) == len(first) == len(length):
         raise ValueError(f"draws of shape {n_draws.shape}, of {len(seeds)} trees and {len(block)} pieces by {plan!r}, which has "

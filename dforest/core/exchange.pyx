@@ -2,20 +2,20 @@
 
 A record travels with the codes and the exact target of its row.
 
-Words: a *packed record* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count and its
-target; its weight, unless all weights are 1; and the codes of its row. The packed records to one process lie one after another, node by
-node. A *stretch* is a run of a node's records that one process has sent, or sends.
+Words: a *packed record* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count
+and its target; its weight, unless all weights are 1; and the codes of its row. The packed records to one process lie one after
+another, node by node. A *stretch* is a run of a node's records that one process has sent, or sends.
 
-Whoever gets packed records makes columns of the codes, as growers want them: the records of each node together, those of one sender
-after those of another. A node of which two senders have 2 and 1 records, and another one of which they have 0 and 2:
+Whoever gets packed records makes columns of the codes, as growers want them: the records of each node together, those of one
+sender after those of another. A node of which two senders have 2 and 1 records, and another one of which they have 0 and 2:
 
     packed records of the first sender     a b           lengths   2 0
     packed records of the second sender    c d e                   1 2
     rows                            a b c | d e
 
-A checksum is fast enough to be looked at whenever a file is opened. The bytes of an array are cut into *pieces* of `PIECE_BYTES`,
-the last of which may have fewer, so that threads can share them. The checksum of the array is the XXH64 of the pieces' XXH64, one
-after another, as little-endian numbers of 8 bytes.
+A checksum is fast enough to be looked at whenever a file is opened. The bytes of an array are cut into *blocks* of
+`CHECKED_BYTES`, the last of which may have fewer, so that threads can share them. The checksum of the array is the XXH64 of the
+blocks' XXH64, one after another, as little-endian numbers of 8 bytes.
 
 Nothing here is kept: arrays are the caller's.
 """
@@ -351,19 +351,19 @@ def check_codes(*arrays):
 
 
 cdef enum:
-    PIECE_BYTES = 1 << 20
-    SHARED_PIECES = 4              # that are worth another thread
+    CHECKED_BYTES = 1 << 20
+    SHARED_BLOCKS = 4              # that are worth another thread
 
-cdef struct Pieces:
+cdef struct CheckedBlocks:
     const unsigned char* bytes
     int64_t n
-    uint64_t* sums                 # [n_pieces]
+    uint64_t* sums                 # [n_blocks]
 
 
-cdef int add_up_piece(void* context, Py_ssize_t piece, Worker* worker) except -1 nogil:
-    cdef const Pieces* pieces = <const Pieces*> context
-    cdef int64_t first = piece * PIECE_BYTES, n = min(<int64_t> PIECE_BYTES, pieces.n - first)
-    pieces.sums[piece] = df_checksum(pieces.bytes + first, n)
+cdef int checksum_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
+    cdef const CheckedBlocks* blocks = <const CheckedBlocks*> context
+    cdef int64_t first = block * CHECKED_BYTES, n = min(<int64_t> CHECKED_BYTES, blocks.n - first)
+    blocks.sums[block] = df_checksum(blocks.bytes + first, n)
     return poll(worker, n >> 3)
 
 
@@ -383,14 +383,14 @@ def checksum(array not None, int n_threads=1):
         Below 2**64.
     """
     cdef const unsigned char[::1] view = np.frombuffer(array, np.uint8) if len(array) else np.empty(0, np.uint8)
-    cdef int64_t n = view.shape[0], n_pieces = (n + PIECE_BYTES - 1) // PIECE_BYTES
-    sums = np.empty(n_pieces, np.uint64)
+    cdef int64_t n = view.shape[0], n_blocks = (n + CHECKED_BYTES - 1) // CHECKED_BYTES
+    sums = np.empty(n_blocks, np.uint64)
     cdef uint64_t[::1] to_sums = sums
     cdef const unsigned char[::1] end
-    cdef Pieces pieces
-    if n_pieces == 0:
+    cdef CheckedBlocks blocks
+    if n_blocks == 0:
         return df_checksum(NULL, 0)
-    pieces.bytes, pieces.n, pieces.sums = &view[0], n, &to_sums[0]
-    share(add_up_piece, &pieces, n_pieces, max(1, min(n_threads, <int> (n_pieces // SHARED_PIECES))))
+    blocks.bytes, blocks.n, blocks.sums = &view[0], n, &to_sums[0]
+    share(checksum_block, &blocks, n_blocks, max(1, min(n_threads, <int> (n_blocks // SHARED_BLOCKS))))
     end = sums.astype("<u8").view(np.uint8)
     return df_checksum(&end[0], end.shape[0])

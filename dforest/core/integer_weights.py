@@ -41,7 +41,7 @@ class IntegerWeights(NamedTuple):
         """The weights divided by their unit: `integers`, or as float64 if these were rounded."""
         return self.integers if self.exact is None else np.ldexp(self.exact, _BITS - 1 - _HEAVIEST)
 
-    def fine(self, n_draws, most_bits=_SUM_BITS):
+    def fine(self, n_draws, max_bits=_SUM_BITS):
         """Integers of so many bits at most, of which `n_draws` add up to less than 2**63; None if all are 1.
 
         Returns
@@ -51,7 +51,7 @@ class IntegerWeights(NamedTuple):
         """
         if self.exact is None:
             return None if self.integers is None else self.integers.astype(np.int64)
-        bits = min(most_bits, _SUM_BITS - int(n_draws).bit_length())
+        bits = min(max_bits, _SUM_BITS - int(n_draws).bit_length())
         return np.maximum(1, np.rint(np.ldexp(self.exact, bits - _HEAVIEST - 1))).astype(np.int64)
 
 

@@ -50,12 +50,12 @@ static void df_few_ranks(const uint32_t *code, int n, int32_t *rank) {
     df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);
 }
 
-static void df_twig_pairs(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS, 0); }
-static void df_twig_classes(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES, 0); }
-static void df_twig_sums(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS, 0); }
-static void df_random_pairs(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_PAIRS, 1); }
-static void df_random_classes(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_CLASSES, 1); }
-static void df_random_sums(df_twig *twig) { df_twig_grow_loop(twig, DF_TWIG_SUMS, 1); }
+static void df_small_subtree_pairs(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_PAIRS, 0); }
+static void df_small_subtree_classes(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_CLASSES, 0); }
+static void df_small_subtree_sums(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_SUMS, 0); }
+static void df_random_pairs(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_PAIRS, 1); }
+static void df_random_classes(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_CLASSES, 1); }
+static void df_random_sums(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_SUMS, 1); }
 
 /* A register of the set; with SSE2, which does not compare 64 bits, a walk is faster than marks of 64 bits. */
 #if defined(__AVX512F__)
@@ -120,8 +120,8 @@ const df_loops DF_OF_SET(df_loops) = {
     .run_small = df_run_small_loop,
     .run_words = df_run_words_loop,
     .divide = df_divide_records,
-    .twig = {NULL, df_twig_pairs, df_twig_classes, df_twig_sums},
-    .random_twig = {NULL, df_random_pairs, df_random_classes, df_random_sums},
+    .small_subtree = {NULL, df_small_subtree_pairs, df_small_subtree_classes, df_small_subtree_sums},
+    .random_small_subtree = {NULL, df_random_pairs, df_random_classes, df_random_sums},
     .uniforms = df_uniforms,
     .mark32 = df_mark32,
     .mark64 = DF_MARKS64,

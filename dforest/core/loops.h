@@ -13,7 +13,7 @@
 #include "core/draws.h"
 #include "core/grow/partition.h"
 #include "core/grow/ranks.h"
-#include "core/grow/twig.h"
+#include "core/grow/small_subtree.h"
 #include "core/predict/marks.h"
 #include "core/predict/packed_check.h"
 #include "core/predict/shapley_rows.h"
@@ -63,8 +63,8 @@ typedef struct {
     int64_t (*run_words)(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes);
     int (*divide)(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
                   uint64_t *left);
-    void (*twig[4])(df_twig *twig); /* by what the words of records are */
-    void (*random_twig[4])(df_twig *twig);
+    void (*small_subtree[4])(df_small_subtree *small); /* by what the words of records are */
+    void (*random_small_subtree[4])(df_small_subtree *small);
     void (*uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);
     void (*mark32)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint32_t *tiles, size_t size,
                    size_t n, uint32_t *at);

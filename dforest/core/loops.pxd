@@ -36,23 +36,23 @@ cdef extern from "core/loops.h" nogil:
         uint64_t highest
         uint64_t highest_value
     enum:
-        DF_TWIG
-        DF_TWIG_PAIRS
-        DF_TWIG_CLASSES
-        DF_TWIG_SUMS
-    ctypedef struct df_twig_scale:
+        DF_SMALL
+        DF_SMALL_PAIRS
+        DF_SMALL_CLASSES
+        DF_SMALL_SUMS
+    ctypedef struct df_small_scale:
         double centre
         int64_t range
         int32_t exponent
-    ctypedef struct df_twig_node:
+    ctypedef struct df_small_node:
         uint64_t path, constants
         int64_t depth
         int32_t feature
         uint32_t code, above
         double threshold
         uint8_t first, n, parent, is_right, scale, is_pure, missing_left, only_missing_right
-    ctypedef struct df_twig:         # see twig.h
-        int64_t max_depth, least_split, least
+    ctypedef struct df_small_subtree:         # see small_subtree.h
+        int64_t max_depth, min_split, least
         uint32_t seed, n_features
         int64_t max_features
         bint skip_constant
@@ -63,16 +63,16 @@ cdef extern from "core/loops.h" nogil:
         const uint8_t* is_constant
         const Column* columns
         const uint32_t* data_rows
-        uint32_t* row                # [DF_TWIG], as what follows
+        uint32_t* row                # [DF_SMALL], as what follows
         uint32_t* count
         int32_t* target
         double* y
         uint64_t* word
         uint16_t* pair
         uint8_t* order
-        df_twig_scale* scales
+        df_small_scale* scales
         int n_scales
-        df_twig_node* nodes          # [2 * DF_TWIG]
+        df_small_node* nodes          # [2 * DF_SMALL]
         int n_nodes
     enum:
         DF_BOOST_TILE
@@ -196,8 +196,8 @@ cdef extern from "core/loops.h" nogil:
                       uint64_t* left) noexcept nogil
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
-        void (**twig)(df_twig* twig) noexcept nogil      # by what the words of records are, from 1
-        void (**random_twig)(df_twig* twig) noexcept nogil
+        void (**small_subtree)(df_small_subtree* small) noexcept nogil      # by what the words of records are, from 1
+        void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
         void (*mark32)(bint has_missing, const df_marked* tests, int n_tests, const uint32_t* leaves, const uint32_t* tiles,
                        size_t size, size_t n, uint32_t* at) noexcept nogil

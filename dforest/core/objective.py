@@ -44,7 +44,7 @@ class Objective(ABC):
         Which of these values are each output's.
     weight_columns : tuple of slice
         The weights of a leaf come in sets, each of which has the leaf's weight as its sum: the columns of each.
-    n_judged : int
+    n_node_values : int
         How many numbers tell of a node what it would predict as a leaf, and its impurity: see `Forest.inner`.
     weight_words : slice
         The words of a statistic that are the weights which a leaf keeps.
@@ -65,7 +65,7 @@ class Objective(ABC):
     baseline: ClassVar[tuple | None] = None
     keeps_gains: ClassVar[bool] = False
     n_outputs = 1
-    n_judged = 2
+    n_node_values = 2
 
     @property
     def outputs(self):
@@ -151,7 +151,7 @@ class Objective(ABC):
         end = 1 + self.n_weights
         words = {"leaf_draws": slice(0, 1), "leaf_weight": slice(1, end)}
         if self.keeps_values:
-            last = end + self.n_judged - 1
+            last = end + self.n_node_values - 1
             words |= {"leaf_value": slice(end, last), "leaf_impurity": slice(last, last + 1)}
         return words
 
@@ -290,7 +290,7 @@ class SeveralOutputs:
     is_ordered = False
 
     @property
-    def n_judged(self):
+    def n_node_values(self):
         return self.n_outputs + 1
 
     def make_criterion(self, criterion, is_wide=False):

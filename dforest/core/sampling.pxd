@@ -6,7 +6,7 @@ A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 - `deal`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
 - `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by;
-- if need be `most_draws`, `width` and `only_rows`, for which see the class.
+- if need be `max_draws`, `width` and `only_rows`, for which see the class.
 
 All of these are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
 interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
@@ -51,7 +51,7 @@ cdef class SamplingPlan:
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil
 
     # The most draws that a tree may have: by default `tree_draws`.
-    cdef int64_t most_draws(self, Py_ssize_t n_rows) noexcept nogil
+    cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil
 
     # How many of a tree's draws fall into each of the blocks from `first` to `last` - 1; all blocks together have `tree_draws`.
     # A plan may tell them apart in `width` numbers of a block. Their sum is 0 for a block without draws, and at least as large as

@@ -37,8 +37,8 @@ from dforest.core.threads cimport df_add_to_long
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draws_to_left, df_subsampled_before
 
-MOST_ROWS = 2**32 - 1          # numbers of rows have 32 bits
-MOST_DRAWS = 2**32 - 1         # counts of draws have 32 bits
+MAX_ROWS = 2**32 - 1          # numbers of rows have 32 bits
+MAX_DRAWS = 2**32 - 1         # counts of draws have 32 bits
 
 cdef enum:
     FEW_DRAWS = 16             # of a node with uneven halves that go left one by one ...
@@ -110,7 +110,7 @@ cdef class SamplingPlan:
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return n_rows
 
-    cdef int64_t most_draws(self, Py_ssize_t n_rows) noexcept nogil:
+    cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.tree_draws(n_rows)
 
     cdef int check_rows(self, Py_ssize_t n_rows) except -1:
@@ -132,13 +132,13 @@ cdef class SamplingPlan:
 
         If trees differ in this, it is the average, or, with a seed, the number of draws of the tree of this seed.
         """
-        return self.tree_draws(checked_integer("n_rows", n_rows, 1, MOST_ROWS))
+        return self.tree_draws(checked_integer("n_rows", n_rows, 1, MAX_ROWS))
 
     def largest_tree(self, n_rows):
         """The most draws that a tree may have, of n_rows rows: int."""
-        return self.most_draws(checked_integer("n_rows", n_rows, 1, MOST_ROWS))
+        return self.max_draws(checked_integer("n_rows", n_rows, 1, MAX_ROWS))
 
-    def most_records(self, n_rows):
+    def max_records(self, n_rows):
         """How many rows a tree can draw at all, of n_rows rows: int."""
         return min(n_rows, self.largest_tree(n_rows))
 
@@ -171,7 +171,7 @@ cdef class SamplingPlan:
         >>> bool((plan.counts(10_000, seed=0, blocks=range(1, 2)) == counts[4096:8192]).all())
         True
         """
-        cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MOST_ROWS), block, n_blocks = count_blocks(n)
+        cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MAX_ROWS), block, n_blocks = count_blocks(n)
         cdef uint32_t tree = checked_integer("seed", seed, 0, 2**32 - 1)
         blocks = range(n_blocks) if blocks is None else blocks
         if not (isinstance(blocks, range) and blocks.step == 1 and 0 <= blocks.start < blocks.stop <= n_blocks):
@@ -189,7 +189,7 @@ cdef class SamplingPlan:
 
     def block_draws(self, n_rows, seed):
         """How many draws of a tree fall into each block of rows: ndarray of shape (n_blocks,), dtype int64."""
-        cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MOST_ROWS)
+        cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MAX_ROWS)
         cdef uint32_t tree = checked_integer("seed", seed, 0, 2**32 - 1)
         self.check_rows(n)
         result = np.empty(count_blocks(n) * self.width, np.int64)
@@ -265,7 +265,7 @@ cdef class Bootstrap(SamplingPlan):
     manner = "with replacement"
 
     def __cinit__(self, n_draws):
-        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)
         self.leaves_rows_out = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
@@ -340,7 +340,7 @@ cdef class Subsample(SamplingPlan):
     manner = "without replacement"
 
     def __cinit__(self, n_draws, seed=None):
-        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)
         self.has_seed = seed is not None
         self.own_seed = checked_integer("seed", seed, 0, 2**32 - 1) if self.has_seed else 0
         self.seed = self.own_seed if self.has_seed else None
@@ -380,7 +380,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     manner = "by another library"
 
     def __cinit__(self, n_draws):
-        self.n_draws = checked_integer("n_draws", n_draws, 1, MOST_DRAWS)
+        self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.n_draws

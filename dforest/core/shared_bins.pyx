@@ -21,7 +21,7 @@ cdef extern from "rules/keys.h" nogil:
     uint64_t df_last_key(double x, int is_wide)
 
 cdef enum:
-    MOST_NEAR = 8      # gaps on either side of a target that are asked for with it
+    MAX_NEAR = 8      # gaps on either side of a target that are asked for with it
     FEW = 32           # entries that are sorted by insertion
 
 
@@ -130,12 +130,12 @@ cdef class Marks:
             key = low + <uint64_t> (<double> (high - low) * share)
         return min(max(key, low + 1), high - 1)
 
-    def deal_out(self, int64_t most_entries, bint halve):
+    def deal_out(self, int64_t max_entries, bint halve):
         """Deal the values out to bins as far as is known: have all `ends`, or `gaps` to ask for.
 
         Parameters
         ----------
-        most_entries : int
+        max_entries : int
             Gaps of more weight than that get probes.
         halve : bool
             Whether one of them is in the middle of the gap, so that it can't stay large.
@@ -148,7 +148,7 @@ cdef class Marks:
         cdef int64_t[::1] above = np.empty(n, np.int64)      # at least so many distinct values are above each mark
         cdef uint64_t[::1] ends = np.empty(self.n_bins, np.uint64)
         cdef int64_t[::1] first = np.empty(n, np.int64), last = np.full(n, -1, np.int64)    # of the gaps that are wanted
-        probes = np.empty(5 * (2 * MOST_NEAR + 1) * self.n_bins + 4 * n, np.uint64)
+        probes = np.empty(5 * (2 * MAX_NEAR + 1) * self.n_bins + 4 * n, np.uint64)
         cdef uint64_t[::1] to = probes
         above[n - 1] = 0
         for i in range(n - 1, 0, -1):
@@ -168,7 +168,7 @@ cdef class Marks:
                     for k in range(tail, last_unsure + 1):
                         if not self.is_known(k):
                             first[k], last[k] = upto[k - 1], upto[k]
-                            if upto[k] - upto[k - 1] > most_entries:
+                            if upto[k] - upto[k - 1] > max_entries:
                                 for at in range(1, 4):
                                     to[n_probes] = self.probe_at(k, 0.25 * at)
                                     n_probes += 1
@@ -192,14 +192,14 @@ cdef class Marks:
             share = <double> (target - upto[i - 1]) / weight
             margin = 2.0 * sqrt(weight * self.jump * max(0.0, share * (1.0 - share))) + self.jump + slack
             k = i
-            while k > 1 and upto[k - 1] > target - slack and i - k < MOST_NEAR:
+            while k > 1 and upto[k - 1] > target - slack and i - k < MAX_NEAR:
                 k -= 1
-            while k < n and upto[k - 1] < target + slack and k - i <= MOST_NEAR:
+            while k < n and upto[k - 1] < target + slack and k - i <= MAX_NEAR:
                 if not self.is_known(k):
                     if last[k] < 0:
                         first[k] = max(target - slack, upto[k - 1])
                     last[k] = min(target + slack, upto[k])
-                    if upto[k] - upto[k - 1] > most_entries:
+                    if upto[k] - upto[k - 1] > max_entries:
                         weight = <double> (upto[k] - upto[k - 1])
                         for at in range(-2, 3):
                             # Those inside are for targets that are so uncertain that many values lie between the outer ones.
@@ -223,7 +223,7 @@ cdef class Marks:
             return
         gaps = np.flatnonzero(np.asarray(last) >= 0)
         for gap in gaps:
-            if halve and upto[gap] - upto[gap - 1] > most_entries:
+            if halve and upto[gap] - upto[gap - 1] > max_entries:
                 to[n_probes] = self.marks[gap - 1] + (self.marks[gap] - self.marks[gap - 1]) // 2
                 n_probes += 1
         self.want(gaps, np.asarray(first)[gaps], np.asarray(last)[gaps], np.unique(probes[:n_probes]))

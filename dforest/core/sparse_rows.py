@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from dforest.core.readable import readable
 
-MOST_COLUMNS = 2**31 - 1  # their numbers have 32 bits
+MAX_COLUMNS = 2**31 - 1  # their numbers have 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +110,8 @@ class SparseRows:
         for (name, dtypes), array in zip(kinds.items(), self.arrays, strict=True):
             if not isinstance(array, np.ndarray) or array.dtype not in dtypes or array.ndim != 1 or not array.flags.c_contiguous:
                 raise TypeError(f"{name} of sparse rows are {array!r}; allowed are contiguous arrays with one axis of {dtypes}")
-        if type(self.n_features) is not int or not 0 <= self.n_features <= MOST_COLUMNS:
-            raise ValueError(f"sparse rows of {self.n_features!r} columns; allowed are 0 to {MOST_COLUMNS}")
+        if type(self.n_features) is not int or not 0 <= self.n_features <= MAX_COLUMNS:
+            raise ValueError(f"sparse rows of {self.n_features!r} columns; allowed are 0 to {MAX_COLUMNS}")
         starts, n_stored = self.starts, len(self.values)
         if len(starts) == 0 or starts[0] < 0 or starts[-1] > n_stored or (np.diff(starts) < 0).any():
             raise ValueError(f"starts of sparse rows are {starts}; allowed are ascending numbers from 0 to {n_stored}")

@@ -2,8 +2,8 @@
 
 Words: a *task* consists of *items*. Its *caller* does them one after another, together with *workers*:
 threads that are started when they are first wanted, sleep while there is no task, and end with the
-process. Which thread does an item is a matter of chance, so no result may depend on it. A *worker context* is what a thread knows of the
-task that it is at.
+process. Which thread does an item is a matter of chance, so no result may depend on it. A *worker context* is what a thread
+knows of the task that it is at.
 
 All calls share the workers. Together with a caller there are never more of them than the cores that the process may use or, if
 that is more, than the most threads that a call has asked for. So calls that several threads of a program make at the same time do

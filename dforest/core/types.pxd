@@ -59,7 +59,7 @@ cdef extern from "rules/criteria.h" nogil:
     void add_draws "df_add_draws" (DrawKind kind, int64_t* statistic, const Record* record)
 
 cdef enum:
-    MOST_BUCKETS = 255     # a bucket's number, and one for missing values, fit 8 bits
+    MAX_BUCKETS = 255     # a bucket's number, and one for missing values, fit 8 bits
 
 cdef extern from "core/column.h" nogil:
     ctypedef struct Column "df_coded_column":
@@ -77,7 +77,7 @@ cdef extern from "core/column.h" nogil:
         const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
         const void* lows       # smallest value of each code
         const void* highs      # largest value of each code
-        # NULL; or the bucket of each row's code, MOST_BUCKETS for missing. In a block these are copied in place of
+        # NULL; or the bucket of each row's code, MAX_BUCKETS for missing. In a block these are copied in place of
         # the codes, which remain the data's: see Node.rows.
         const uint8_t* coarse
         uint64_t scale         # see bucket_of

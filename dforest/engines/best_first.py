@@ -13,7 +13,7 @@ import numpy as np
 from dforest.engines.levels import Levels
 from dforest.rules.records import record
 
-LEAST_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
+MIN_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
 
 
 class Frontier:
@@ -42,7 +42,7 @@ class BestFirst(Levels):
         """Grow the trees; return their `TreeArrays`, in order."""
         self._set_root_weights()
         roots = self.shard.roots
-        self.places, self.cuts, self.scores = roots[:0], np.zeros(0, record("df_split")), np.zeros(0)
+        self.open_nodes, self.cuts, self.scores = roots[:0], np.zeros(0, record("df_split")), np.zeros(0)
         self.subsets_of = np.zeros((0, self.layout.subset_words), np.uint64)
         self.pairs = {}  # of divided nodes: the number of the left child, the right one's is 1 more
         self.is_split = set()
@@ -50,9 +50,9 @@ class BestFirst(Levels):
         for frontier in frontiers:
             self._enter_node(frontier, frontier.root, b"")
         while wanted := [number for frontier in frontiers for number in self._advance(frontier)]:
-            places = self.places[wanted]
-            n_left = self._partition(places, self.cuts[wanted], self.subsets_of[wanted])
-            children = self._add(self._divide(places, self.cuts[wanted], n_left))
+            open_nodes = self.open_nodes[wanted]
+            n_left = self._partition(open_nodes, self.cuts[wanted], self.subsets_of[wanted])
+            children = self._add(self._divide(open_nodes, self.cuts[wanted], n_left))
             self.pairs.update(zip(wanted, children[::2].tolist(), strict=True))
         cuts = self.cuts.copy()
         children = np.zeros((len(cuts), 2), np.int64)
@@ -61,18 +61,18 @@ class BestFirst(Levels):
                 children[number] = self.pairs[number], self.pairs[number] + 1
             else:
                 cuts["feature"][number] = -1
-        self._keep(self.places, cuts, self.subsets_of)
+        self._keep(self.open_nodes, cuts, self.subsets_of)
         self.children.append(children)
         return self._assemble(np.array([frontier.root for frontier in frontiers]))
 
-    def _add(self, places):
+    def _add(self, open_nodes):
         """Evaluate new nodes; return their numbers."""
-        cuts, subsets = self._evaluate(places)
-        numbers = len(self.places) + np.arange(len(places))
-        self.places = np.concatenate([self.places, places])
+        cuts, subsets = self._evaluate(open_nodes)
+        numbers = len(self.open_nodes) + np.arange(len(open_nodes))
+        self.open_nodes = np.concatenate([self.open_nodes, open_nodes])
         self.cuts = np.concatenate([self.cuts, cuts])
         self.subsets_of = np.concatenate([self.subsets_of, subsets])
-        self.scores = np.concatenate([self.scores, self._scores(places, cuts)])
+        self.scores = np.concatenate([self.scores, self._scores(open_nodes, cuts)])
         return numbers
 
     def _enter_node(self, frontier, number, sides):
@@ -85,7 +85,7 @@ class BestFirst(Levels):
         while frontier.heap and frontier.n_leaves < most:
             _, sides, number = frontier.heap[0]
             if number not in self.pairs:
-                ahead = min(most - frontier.n_leaves, max(LEAST_AHEAD, frontier.n_leaves // 2))
+                ahead = min(most - frontier.n_leaves, max(MIN_AHEAD, frontier.n_leaves // 2))
                 best = heapq.nsmallest(ahead, frontier.heap)
                 return [number for _, _, number in best if number not in self.pairs]
             heapq.heappop(frontier.heap)

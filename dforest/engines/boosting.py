@@ -63,14 +63,14 @@ class BoostShard(ABC):
         """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.boosting.Words`."""
 
     @abstractmethod
-    def largest(self, places):
+    def largest(self, open_nodes):
         """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, 3).
 
         Derivatives are those of the tree that grows, times the weights.
         """
 
     @abstractmethod
-    def refine_again(self, places, factors):
+    def refine_again(self, open_nodes, factors):
         """Make the integers of nodes anew.
 
         Parameters
@@ -80,7 +80,7 @@ class BoostShard(ABC):
         """
 
     @abstractmethod
-    def find_cuts(self, places, features, exponents):
+    def find_cuts(self, open_nodes, features, exponents):
         """The best cut of some features of each node.
 
         Parameters
@@ -95,15 +95,15 @@ class BoostShard(ABC):
         """
 
     @abstractmethod
-    def partition(self, places, cuts):
+    def partition(self, open_nodes, cuts):
         """Move the rows that go left to the front of their node's run: how many rows do, ndarray of (n_nodes,), int64."""
 
     @abstractmethod
-    def add_up(self, places):
+    def add_up(self, open_nodes):
         """Sums of the fine gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
 
     @abstractmethod
-    def move_on(self, places, values):
+    def move_on(self, open_nodes, values):
         """Add the values of leaves to the raw predictions of their rows."""
 
     @abstractmethod
@@ -276,7 +276,7 @@ class _Tree:
         self.rounds, self.rules, self.shard, self.words = rounds, rounds.rules, rounds.shard, words
         root = np.zeros(1, record("df_open_node"))
         root["n"], root["path"], root["seed"] = self.shard.n_rows, arrays.ROOT_PATH, seed
-        self.places, self.cuts, self.gains = root[:0], np.zeros(0, record("df_boost_split")), np.zeros(0)
+        self.open_nodes, self.cuts, self.gains = root[:0], np.zeros(0, record("df_boost_split")), np.zeros(0)
         # Of nodes: the exponents of their rows' fine integers, and the heaviest weight of the rows that these were chosen for.
         self.exponents, self.reference = np.zeros((0, 2), np.int32), np.zeros(0)
         self.left = {}  # of divided nodes: the number of the left child
@@ -307,15 +307,15 @@ class _Tree:
         """Divide the nodes whose turn it may be next; of a tree without limit all that wait."""
         best = heap if most == math.inf else heapq.nsmallest(min(most, self.rounds.ahead), heap)
         numbers = [number for _, _, number in best if number not in self.left]
-        places = self.places[numbers]
-        n_left = self.shard.partition(places, self.cuts[numbers])
+        open_nodes = self.open_nodes[numbers]
+        n_left = self.shard.partition(open_nodes, self.cuts[numbers])
         nothing = np.zeros(len(numbers))
-        children = arrays.children(places, n_left, nothing.astype(np.int32), nothing)
+        children = arrays.children(open_nodes, n_left, nothing.astype(np.int32), nothing)
         parents = np.repeat(numbers, 2)
         first = self.add(children, self.exponents[parents], self.reference[parents])
-        self.left.update(zip(numbers, range(first, len(self.places), 2), strict=True))
+        self.left.update(zip(numbers, range(first, len(self.open_nodes), 2), strict=True))
 
-    def add(self, places, exponents, reference):
+    def add(self, open_nodes, exponents, reference):
         """Evaluate new nodes; return the number of the first.
 
         Parameters
@@ -323,64 +323,64 @@ class _Tree:
         exponents, reference
             As of their parents; changed where nodes are light.
         """
-        first, rules, words = len(self.places), self.rules, self.words
-        self.weigh(places, exponents, reference)
+        first, rules, words = len(self.open_nodes), self.rules, self.words
+        self.weigh(open_nodes, exponents, reference)
         coarse = exponents + np.array(words.coarse, np.int32) - np.array(words.fine, np.int32)
-        cuts, gains = np.zeros(len(places), self.cuts.dtype), np.zeros(len(places))
-        is_open = places["n"] >= 2 * max(1, rules.min_samples_leaf)
+        cuts, gains = np.zeros(len(open_nodes), self.cuts.dtype), np.zeros(len(open_nodes))
+        is_open = open_nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
-            is_open &= places["depth"] < rules.max_depth
+            is_open &= open_nodes["depth"] < rules.max_depth
         searched = np.flatnonzero(is_open)
         if len(searched):
-            some = places[searched]
+            some = open_nodes[searched]
             found = self.shard.find_cuts(some, self.features(some), np.ascontiguousarray(coarse[searched, 1]))
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
             gains[searched] = boosting.gains(*columns, rules.l2, coarse[searched], rules.weight_unit)
-        self.places = np.concatenate([self.places, places])
+        self.open_nodes = np.concatenate([self.open_nodes, open_nodes])
         self.cuts, self.gains = np.concatenate([self.cuts, cuts]), np.concatenate([self.gains, gains])
         self.exponents = np.concatenate([self.exponents, exponents])
         self.reference = np.concatenate([self.reference, reference])
         return first
 
-    def weigh(self, places, exponents, reference):
+    def weigh(self, open_nodes, exponents, reference):
         """Give light nodes exponents of their own. INOUT exponents, reference"""
         if self.rules.heaviest == 0.0:
             return
-        largest = self.shard.largest(places)
+        largest = self.shard.largest(open_nodes)
         light = boosting.are_light(np.ascontiguousarray(largest[:, 0]), reference)
         if light.any():
             reference[light] = largest[light, 0]
             exponents[light] = boosting.fine_exponents(largest[light, 1:])
-            self.shard.refine_again(places[light], np.ldexp(1.0, exponents[light]))
+            self.shard.refine_again(open_nodes[light], np.ldexp(1.0, exponents[light]))
 
-    def features(self, places):
+    def features(self, open_nodes):
         """The features that nodes try, in ascending order: ndarray of shape (n_nodes, n_tried), dtype int32."""
         order, n_tried = self.rounds.order, self.rounds.n_tried
         n = len(self.rounds.values)
         if n_tried == n:
-            return np.tile(np.arange(n, dtype=np.int32), (len(places), 1))
-        seeds, paths = (np.ascontiguousarray(places[name]) for name in ("seed", "path"))
+            return np.tile(np.arange(n, dtype=np.int32), (len(open_nodes), 1))
+        seeds, paths = (np.ascontiguousarray(open_nodes[name]) for name in ("seed", "path"))
         return np.sort(order.draw_each(seeds, paths, 0, n_tried), axis=1)
 
     def assemble(self):
         """Find the values of all nodes, add those of leaves to the rows, and write the tree in preorder."""
         numbers, right = self.preorder()
         is_leaf = np.array([number not in self.inner for number in numbers])
-        sums = np.zeros(len(self.places), record("df_fine_sums"))
+        sums = np.zeros(len(self.open_nodes), record("df_fine_sums"))
         sums["gradient_exponent"], sums["hessian_exponent"] = self.exponents.T
         leaves = numbers[is_leaf]
         divided = np.array([number for number in leaves.tolist() if number in self.left], np.int64)  # in vain
         if self.rules.heaviest > 0.0 and len(divided):  # rows below them may have integers of other exponents
-            self.shard.refine_again(self.places[divided], np.ldexp(1.0, self.exponents[divided]))
-        sums["gradient"][leaves], sums["hessian"][leaves] = self.shard.add_up(self.places[leaves]).T
+            self.shard.refine_again(self.open_nodes[divided], np.ldexp(1.0, self.exponents[divided]))
+        sums["gradient"][leaves], sums["hessian"][leaves] = self.shard.add_up(self.open_nodes[leaves]).T
         parents = np.ascontiguousarray(numbers[~is_leaf][::-1], np.int64)
         boosting.add_up_children(sums, parents, np.array([self.left[number] for number in parents.tolist()], np.int64))
         values = boosting.newton_values(sums[numbers], *self.rules.value_limits)
-        self.shard.move_on(self.places[leaves], values[is_leaf])
+        self.shard.move_on(self.open_nodes[leaves], values[is_leaf])
         words = np.zeros((len(leaves), N_LEAF_WORDS), np.int64)
-        words[:, 0] = words[:, 1] = self.places["n"][leaves]
+        words[:, 0] = words[:, 1] = self.open_nodes["n"][leaves]
         words[:, 2] = values[is_leaf].view(np.int64)
         cuts = self.cuts[numbers]
         features = np.where(is_leaf, -1, cuts["feature"]).astype(np.int32)

@@ -1,9 +1,9 @@
 """Trees and subtrees of records that come from elsewhere, grown on threads of this process.
 
-Words: *given* records are a node's, with the codes and exact targets of their rows; a *place*, a `df_open_node`, says where they
-are and where their node stands in its tree. Whoever gives them may have split the nodes above, or has drawn a whole tree and
-splits none of it. What grows below a node depends on nothing but these and the problem: not on the order of the node's records,
-nor on what other rows there are.
+Words: *given* records are a node's, with the codes and exact targets of their rows; a *open_node*, a `df_open_node`, says where
+they are and where their node stands in its tree. Whoever gives them may have split the nodes above, or has drawn a whole tree
+and splits none of it. What grows below a node depends on nothing but these and the problem: not on the order of the node's
+records, nor on what other rows there are.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from dforest.engines.nodes import Nodes, Subtrees
 from dforest.rules.arrays import ROOT_PATH
 
 
-def grow_given(problem, columns, records, y, places, n_threads, exact_weight=None):
+def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight=None):
     """Grow all that is below some nodes.
 
     Parameters
@@ -25,53 +25,54 @@ def grow_given(problem, columns, records, y, places, n_threads, exact_weight=Non
     columns : list of ndarray of shape (n,), dtype uint8, uint16, uint32 or uint64
         The codes of the given rows, of the types that `code_types` tells.
     records : ndarray of shape (n_records,), dtype df_record
-        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the places.
+        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the open_nodes.
     y : ndarray of shape (n,), dtype float64, or None
         Exact targets of the given rows; None if the objective has classes.
-    places : ndarray of shape (n_places,), dtype df_open_node
+    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
         Nodes: `n` records from `first` on, one or more; seed and root weight are those of the whole tree. Roots, if growth is
         best first.
     n_threads : int
         Most threads.
     exact_weight : ndarray of shape (n,), dtype float64, optional
-        Exact weights of the given rows, for the places whose `first_weight` is 0. None: all weights of records are exact.
+        Exact weights of the given rows, for the nodes whose `first_weight` is 0. None: all weights of records are exact.
 
     Returns
     -------
     Subtrees
-        In the order of the places.
+        In the order of the open_nodes.
 
     Raises
     ------
     ValueError
-        If places or records lead out of the arrays, or growth is best first and a place is not a root.
+        If nodes or records lead out of the arrays, or growth is best first and a node is not a root.
     """
-    if len(places) == 0:
+    if len(open_nodes) == 0:
         return Subtrees.none(problem.objective.n_leaf_words)
     n_rows = len(columns[0])
-    _check(problem, n_rows, records, places)
+    _check(problem, n_rows, records, open_nodes)
     columns = [known._replace(codes=column) for known, column in zip(problem.columns, columns, strict=True)]
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
     unread = np.zeros(n_rows, np.uint32)
     weight = None if problem.targets.weight is None else unread
     data = DataView(columns, unread.view(np.int32), y, weight, problem.directions, exact_weight=exact_weight)
     finisher = Finisher(
-        data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, places["n"].max(), n_threads
+        data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, open_nodes["n"].max(),
+        n_threads,
     )
-    by_size = np.argsort(-places["n"], kind="stable")
-    found = {}  # by the number of the first place
+    by_size = np.argsort(-open_nodes["n"], kind="stable")
+    found = {}  # by the number of the first node
 
     def put(first, arrays):
         found[first] = Nodes(*(getattr(arrays, name).copy() for name in Nodes._fields))
 
-    finisher.grow(records, places[by_size], put)
+    finisher.grow(records, open_nodes[by_size], put)
     nodes = Nodes.join([found[first] for first in sorted(found)])
     # A subtree of k inner nodes has k + 1 leaves, so it ends where leaves first outnumber inner nodes.
     lead = np.cumsum(np.where(nodes.feature < 0, 1, -1))
     ends = np.flatnonzero(np.diff(np.maximum.accumulate(np.maximum(lead, 0)), prepend=0)) + 1
-    lengths = np.empty(len(places), np.int64)
+    lengths = np.empty(len(open_nodes), np.int64)
     lengths[by_size] = np.diff(ends, prepend=0)
-    firsts = np.empty(len(places), np.int64)
+    firsts = np.empty(len(open_nodes), np.int64)
     firsts[by_size] = ends - lengths[by_size]
     return Subtrees(lengths, nodes.take(firsts, lengths), None)
 
@@ -93,10 +94,10 @@ def code_types(columns):
     ]
 
 
-def _check(problem, n_rows, records, places):
-    if places["n"].min() < 1 or places["first"].min() < 0 or (places["first"] + places["n"]).max() > len(records):
-        raise ValueError(f"places lead out of {len(records)} records, or have none")
+def _check(problem, n_rows, records, open_nodes):
+    if open_nodes["n"].min() < 1 or open_nodes["first"].min() < 0 or (open_nodes["first"] + open_nodes["n"]).max() > len(records):
+        raise ValueError(f"open nodes lead out of {len(records)} records, or have none")
     if records["row"].max() >= n_rows:
         raise ValueError(f"records lead to row {records['row'].max()}, of {n_rows} rows")
-    if problem.rules.max_leaf_nodes and (places["path"] != ROOT_PATH).any():
+    if problem.rules.max_leaf_nodes and (open_nodes["path"] != ROOT_PATH).any():
         raise ValueError("subtrees are grown best first; allowed are whole trees")

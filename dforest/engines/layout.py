@@ -40,9 +40,9 @@ class Layout:
         Whether cuts are drawn.
     has_keys : bool
         Whether any column has keys for codes.
-    most_entries : int
+    max_entries : int
         Of the longest histogram.
-    most_categories, subset_words : int
+    max_categories, subset_words : int
         The most categories that a feature has, and how many 64-bit words have a bit for each of them.
     table : ndarray of shape (n_features,), dtype df_column
     values, lows, highs : ndarray of float64
@@ -58,9 +58,9 @@ class Layout:
         self.n_leaf_words = self.objective.n_leaf_words
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_keys = any(column.has_keys for column in columns)
-        self.most_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
-        self.most_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
-        self.subset_words = -(-self.most_categories // 64)
+        self.max_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
+        self.max_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
+        self.subset_words = -(-self.max_categories // 64)
         self.table = table = np.zeros(len(columns), record("df_column"))
         n_values = np.array([len(column.values) for column in columns])
         table["n_codes"] = [KEY_ENTRIES - 1 if column.has_keys else len(column.values) for column in columns]

@@ -54,9 +54,9 @@ class Levels:
     def grow(self):
         """Grow the trees; return their `TreeArrays`, in order."""
         self._set_root_weights()
-        root_references, places = self._enter(self.shard.roots)
-        while len(places):
-            places = self._grow_level(places)
+        root_references, open_nodes = self._enter(self.shard.roots)
+        while len(open_nodes):
+            open_nodes = self._grow_level(open_nodes)
         return self._assemble(root_references)
 
     def record_table(self, t):
@@ -71,16 +71,16 @@ class Levels:
         is_first[starts - root["first"]] = True
         return self.rows[root["first"] : root["first"] + root["n"]], is_first
 
-    def _enter(self, places):
+    def _enter(self, open_nodes):
         """References for new nodes; references to the large ones among them are returned too."""
-        is_large = places["n"] > self.subtree_up_to
-        references = np.empty(len(places), np.int64)
+        is_large = open_nodes["n"] > self.subtree_up_to
+        references = np.empty(len(open_nodes), np.int64)
         references[is_large] = self.n_large + np.arange(is_large.sum())
         references[~is_large] = -1 - self.n_subtrees - np.arange((~is_large).sum())
         self.n_large += int(is_large.sum())
         self.n_subtrees += int((~is_large).sum())
-        self.subtrees.append(places[~is_large])
-        return references, places[is_large]
+        self.subtrees.append(open_nodes[~is_large])
+        return references, open_nodes[is_large]
 
     def _set_root_weights(self):
         roots = self.shard.roots
@@ -88,110 +88,112 @@ class Levels:
         weights = self.shard.add_up(roots)[0][:, 1]
         roots["root_weight"] = arrays.shifted_weights(weights.copy(), roots["weight_shift"].copy())
 
-    def _weigh(self, places):
+    def _weigh(self, open_nodes):
         """Give nodes whose draws are all light another shift, and the draws other weights."""
         if not self.shard.has_exact_weights:
             return
-        heaviest = self.shard.heaviest(places)
-        nodes = np.flatnonzero(arrays.are_light(places, heaviest))
+        heaviest = self.shard.heaviest(open_nodes)
+        nodes = np.flatnonzero(arrays.are_light(open_nodes, heaviest))
         if len(nodes):
-            places["weight_shift"][nodes] = arrays.weight_shifts(heaviest[nodes])
-            self.shard.weigh(places[nodes])
+            open_nodes["weight_shift"][nodes] = arrays.weight_shifts(heaviest[nodes])
+            self.shard.weigh(open_nodes[nodes])
 
-    def _open(self, places):
+    def _open(self, open_nodes):
         """(statistics, whether they are leaves) of large nodes; nodes that need another scale of their targets get it."""
-        self._weigh(places)
-        totals, extents = self.shard.add_up(places)
-        is_pure = arrays.have_one_class(totals) if self.layout.objective.has_classes else self._rescale(places, totals, extents)
-        is_leaf = is_pure | arrays.are_leaves(self.limits, places, totals)
+        self._weigh(open_nodes)
+        totals, extents = self.shard.add_up(open_nodes)
+        has_classes = self.layout.objective.has_classes
+        is_pure = arrays.have_one_class(totals) if has_classes else self._rescale(open_nodes, totals, extents)
+        is_leaf = is_pure | arrays.are_leaves(self.limits, open_nodes, totals)
         if self.impurity_threshold > 0.0:
-            is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(places, totals))
+            is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(open_nodes, totals))
         return totals, is_leaf
 
-    def _rescale(self, places, totals, extents):
+    def _rescale(self, open_nodes, totals, extents):
         """Give nodes of narrow range a scale of their own, and new statistics; return which are pure."""
-        is_pure = places["n"] == 1
-        nodes = np.flatnonzero(arrays.are_narrow(places, extents))
+        is_pure = open_nodes["n"] == 1
+        nodes = np.flatnonzero(arrays.are_narrow(open_nodes, extents))
         if len(nodes) == 0:
             return is_pure
-        exact = self.shard.target_extents(places[nodes])
+        exact = self.shard.target_extents(open_nodes[nodes])
         is_equal = exact[:, 0] == exact[:, 1]
         is_pure[nodes] = is_equal
         nodes = nodes[~is_equal]
         if len(nodes):
-            places["centre"][nodes], places["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
-            self.shard.requantise(places[nodes])
-            totals[nodes], extents = self.shard.add_up(places[nodes])
-            places["range"][nodes] = extents[:, 1] - extents[:, 0]
+            open_nodes["centre"][nodes], open_nodes["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
+            self.shard.requantise(open_nodes[nodes])
+            totals[nodes], extents = self.shard.add_up(open_nodes[nodes])
+            open_nodes["range"][nodes] = extents[:, 1] - extents[:, 0]
         return is_pure
 
-    def _impurities(self, places, totals):
+    def _impurities(self, open_nodes, totals):
         objective = self.layout.objective
         if not objective.keeps_values:
             return np.array([self.impurity_of(total) for total in totals])
-        words = self.shard.judge(_grown(places))
+        words = self.shard.leaf_words(_grown(open_nodes))
         return words[:, objective.leaf_words["leaf_impurity"]].copy().view(np.float64)[:, 0]
 
-    def _evaluate(self, places):
+    def _evaluate(self, open_nodes):
         """The cuts of nodes, as `df_split`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""
-        totals, is_leaf = self._open(places)
-        cuts = np.zeros(len(places), record("df_split"))
+        totals, is_leaf = self._open(open_nodes)
+        cuts = np.zeros(len(open_nodes), record("df_split"))
         cuts["feature"] = -1
-        subsets = np.zeros((len(places), self.layout.subset_words), np.uint64)
-        cuts[~is_leaf], subsets[~is_leaf] = self._search(places[~is_leaf], totals[~is_leaf])
-        is_enough = arrays.decrease_enough(self.limits, self._scores(places, cuts), places["root_weight"].copy())
+        subsets = np.zeros((len(open_nodes), self.layout.subset_words), np.uint64)
+        cuts[~is_leaf], subsets[~is_leaf] = self._search(open_nodes[~is_leaf], totals[~is_leaf])
+        is_enough = arrays.decrease_enough(self.limits, self._scores(open_nodes, cuts), open_nodes["root_weight"].copy())
         cuts["feature"][~is_enough] = -1
         return cuts, subsets
 
-    def _scores(self, places, cuts):
+    def _scores(self, open_nodes, cuts):
         """Scores in units of weight times impurity."""
-        number, units = self.layout.criterion_number, (places["exponent"].copy(), places["weight_shift"].copy())
+        number, units = self.layout.criterion_number, (open_nodes["exponent"].copy(), open_nodes["weight_shift"].copy())
         return arrays.absolute_scores(number, cuts["score"].copy(), *units)
 
-    def _keep(self, places, cuts, subsets):
+    def _keep(self, open_nodes, cuts, subsets):
         """The `df_grown` of large nodes, to be assembled."""
-        grown = _grown(places)
+        grown = _grown(open_nodes)
         for name in ("feature", "code", "above", "missing_left", "only_missing", "threshold"):
             grown[name] = cuts[name]
         self.large.append(grown)
         self.subsets.append(subsets)
 
-    def _grow_level(self, places):
+    def _grow_level(self, open_nodes):
         """Split large nodes; return the large ones among their children."""
-        cuts, subsets = self._evaluate(places)
-        self._keep(places, cuts, subsets)
+        cuts, subsets = self._evaluate(open_nodes)
+        self._keep(open_nodes, cuts, subsets)
         inner = np.flatnonzero(cuts["feature"] >= 0)
-        n_left = self._partition(places[inner], cuts[inner], subsets[inner])
-        references, below = self._enter(self._divide(places[inner], cuts[inner], n_left))
-        children = np.zeros((len(places), 2), np.int64)
+        n_left = self._partition(open_nodes[inner], cuts[inner], subsets[inner])
+        references, below = self._enter(self._divide(open_nodes[inner], cuts[inner], n_left))
+        children = np.zeros((len(open_nodes), 2), np.int64)
         children[inner] = references.reshape(-1, 2)
         self.children.append(children)
         return below
 
-    def _search(self, places, totals):
+    def _search(self, open_nodes, totals):
         """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""
         splitter, p = self.splitter, self.n_features
-        cuts, subsets = np.zeros(len(places), record("df_split")), np.zeros((len(places), self.layout.subset_words), np.uint64)
+        cuts = np.zeros(len(open_nodes), record("df_split"))
+        subsets = np.zeros((len(open_nodes), self.layout.subset_words), np.uint64)
         cuts["feature"] = -1
         cuts["score"] = -1.0
-        node_bytes = 8 * self.layout.n_words * self.layout.most_entries
-        counted = np.zeros(len(places), np.int64)  # features tried, against max_features
-        nodes, tried, n = np.arange(len(places)), 0, splitter.max_features
+        node_bytes = 8 * self.layout.n_words * self.layout.max_entries
+        counted = np.zeros(len(open_nodes), np.int64)  # features tried, against max_features
+        nodes, tried, n = np.arange(len(open_nodes)), 0, splitter.max_features
         while len(nodes) and tried < p:
             size = max(1, self.histogram_bytes // (node_bytes * n))
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
-                seeds, paths = (np.ascontiguousarray(places[name][some]) for name in ("seed", "path"))
-                found, found_subsets = self._try(places[some], totals[some], self.order.draw_each(seeds, paths, tried, n))
+                seeds, paths = (np.ascontiguousarray(open_nodes[name][some]) for name in ("seed", "path"))
+                found, found_subsets = self._try(open_nodes[some], totals[some], self.order.draw_each(seeds, paths, tried, n))
                 counts = (found["is_constant"] == 0) | (not splitter.skip_constant_features)
                 is_first = counted[some, None] + np.cumsum(counts, axis=1) - counts < splitter.max_features
                 counted[some] += counts.sum(axis=1)
                 # Of the first ones the best is taken; without one, the first that has a cut. Of equal ones the one drawn earlier.
                 best = np.where(is_first, found["score"], -1.0).argmax(axis=1)
                 later = (~is_first & (found["score"] >= 0.0)).argmax(axis=1)
-                for place, wins in ((best, found["score"] > cuts["score"][some, None]), (later, found["score"] >= 0.0)):
-                    at = np.arange(len(some)), place
-                    is_taken = wins[at] & (is_first[at] if place is best else cuts["feature"][some] < 0)
+                for to, wins in ((best, found["score"] > cuts["score"][some, None]), (later, found["score"] >= 0.0)):
+                    at = np.arange(len(some)), to
+                    is_taken = wins[at] & (is_first[at] if to is best else cuts["feature"][some] < 0)
                     cuts[some[is_taken]] = found[at][is_taken]
                     subsets[some[is_taken]] = found_subsets[at][is_taken]
             tried += n
@@ -201,18 +203,18 @@ class Levels:
             n = min(missing if missing > 0 else max(self.extra_features, tried), p - tried)
         return cuts, subsets
 
-    def _try(self, places, totals, features):
+    def _try(self, open_nodes, totals, features):
         """The best cuts of some features of each node: `df_split`s of the shape of `features`, and their subsets."""
-        ranges = self.shard.key_ranges(places, features) if self.layout.has_keys else None
-        histograms = self.shard.count(places, features, ranges)
-        return self.shard.find_cuts(places, totals, features, ranges, histograms)
+        ranges = self.shard.key_ranges(open_nodes, features) if self.layout.has_keys else None
+        histograms = self.shard.count(open_nodes, features, ranges)
+        return self.shard.find_cuts(open_nodes, totals, features, ranges, histograms)
 
-    def _partition(self, places, cuts, subsets):
-        return self.shard.partition(places, cuts, subsets) if len(places) else np.zeros(0, np.int64)
+    def _partition(self, open_nodes, cuts, subsets):
+        return self.shard.partition(open_nodes, cuts, subsets) if len(open_nodes) else np.zeros(0, np.int64)
 
-    def _divide(self, places, cuts, n_left):
-        """The places of the children, left and right in turn."""
-        return arrays.children(places, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
+    def _divide(self, open_nodes, cuts, n_left):
+        """The children as open nodes, left and right in turn."""
+        return arrays.children(open_nodes, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
 
     def _assemble(self, root_references):
         """The trees' arrays."""
@@ -227,9 +229,9 @@ class Levels:
         is_leaf = large["feature"] < 0
         leaves = np.zeros((0, layout.n_leaf_words), np.int64)
         if is_leaf.any():
-            leaves = self.shard.judge(large[is_leaf])
+            leaves = self.shard.leaf_words(large[is_leaf])
         nodes = Nodes.join([layout.nodes_of(large, subsets[kept], leaves), subtrees.nodes])
-        # The nodes are stretches, each of a large node or a subtree, that are to be brought into the order of their places.
+        # The nodes are stretches, each of a large node or a subtree, that are to be brought into the order of their open_nodes.
         lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
         at = np.full(starts[-1], -1)
         at[np.concatenate([at_large, at_subtree])] = np.arange(len(lengths))
@@ -243,9 +245,9 @@ class Levels:
         return ordered.trees(starts)
 
 
-def _grown(places):
+def _grown(open_nodes):
     """The `df_grown` of nodes, without cuts."""
-    grown = np.zeros(len(places), record("df_grown"))
+    grown = np.zeros(len(open_nodes), record("df_grown"))
     for name in ("first", "n", "first_weight", "weight_shift", "centre", "exponent", "lower", "upper"):
-        grown[name] = places[name]
+        grown[name] = open_nodes[name]
     return grown

@@ -117,7 +117,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     n_records = _distinct_rows(problem.sampling, n_rows)
     has_buckets = bucketed_columns(data, splitter, criterion)
     widths = [1 if few else column.codes.itemsize for column, few in zip(problem.columns, has_buckets, strict=True)]
-    blocks = block_memory(data, splitter, rules, problem.sampling.most_records(n_rows))
+    blocks = block_memory(data, splitter, rules, problem.sampling.max_records(n_rows))
     n_leaves = _leaves(problem, n_records) if n_leaves is None else n_leaves
     n_nodes = 2 * n_leaves - 1
     n_threads = min(n_threads, n_trees)
@@ -162,7 +162,7 @@ def _distinct_rows(plan, n_rows):
     """How many rows a tree draws, about."""
     if isinstance(plan, Bootstrap):
         return min(n_rows, math.ceil(-n_rows * math.expm1(-plan.n_draws / n_rows)))
-    return plan.most_records(n_rows)
+    return plan.max_records(n_rows)
 
 
 def _leaves(problem, n_records):

@@ -1,8 +1,8 @@
 """What a level-wise driver asks of the rows that one device, or one rank, holds.
 
-Words: a *place* is a node that is to be grown, a `df_open_node`: where its draws lie, its path, the bounds of its predictions,
-the scale of its targets. The *statistic* of a node is the sum over its draws; an *entry* of a histogram is such a sum over the
-draws of one code.
+Words: a *open_node* is a node that is to be grown, a `df_open_node`: where its draws lie, its path, the bounds of its
+predictions, the scale of its targets. The *statistic* of a node is the sum over its draws; an *entry* of a histogram is such a
+sum over the draws of one code.
 
 Whatever a shard adds up is an integer of 64 bits, and whatever else it tells of its draws is a least or a greatest number. So
 what several shards say together is the sum, the least or the greatest of what each says, in any order, to the bit: a shard made
@@ -31,7 +31,7 @@ class Shard(ABC):
     has_exact_weights: bool
 
     @abstractmethod
-    def add_up(self, places):
+    def add_up(self, open_nodes):
         """Sums over the draws of nodes.
 
         Returns
@@ -42,23 +42,23 @@ class Shard(ABC):
         """
 
     @abstractmethod
-    def target_extents(self, places):
+    def target_extents(self, open_nodes):
         """The least and the greatest exact target of nodes: ndarray of shape (n_nodes, 2), dtype float64. Regression only."""
 
     @abstractmethod
-    def requantise(self, places):
+    def requantise(self, open_nodes):
         """Give the draws of nodes integer targets by the scales that the nodes have now. Regression only."""
 
     @abstractmethod
-    def heaviest(self, places):
+    def heaviest(self, open_nodes):
         """The heaviest exact weight of nodes: ndarray of shape (n_nodes,), dtype float64; infinite where there are none."""
 
     @abstractmethod
-    def weigh(self, places):
+    def weigh(self, open_nodes):
         """Give the draws of nodes integer weights by the shifts that the nodes have now."""
 
     @abstractmethod
-    def key_ranges(self, places, features):
+    def key_ranges(self, open_nodes, features):
         """The least and the greatest key of features in nodes; a least one above the greatest: there is none.
 
         Parameters
@@ -71,7 +71,7 @@ class Shard(ABC):
         """
 
     @abstractmethod
-    def count(self, places, features, ranges):
+    def count(self, open_nodes, features, ranges):
         """Histograms of features in nodes.
 
         Parameters
@@ -88,7 +88,7 @@ class Shard(ABC):
         """
 
     @abstractmethod
-    def find_cuts(self, places, totals, features, ranges, histograms):
+    def find_cuts(self, open_nodes, totals, features, ranges, histograms):
         """The best cut of each feature in each node.
 
         Parameters
@@ -106,18 +106,18 @@ class Shard(ABC):
         """
 
     @abstractmethod
-    def partition(self, places, cuts, subsets):
+    def partition(self, open_nodes, cuts, subsets):
         """Move the draws that go left to the front of their node's run: how many records do, ndarray of (n_nodes,), int64."""
 
     @abstractmethod
-    def judge(self, nodes):
+    def leaf_words(self, nodes):
         """What nodes, as `df_grown`, keep as leaves: ndarray of shape (n_nodes, n_leaf_words), dtype int64.
 
         Draws and class weights; or draws, weight, and the bits of value and impurity. Of a node without draws all words are 0.
         """
 
     @abstractmethod
-    def grow_subtrees(self, places):
+    def grow_subtrees(self, open_nodes):
         """Grow all that is below nodes of few draws: `dforest.engines.nodes.Subtrees`, in the order of the nodes."""
 
     @abstractmethod

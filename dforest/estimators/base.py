@@ -34,7 +34,7 @@ from dforest.estimators.sampling import groups_of, sampling_plan
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
 from dforest.estimators.validation import (
-    MOST_ROWS,
+    MAX_ROWS,
     check_class_weight,
     check_classes,
     check_counts,
@@ -63,7 +63,7 @@ SPLITTERS = {
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
-MOST_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
+MAX_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
 
 
 class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstimator):
@@ -280,7 +280,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         self.forest_, self.fit_report_ = before, FitReport(engine.name)
         try:
             if growth.is_wanted if growth is not None else first < plan.n_trees:
-                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, problem.objective.n_judged, before, growth, n_threads)
+                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, problem.objective.n_node_values, before, growth, n_threads)
                 self.forest_, self.fit_report_ = grow_forest(problem, engine, range(first, plan.n_trees), sink, **settings)
         finally:
             if growth is not None:
@@ -329,7 +329,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             self._features.n_categories,
             splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
             row_major=ranks.size > 1,  # as level-wise engines want them
-            most_stored=TUNING.get("most_stored", MOST_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
+            max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
         )
         X = np.ascontiguousarray(rows.X) if needs_rows else None
         share = None if ranks.size == 1 else rows.share
@@ -349,7 +349,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
         return GrowthRules(
-            self.max_depth and min(self.max_depth, MOST_ROWS),  # which no tree exceeds
+            self.max_depth and min(self.max_depth, MAX_ROWS),  # which no tree exceeds
             min_samples_split,
             min_samples_leaf,
             self.min_weight_fraction_leaf,

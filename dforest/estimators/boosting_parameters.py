@@ -11,7 +11,7 @@ from dforest.estimators.parameters import (
     BOOSTING,
     COLUMNS,
     COMPUTATION,
-    MOST_TREES,
+    MAX_TREES,
     PARAMETERS,
     ROWS,
     SHAPE,
@@ -83,7 +83,7 @@ BOOSTING_PARAMETERS = (
         "max_iter",
         "int",
         100,
-        [Interval(Integral, 1, MOST_TREES, closed="both")],
+        [Interval(Integral, 1, MAX_TREES, closed="both")],
         """Largest number of rounds, from 1 to 2**32 - 1. A round grows one tree or, for more than two
         classes, one tree for each class.""",
         of=BOOSTING,

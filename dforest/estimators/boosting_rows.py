@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 from dforest.estimators.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
 
-MOST_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
+MAX_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
 
 
 class Sample(NamedTuple):
@@ -60,8 +60,8 @@ def booster_weight(weight, name="sample_weight", ranks=ALONE):
     """
     if weight is None or not ranks.any((weight != 1).any()):
         return None
-    if weight.max(initial=0) > MOST_WEIGHT:
-        raise ValueError(f"{name} holds {weight.max()}, class weights included; allowed are weights up to {MOST_WEIGHT}")
+    if weight.max(initial=0) > MAX_WEIGHT:
+        raise ValueError(f"{name} holds {weight.max()}, class weights included; allowed are weights up to {MAX_WEIGHT}")
     return weight
 
 

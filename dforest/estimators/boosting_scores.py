@@ -16,7 +16,7 @@ from dforest.boosting.booster import Monitor, ScoredRows, Stopping
 from dforest.boosting.losses import MeanLoss
 from dforest.estimators.scoring import told_classes
 
-MOST_SCORED = 10_000  # training rows that scorers are given
+MAX_SCORED = 10_000  # training rows that scorers are given
 
 
 def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
@@ -52,10 +52,10 @@ def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
 
 def _some_rows(sample, seed, by_class):
     """The numbers of the rows that scorers are given."""
-    if len(sample.y) <= MOST_SCORED:
+    if len(sample.y) <= MAX_SCORED:
         return slice(None)
     chosen = resample(
-        np.arange(len(sample.y)), n_samples=MOST_SCORED, replace=False, random_state=seed, stratify=sample.y if by_class else None
+        np.arange(len(sample.y)), n_samples=MAX_SCORED, replace=False, random_state=seed, stratify=sample.y if by_class else None
     )
     return np.sort(chosen)
 

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
-from dforest.core.sampling import MOST_ROWS, AllRows, checked_integer
+from dforest.core.sampling import MAX_ROWS, AllRows, checked_integer
 from dforest.estimators import importance, oob
 from dforest.estimators.agreement import Partition, check_alike, common_floats
 from dforest.estimators.base import ClassifierPart, RegressorPart, TreeEstimator
@@ -61,7 +61,7 @@ class Batch(NamedTuple):
 
     def check(self, n_rows):
         """Raise TypeError or ValueError unless the trees of the batch can have drawn from so many rows each."""
-        checked_integer("n_rows of a batch", self.n_rows, 0, MOST_ROWS)
+        checked_integer("n_rows of a batch", self.n_rows, 0, MAX_ROWS)
         n_kept = self.n_rows
         if self.kept is not None:
             if not isinstance(self.kept, np.ndarray) or self.kept.dtype != np.uint8 or len(self.kept) != (self.n_rows + 7) // 8:
@@ -424,7 +424,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator):
             if is_shared:
                 check_not_sparse(partitions)
                 check_alike(ranks, self, partitions, version("dforest"), self.forest_)
-            known = {"reset": False, "y_numeric": is_regressor(self), "least_rows": 0 if is_shared else 1}
+            known = {"reset": False, "y_numeric": is_regressor(self), "min_rows": 0 if is_shared else 1}
             checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
             parts = common_floats(ranks, [X for X, _ in checked])
             y = [by_output(y) for _, y in checked if len(y)]

@@ -20,7 +20,7 @@ CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONT
 KINDS = ("continuous", "ordinal", "categorical")
 
 # The largest number of categories of a column, by `method`.
-MOST_CATEGORIES = {"hist": 256, "dense": 65535}
+MAX_CATEGORIES = {"hist": 256, "dense": 65535}
 
 
 class Features:
@@ -265,10 +265,10 @@ class Features:
 
     def check_limits(self, method):
         """Raise if a column has more categories than a method takes."""
-        most = MOST_CATEGORIES[method]
+        most = MAX_CATEGORIES[method]
         for j in np.flatnonzero(self.n_categories > most).tolist():
             n = self.n_categories[j]
-            others = [f'; method="{other}" allows {limit}' for other, limit in MOST_CATEGORIES.items() if n <= limit]
+            others = [f'; method="{other}" allows {limit}' for other, limit in MAX_CATEGORIES.items() if n <= limit]
             raise ValueError(
                 f'{self.title(j)} has {n} categories; allowed are up to {most} with method="{method}"{"".join(others)}'
             )

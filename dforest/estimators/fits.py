@@ -10,7 +10,7 @@ from sklearn.base import is_regressor
 from dforest.core.integer_weights import IntegerWeights
 from dforest.estimators.agreement import check_alike, common_features, common_floats
 from dforest.estimators.features import Features
-from dforest.estimators.validation import MOST_ROWS, check_X
+from dforest.estimators.validation import MAX_ROWS, check_X
 from dforest.weights import ClassBalance
 
 
@@ -94,14 +94,14 @@ def check_partitions(estimator, partitions, ranks, grown):
     features = common_features(ranks, found, [partition.X for partition in partitions])
     checked = [
         check_X(
-            estimator, partition.X, features, y=partition.y, y_numeric=is_regressor(estimator), least_rows=0 if is_shared else 1
+            estimator, partition.X, features, y=partition.y, y_numeric=is_regressor(estimator), min_rows=0 if is_shared else 1
         )
         for partition in partitions
     ]
     parts = common_floats(ranks, [X for X, _ in checked])
     n_rows = ranks.total(sum(map(len, parts)))
-    if not 0 < n_rows <= MOST_ROWS:
-        raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MOST_ROWS}")
+    if not 0 < n_rows <= MAX_ROWS:
+        raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MAX_ROWS}")
     return features, parts, [y for _, y in checked if len(y)], n_rows
 
 

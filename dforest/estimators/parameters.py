@@ -32,7 +32,7 @@ PREDICTORS = TREES | FORESTS
 IN_TABLE = PREDICTORS | EMBEDDINGS  # families whose parameters are listed here; others have tables of their own
 FAMILIES = IN_TABLE | BOOSTING
 
-MOST_TREES = 2**32 - 1  # their numbers have 32 bits
+MAX_TREES = 2**32 - 1  # their numbers have 32 bits
 
 # The groups of parameters.
 ENSEMBLE = "Ensemble and its output"
@@ -98,7 +98,7 @@ PARAMETERS = (
         "n_estimators",
         "int",
         100,
-        [Interval(Integral, 1, MOST_TREES, closed="both")],
+        [Interval(Integral, 1, MAX_TREES, closed="both")],
         """Number of trees in the forest, from 1 to 2**32 - 1. More trees take time and memory in proportion, and don't
         overfit.""",
         of=FORESTS | EMBEDDINGS,

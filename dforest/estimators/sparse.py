@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from dforest.core.sparse_rows import MOST_COLUMNS
+from dforest.core.sparse_rows import MAX_COLUMNS
 
 
 def in_order(X):
@@ -26,8 +26,8 @@ def in_order(X):
     """
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got a sparse array of {X.ndim} dimensions instead; allowed are rows with columns")
-    if X.shape[1] > MOST_COLUMNS:
-        raise ValueError(f"X has {X.shape[1]} columns; allowed are up to {MOST_COLUMNS} columns of a sparse matrix")
+    if X.shape[1] > MAX_COLUMNS:
+        raise ValueError(f"X has {X.shape[1]} columns; allowed are up to {MAX_COLUMNS} columns of a sparse matrix")
     if X.format in ("csr", "csc"):
         kind = csr_array if X.format == "csr" else csc_array
         found = kind((X.data, X.indices, X.indptr), shape=X.shape)  # whose flags are its own

@@ -144,7 +144,7 @@ class DecisionTree(TreeEstimator):
         check_one_output(self, "prune")
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
         rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
-        weight = rows.integer_weight().fine(len(rows.y), most_bits=53)
+        weight = rows.integer_weight().fine(len(rows.y), max_bits=53)
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, weight)
         pruned = self if inplace else copy.copy(self)
         pruned.forest_ = forest

@@ -34,8 +34,8 @@ from dforest.estimators.sparse import in_order
 from dforest.spmd.communicator import ALONE
 
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
-MOST_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
-MOST_THREADS = 2**31 - 1
+MAX_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
+MAX_THREADS = 2**31 - 1
 ALLOWED = "allowed are numbers, booleans and missing values"
 
 
@@ -56,7 +56,7 @@ class _NamedArray:
         return self.frame.columns
 
 
-def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
+def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
     """X as a C-contiguous array of float32, if it has that type, or else of float64; a sparse one as `SparseRows` of these.
 
     Parameters
@@ -69,7 +69,7 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         Which columns hold labels, and the numbers of the labels. None means that no column does.
     reset : bool
         Whether this is a fit.
-    least_rows : int, default=1
+    min_rows : int, default=1
         How many rows X has at least; 0 where others may have rows.
     **kwargs
         Passed on to `sklearn.utils.validation.validate_data`. With `y`, the pair of X and y is returned.
@@ -85,12 +85,12 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         kwargs["y"] = on_host(kwargs["y"])
         y = np.asarray(kwargs["y"])
         if y.ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
-            if len(y) or least_rows:
+            if len(y) or min_rows:
                 kwargs["multi_output"] = True
             else:  # scikit-learn takes no y of several columns without rows
                 kwargs["y"] = np.zeros(0)
     if issparse(X):
-        return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=least_rows, **kwargs)
+        return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=min_rows, **kwargs)
     if isinstance(X, np.ndarray):
         X = readable(X)
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
@@ -105,14 +105,14 @@ def check_X(estimator, X, features=None, reset=True, least_rows=1, **kwargs):
         named = _NamedArray(X)
     if columns is None and not is_float:
         # Before text is converted, only its shape.
-        check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least_rows, estimator=estimator)
+        check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator)
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
         validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
     for j in numbers:
         if not (encode and features.is_encoded(j)):
             _check_column(columns.title(j), columns.known(j))
-    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": least_rows}
+    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_rows}
     try:
         if not encode:
             found = validate_data(estimator, named, reset=reset, **checks, **kwargs)
@@ -486,6 +486,6 @@ def count_threads(n_jobs):
     """
     with unbound():
         n_threads = effective_n_jobs(n_jobs)
-    if n_threads > MOST_THREADS:
-        raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MOST_THREADS}")
+    if n_threads > MAX_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MAX_THREADS}")
     return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())

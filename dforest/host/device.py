@@ -103,10 +103,10 @@ class HostDevice(Device):
         memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         super().__init__(
             "this processor", is_cpu=True, n_units=n_threads, local_bytes=_LOCAL_BYTES, memory_bytes=memory_bytes,
-            array_bytes=memory_bytes, most_items=self.kernels.most_items,
+            array_bytes=memory_bytes, max_items=self.kernels.max_items,
         )  # fmt: skip
         self.n_threads, self.n_items, self.n_groups = n_threads, n_items, _GROUPS * n_threads
-        self.adds_words = self.kernels.most_items == 1
+        self.adds_words = self.kernels.max_items == 1
         self._fill = fill
 
     def build(self):

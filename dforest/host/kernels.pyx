@@ -1,7 +1,7 @@
 """Kernels on the host: those compiled with dforest, or those of a library, and how threads share a launch.
 
 Words: a *launch* is a call of a kernel for a number of groups. Its threads take *blocks* of neighbouring groups, and call the
-kernel for a few groups of their block at a time. The *pace* of a kernel is how long a group of its last launch took.
+kernel for a few groups of their block at a time. The *group time* of a kernel is how long a group of its last launch took.
 
 A launch begins in the calling thread. Others are woken only where it takes long enough, and each has memory of its own for the
 groups it does.
@@ -26,19 +26,19 @@ ctypedef int64_t (*Counter)() noexcept nogil
 
 cdef enum:
     CALL = 20_000             # nanoseconds that a call of a kernel takes at least, if its block has groups enough
-    PATIENCE = 60_000         # nanoseconds
+    TIME_LIMIT = 60_000         # nanoseconds
     BLOCKS = 16               # for each thread
     LINE = 128                # bytes that threads had better not share
-    MOST_ARGUMENTS = 64
+    MAX_ARGUMENTS = 64
 
 cdef struct Launch:           # on the stack of its caller
     df_entry entry
-    uint64_t arguments[MOST_ARGUMENTS]
+    uint64_t arguments[MAX_ARGUMENTS]
     df_share groups           # those that are left
     int64_t n_blocks
     char* memory
     int64_t n_local           # bytes of memory for each thread
-    int64_t patience          # nanoseconds after which a thread leaves the rest of its groups
+    int64_t time_limit          # nanoseconds after which a thread leaves the rest of its groups
     int64_t spent             # nanoseconds, by all threads
 
 
@@ -50,12 +50,12 @@ cdef inline int64_t now() noexcept nogil:
 
 
 cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, Worker* worker) except -1 nogil:
-    """Do groups from `first` on, until those before `last` are done or patience ends; return the first one that was not done."""
+    """Do groups from `first` on, until those before `last` are done or time is up; return the first one that was not done."""
     cdef df_share own = launch.groups
     cdef int64_t step = 1, start = now(), begun = start, end
     own.local = launch.memory + worker.number * launch.n_local
     own.first = first
-    while own.first < last and begun - start < launch.patience:
+    while own.first < last and begun - start < launch.time_limit:
         own.last = min(last, own.first + step)
         launch.entry(launch.arguments, &own)
         end = now()
@@ -97,23 +97,23 @@ cdef class Kernels:
 
     Attributes
     ----------
-    most_items : int
+    max_items : int
         Of a group.
-    patience : int
+    time_limit : int
         Nanoseconds of work from which on a launch is shared among threads.
     """
     cdef Finder find
-    cdef dict pace            # nanoseconds of a group, by kernel
+    cdef dict group_time            # nanoseconds of a group, by kernel
     cdef int fill
-    cdef readonly int64_t most_items
-    cdef public int64_t patience
+    cdef readonly int64_t max_items
+    cdef public int64_t time_limit
 
     def __init__(self, find=None, count=None, fill=None):
-        self.pace = {}
-        self.patience = PATIENCE
+        self.group_time = {}
+        self.time_limit = TIME_LIMIT
         self.fill = -1 if fill is None else fill
         self.find = df_find_entry if find is None else <Finder> <uintptr_t> find
-        self.most_items = df_most_items() if count is None else (<Counter> <uintptr_t> count)()
+        self.max_items = df_most_items() if count is None else (<Counter> <uintptr_t> count)()
 
     def has(self, str name not None):
         """Whether there is a kernel of this name."""
@@ -144,8 +144,8 @@ cdef class Kernels:
         launch.entry = self.find(name.encode())
         if launch.entry == NULL:
             raise KeyError(name)
-        if len(arguments) > MOST_ARGUMENTS:
-            raise ValueError(f"{name} takes {len(arguments)} arguments; allowed are up to {MOST_ARGUMENTS}")
+        if len(arguments) > MAX_ARGUMENTS:
+            raise ValueError(f"{name} takes {len(arguments)} arguments; allowed are up to {MAX_ARGUMENTS}")
         for i in range(len(arguments)):
             launch.arguments[i] = <uint64_t> <int64_t> arguments[i]
         launch.groups.first, launch.groups.last, launch.groups.n_groups, launch.groups.n_items = 0, n_groups, n_groups, n_items
@@ -158,13 +158,13 @@ cdef class Kernels:
                 memset(launch.memory, self.fill, launch.n_local * n_threads)
             launch.spent = 0
             launch.n_blocks = 1
-            if n_threads > 1 and self.pace.get(name, 0) * n_groups < self.patience:
-                launch.patience = self.patience
+            if n_threads > 1 and self.group_time.get(name, 0) * n_groups < self.time_limit:
+                launch.time_limit = self.time_limit
                 share(do_some, &launch, 1, 1)
             if n_threads > 1:
                 launch.n_blocks = min(launch.groups.last - launch.groups.first, BLOCKS * n_threads)
-            launch.patience = 1 << 62
+            launch.time_limit = 1 << 62
             share(do_block, &launch, launch.n_blocks, n_threads)
-            self.pace[name] = launch.spent // n_groups
+            self.group_time[name] = launch.spent // n_groups
         finally:
             free(launch.memory)

@@ -16,7 +16,7 @@ from dforest.report.rows import SEED
 
 CALIBRATION_BINS = 10
 ROWS_PER_BIN = 10  # at least, on average
-PERMUTED_ROWS, LEAST_PERMUTED_ROWS = 2000, 100
+PERMUTED_ROWS, MIN_PERMUTED_ROWS = 2000, 100
 PERMUTED_VISITS = 400_000_000  # rows times trees times features, over all permutations, that fewer rows are taken for
 REPEATS = 5
 OUT_OF_BAG_VISITS = 200_000_000  # rows times trees times features, up to which importances are found out of bag
@@ -172,7 +172,7 @@ def permuted(rows):
         unit = np.ldexp(unit, -scale)
         return Importance(mean / unit / unit, std / unit / unit, True, len(rows))
     most = PERMUTED_VISITS // (trees.n_trees * trees.n_features * (REPEATS + 1))
-    chosen = rows.sample(min(max(most, LEAST_PERMUTED_ROWS), PERMUTED_ROWS))
+    chosen = rows.sample(min(max(most, MIN_PERMUTED_ROWS), PERMUTED_ROWS))
     X, y, unit = rows.X[chosen].copy(), rows.y[chosen], _unit(rows, chosen)
     # scikit-learn permutes the rows' numbers, feature by feature, as it takes no infinite values.
     places = np.arange(len(X))[:, None]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEAST_TREES = 20  # for which a law is fitted
+MIN_TREES = 20  # for which a law is fitted
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def fit_trend(curve):
     curve = np.asarray(curve, np.float64)
     n_trees = np.arange(1, len(curve) + 1)
     used = np.isfinite(curve) & (n_trees > len(curve) // 4)
-    if len(curve) < LEAST_TREES or used.sum() < LEAST_TREES // 2:
+    if len(curve) < MIN_TREES or used.sum() < MIN_TREES // 2:
         return None
     law = np.column_stack([np.ones(used.sum()), 1 / n_trees[used]])
     scale = np.abs(curve[used]).max() or 1.0  # squares of targets may be huge

@@ -6,7 +6,7 @@ from dforest.report.markup import count, number, percent, precise
 from dforest.report.svg import shortened
 
 CLEAR = 2.0  # how many standard deviations a gain must have, to be told from chance
-MOST_NAME = 40  # characters of a name in a sentence
+MAX_NAME = 40  # characters of a name in a sentence
 TOP = 5  # features by which two kinds of importances are compared
 WORTHWHILE = 0.01  # of the error: a gain that is worth its trees
 
@@ -92,7 +92,7 @@ def of_importances(impurity, permutation, names):
     """Where the two kinds of importances disagree: a sentence, or None."""
     top = int(impurity.argmax())
     if permutation[top] <= 0 < impurity[top]:
-        name = shortened(names[top], MOST_NAME)
+        name = shortened(names[top], MAX_NAME)
         return f"{name} is first by impurity, but permuting it does not hurt: features of many values are favoured by impurity."
     if len(names) <= TOP:
         return None

@@ -67,14 +67,14 @@ def have_one_class(const int64_t[:, ::1] totals not None):
     return result
 
 
-def are_leaves(const df_limits[::1] limits not None, const df_open_node[::1] places not None,
+def are_leaves(const df_limits[::1] limits not None, const df_open_node[::1] open_nodes not None,
                const int64_t[:, ::1] totals not None):
     """Which nodes are leaves, as far as their depth, draws and weight tell.
 
     Parameters
     ----------
     limits : ndarray of shape (1,), dtype df_limits
-    places : ndarray of shape (n_nodes,), dtype df_open_node
+    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
     totals : ndarray of shape (n_nodes, n_words), dtype int64
         Statistics of the nodes.
 
@@ -83,11 +83,11 @@ def are_leaves(const df_limits[::1] limits not None, const df_open_node[::1] pla
     ndarray of shape (n_nodes,), dtype bool
     """
     cdef Py_ssize_t i
-    result = np.empty(places.shape[0], np.bool_)
+    result = np.empty(open_nodes.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(places.shape[0]):
-        out[i] = df_is_leaf_by_size(&limits[0], places[i].depth, totals[i, 0],
-                                    df_shifted_weight(totals[i, 1], places[i].weight_shift), places[i].root_weight)
+    for i in range(open_nodes.shape[0]):
+        out[i] = df_is_leaf_by_size(&limits[0], open_nodes[i].depth, totals[i, 0],
+                                    df_shifted_weight(totals[i, 1], open_nodes[i].weight_shift), open_nodes[i].root_weight)
     return result
 
 
@@ -101,13 +101,13 @@ def shifted_weights(const int64_t[::1] weights not None, const int32_t[::1] shif
     return result
 
 
-def are_light(const df_open_node[::1] places not None, const double[::1] heaviest not None):
+def are_light(const df_open_node[::1] open_nodes not None, const double[::1] heaviest not None):
     """Whether the weights of nodes need other shifts, given the heaviest exact weight of each: ndarray of bool."""
     cdef Py_ssize_t i
-    result = np.empty(places.shape[0], np.bool_)
+    result = np.empty(open_nodes.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(places.shape[0]):
-        out[i] = heaviest[i] < df_light_below(places[i].weight_shift)
+    for i in range(open_nodes.shape[0]):
+        out[i] = heaviest[i] < df_light_below(open_nodes[i].weight_shift)
     return result
 
 
@@ -253,13 +253,13 @@ def decrease_enough(const df_limits[::1] limits not None, const double[::1] scor
     return result
 
 
-def children(const df_open_node[::1] places not None, const int64_t[::1] n_left not None, const int32_t[::1] directions not None,
-             const double[::1] middles not None):
+def children(const df_open_node[::1] open_nodes not None, const int64_t[::1] n_left not None,
+             const int32_t[::1] directions not None, const double[::1] middles not None):
     """The children of nodes whose draws have been partitioned.
 
     Parameters
     ----------
-    places : ndarray of shape (n_nodes,), dtype df_open_node
+    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
     n_left : ndarray of shape (n_nodes,), dtype int64
         Records that went left.
     directions : ndarray of shape (n_nodes,), dtype int32
@@ -273,20 +273,20 @@ def children(const df_open_node[::1] places not None, const int64_t[::1] n_left 
         A left child, its sibling on the right, the next left child, and so on.
     """
     cdef Py_ssize_t i
-    result = np.empty(2 * places.shape[0], record("df_open_node"))
+    result = np.empty(2 * open_nodes.shape[0], record("df_open_node"))
     cdef df_open_node[::1] out = result
-    for i in range(places.shape[0]):
-        out[2 * i] = df_child_of(&places[i], False, n_left[i], directions[i], middles[i])
-        out[2 * i + 1] = df_child_of(&places[i], True, n_left[i], directions[i], middles[i])
+    for i in range(open_nodes.shape[0]):
+        out[2 * i] = df_child_of(&open_nodes[i], False, n_left[i], directions[i], middles[i])
+        out[2 * i + 1] = df_child_of(&open_nodes[i], True, n_left[i], directions[i], middles[i])
     return result
 
 
-def are_narrow(const df_open_node[::1] places not None, const int64_t[:, ::1] extents not None):
+def are_narrow(const df_open_node[::1] open_nodes not None, const int64_t[:, ::1] extents not None):
     """Whether all targets of nodes may be equal, or lie so close that they need another scale.
 
     Parameters
     ----------
-    places : ndarray of shape (n_nodes,), dtype df_open_node
+    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
     extents : ndarray of shape (n_nodes, 2), dtype int64
         The least and the greatest integer target of each.
 
@@ -295,10 +295,10 @@ def are_narrow(const df_open_node[::1] places not None, const int64_t[:, ::1] ex
     ndarray of shape (n_nodes,), dtype bool
     """
     cdef Py_ssize_t i
-    result = np.empty(places.shape[0], np.bool_)
+    result = np.empty(open_nodes.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(places.shape[0]):
-        out[i] = df_is_narrow(places[i].n, extents[i, 1] - extents[i, 0], places[i].range)
+    for i in range(open_nodes.shape[0]):
+        out[i] = df_is_narrow(open_nodes[i].n, extents[i, 1] - extents[i, 0], open_nodes[i].range)
     return result
 
 

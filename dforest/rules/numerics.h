@@ -249,7 +249,7 @@ static inline int32_t df_nearest_integer(double x) {
 
 /* Where df_exp stops to rise and to fall: what lies beyond counts as the bound, so that every result is positive, finite and
  * normal. */
-#define DF_LEAST_EXPONENT (-708.0)
+#define DF_MIN_EXPONENT (-708.0)
 #define DF_GREATEST_EXPONENT 709.0
 
 /* e^x, within 1 unit in the last place; 1 for 0, and NaN for NaN. One sequence of operations without branches or tables:
@@ -258,7 +258,7 @@ static inline int32_t df_nearest_integer(double x) {
 static inline double df_exp(double x) {
     double t, k, r, p, power;
     uint64_t bits;
-    x = x < DF_LEAST_EXPONENT ? DF_LEAST_EXPONENT : x;
+    x = x < DF_MIN_EXPONENT ? DF_MIN_EXPONENT : x;
     x = x > DF_GREATEST_EXPONENT ? DF_GREATEST_EXPONENT : x;
     t = x * DF_LOG2_E + DF_ROUNDER;
     k = t - DF_ROUNDER;
@@ -374,7 +374,8 @@ static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { r
 
 static inline double df_sum_value(const df_exact_sum *sum) { return df_big_value(*sum); }
 
-/* A sum cut into digits of 32 bits, lowest first, the highest one with the sign; and the sum of digits, each of which may be a sum
+/* A sum cut into digits of 32 bits, lowest first, the highest one with the sign; and the sum of digits, each of which may be a
+sum
  * of up to 2^31 digits. Adding up digits adds up the sums, without a carry. OUT, IN digits : [4] */
 static inline void df_sum_digits(const df_exact_sum *sum, int64_t *digits) {
     const uint64_t low = df_big_low(*sum);
@@ -409,7 +410,8 @@ static inline double df_power_of_two(int e) {
     return power;
 }
 
-/* The largest e with rint(largest * 2^e) < 2^bits, for a positive number; of an infinite one bits - 1. A number that is normal tells
+/* The largest e with rint(largest * 2^e) < 2^bits, for a positive number; of an infinite one bits - 1. A number that is normal
+tells
  * its exponent, and whether it is rounded up to the next power of two, by its bits: the last 52 are the digits behind 1. */
 static inline int32_t df_scale_exponent(double largest, int bits) {
     const uint64_t one = (uint64_t)1 << 52, infinite = (uint64_t)0x7FF << 52;

@@ -93,7 +93,8 @@ static inline uint32_t df_below(df_stream *s, uint32_t n) {
     return (uint32_t)(m >> 32);
 }
 
-/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below below 2^32; above, two words are a number, of which those are
+/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below below 2^32; above, two words are a number, of which those
+are
  * passed over that would favour some results. */
 static inline uint64_t df_below_long(df_stream *s, uint64_t n) {
     uint64_t x, least;

@@ -40,7 +40,7 @@ typedef struct {
     int64_t max_features;
     int64_t skip_constant;     // features that are constant in a node don't count among these
     int64_t code_bytes;        // 1, 2 or 4; or 8, where there are such keys
-    int64_t most_entries;      // of a column: its codes, and the one for missing; of keys: see df_draft
+    int64_t max_entries;      // of a column: its codes, and the one for missing; of keys: see df_draft
     int64_t has_keys;          // some column has keys
     int64_t criterion;
     int64_t n_words;           // of a statistic
@@ -48,11 +48,11 @@ typedef struct {
     int64_t is_wide;           // sums of targets have two words
     int64_t is_random;
     int64_t one_hot;           // categories are divided from the rest one by one
-    int64_t most_categories;   // of a column; 0: there are no categorical ones
-    int64_t subset_words;      // of 64 bits, for a subset of most_categories
-    int64_t piece_bits;        // see histogram.hpp
-    int64_t weight_pieces;
-    int64_t sum_pieces;
+    int64_t max_categories;   // of a column; 0: there are no categorical ones
+    int64_t subset_words;      // of 64 bits, for a subset of max_categories
+    int64_t limb_bits;        // see histogram.hpp
+    int64_t weight_limbs;
+    int64_t sum_limbs;
     int64_t n_planes;
     int64_t is_bounded;        // some feature has a direction
     df_limits limits;

@@ -6,7 +6,7 @@ First marks are values that the ranks propose. Then gaps between marks in which 
 and all columns together: to each side of the place where the end is expected a mark is put, and where few values are left, these
 are counted one by one. Nothing is estimated in the end: all weights are exact sums, and bins end by the rule of one process.
 
-The *judge* of a gap is the rank that adds up what the others answer; each rank is the judge of a share of the gaps.
+The *owner* of a gap is the rank that adds up what the others answer; each rank owns a share of the gaps.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from dforest.core.shared_bins import Marks, merge_entries
 from dforest.core.threads import each
 
 CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
-MOST_ENTRIES = 20  # values of a gap that a rank sends one by one
+MAX_ENTRIES = 20  # values of a gap that a rank sends one by one
 SAMPLES = 2  # values that ranks propose together for each bin
 ROWS_AT_A_TIME = 1 << 14  # coded by one call
 
@@ -35,7 +35,7 @@ def code_columns_together(
     *,
     row_major=False,
     counts_missing=True,
-    most_stored=0.0,
+    max_stored=0.0,
 ):
     """Code the columns of a matrix whose rows lie on several ranks. A collective.
 
@@ -46,7 +46,7 @@ def code_columns_together(
     parts : list of ndarray of shape (n_k, n_features), dtype float32 or float64
         This rank's rows, one matrix above the other, possibly none; of one dtype and width on all ranks. NaN means missing,
         infinities are ordinary values.
-    max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored
+    max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing, max_stored
         As in `dforest.core.coding.code_columns`; equal on all ranks, but for n_threads. Only one rank alone has sparse columns.
     weight : ndarray of shape (n_own,), dtype uint32, optional
         Integer weights of this rank's rows, 1 or more, on one scale for all ranks; None, on all ranks that have rows: all 1.
@@ -65,9 +65,9 @@ def code_columns_together(
         If the ranks have matrices of several dtypes or widths, or weights on some of them only.
     """
     if ranks.size == 1 and len(parts) == 1 and len(parts[0]) and not row_major:
-        return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, most_stored)
+        return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, max_stored)
     n_rows = sum(map(len, parts))
-    n_features, dtype, is_weighted, most_rows = _agreed(ranks, parts, n_rows, weight)
+    n_features, dtype, is_weighted, max_rows = _agreed(ranks, parts, n_rows, weight)
     parts = [x for x in parts if len(x)]
     if not is_weighted:
         weight = None
@@ -82,7 +82,7 @@ def code_columns_together(
     searched = sorted(set(range(n_features)) - set(keyed) - set(categorical))
     _code_without_search(ranks, parts, dtype, keyed, categorical, n_categories, row_major, columns, rules, largest)
     bytes_a_value = dtype.itemsize + 8 * is_weighted
-    width = max(1, max(most_rows * n_features, 2 * ranks.room) // (bytes_a_value * max(1, most_rows)))
+    width = max(1, max(max_rows * n_features, 2 * ranks.room) // (bytes_a_value * max(1, max_rows)))
     for first in range(0, len(searched), width):
         group = searched[first : first + width]
         values = _sorted(parts, group, dtype, weight, n_threads, max(1, SAMPLES * max_codes))
@@ -178,8 +178,8 @@ def _bins(ranks, values, dtype, max_codes, counts_missing):
         _ask(ranks, values, columns, most, word)
         for column in columns:
             if column.ends is None:
-                column.deal_out(MOST_ENTRIES, n_steps > 0)
-        most, n_steps = MOST_ENTRIES, n_steps + 1
+                column.deal_out(MAX_ENTRIES, n_steps > 0)
+        most, n_steps = MAX_ENTRIES, n_steps + 1
     return _described(ranks, values, [column.ends for column in columns], facts[:, 1] > 0)
 
 
@@ -223,7 +223,7 @@ def _ask(ranks, values, columns, most, word):
     too_many = np.iinfo(word).max
     asked = [column.questions() for column in columns]
     low, high, base, first, last, n_probes, probes = (np.concatenate(parts) for parts in zip(*asked, strict=True))
-    # Where each column's gaps begin, each gap's probes, and each rank's share of gaps, which it is the judge of.
+    # Where each column's gaps begin, each gap's probes, and each rank's share of gaps, which it owns.
     gap_at = np.cumsum([0] + [len(questions[0]) for questions in asked])
     probe_at = np.append(0, np.cumsum(n_probes))
     share = ranks.edges(len(low))
@@ -248,8 +248,8 @@ def _ask(ranks, values, columns, most, word):
         )
         messages.append(np.concatenate([part.astype(word) for part in message]))
     a, b = share[ranks.rank], share[ranks.rank + 1]
-    verdicts = ranks.gather(_judged(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
-    # All ranks learn what the judges say.
+    verdicts = ranks.gather(_settled(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
+    # All ranks learn what the owners say.
     parsed = [
         _parsed(verdicts[r], probe_at[share[r + 1]] - probe_at[share[r]], share[r + 1] - share[r]) for r in range(ranks.size)
     ]
@@ -274,7 +274,7 @@ def _parsed(words, n_counts, n_gaps):
     return counts, n_entries, *entries.reshape(2, -1)
 
 
-def _judged(messages, n_counts, first, last):
+def _settled(messages, n_counts, first, last):
     """What ranks answered for a share of gaps, put together: a message like theirs, but as `merge_entries` gives entries."""
     word, n_gaps = messages[0].dtype, len(first)
     parsed = [_parsed(message, n_counts, n_gaps) for message in messages]

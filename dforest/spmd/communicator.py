@@ -89,7 +89,7 @@ def _by_name(rank, error):
 
 
 def encode_error(rank, error):
-    """What `decode_error`, perhaps in another process, makes the exception of: bytes, not many more than three times `LONGEST`."""
+    """What `decode_error`, perhaps in another process, makes the exception of: bytes, few more than 3 * `LONGEST`."""
     named = named_error(rank, error)
     try:
         kind = pickle.dumps(type(named))  # and not the exception, which may bring along what it follows from

@@ -28,9 +28,9 @@ except ImportError as error:
 
 ERROR, DATA = 1, 2  # tags; DATA and the next one take turns
 PIECE = 1 << 30  # bytes of a message at most: MPI before its version 4 counted them in 32 bits
-MOST_REDUCED = 1 << 28  # entries of an array that is handed to MPI's reductions, for the same reason
-PATIENCE = 2e-3  # seconds of waiting until a rank sleeps between two looks
-CONTESTED = 5e-5  # seconds for which others had the core, so that a rank loses its patience: there may be more ranks than cores
+MAX_REDUCED = 1 << 28  # entries of an array that is handed to MPI's reductions, for the same reason
+SPIN_SECONDS = 2e-3  # seconds of waiting until a rank sleeps between two looks
+CONTESTED = 5e-5  # seconds for which others had the core, so that a rank sleeps at once: there may be more ranks than cores
 LONGEST_SLEEP = 1e-3  # seconds
 FAREWELL = 1.0  # seconds that the news of an error may take to leave
 OPERATIONS = {np.add: MPI.SUM, np.minimum: MPI.MIN, np.maximum: MPI.MAX}
@@ -95,15 +95,15 @@ class MpiCommunicator(ByteCommunicator):
     def _wait(self, is_done):
         """Wait until what is pending is done, unless another rank tells of an error."""
         start = now = perf_counter()
-        patience = PATIENCE
+        spin_seconds = SPIN_SECONDS
         try:
             while not is_done():
                 self._listen()
-                if now - start < patience:
+                if now - start < spin_seconds:
                     os.sched_yield()
                     before, now = now, perf_counter()
                     if now - before > CONTESTED:
-                        patience = 0
+                        spin_seconds = 0
                 else:
                     sleep(min(LONGEST_SLEEP, (now - start) / 20))
                     now = perf_counter()
@@ -163,7 +163,7 @@ class MpiCommunicator(ByteCommunicator):
     def _may_reduce(self, array):
         """Whether MPI is to combine arrays like this one, by the same answer on all ranks."""
         kind = array.dtype
-        return kind.isnative and (kind.kind in "iu" or kind in (np.float32, np.float64)) and 0 < array.size <= MOST_REDUCED
+        return kind.isnative and (kind.kind in "iu" or kind in (np.float32, np.float64)) and 0 < array.size <= MAX_REDUCED
 
     def _reduce(self, ufunc, array):
         array = np.ascontiguousarray(array)

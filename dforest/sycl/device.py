@@ -44,7 +44,7 @@ class SyclDevice(backend.Device):
             local_bytes=int(device.local_mem_size),
             memory_bytes=int(device.global_mem_size),
             array_bytes=int(device.max_mem_alloc_size),
-            most_items=int(device.max_work_group_size),
+            max_items=int(device.max_work_group_size),
         )
         self.queue = queue
         self._has_atomic64 = bool(device.has_aspect_atomic64)
@@ -56,7 +56,7 @@ class SyclDevice(backend.Device):
 
     @property
     def n_items(self):
-        return backend.TUNING.get("n_items") or (1 if self.is_cpu else min(_ITEMS, self.most_items))
+        return backend.TUNING.get("n_items") or (1 if self.is_cpu else min(_ITEMS, self.max_items))
 
     def empty(self, shape, dtype, account=None):
         from dforest.sycl.runtime import DeviceArray

@@ -29,7 +29,7 @@ cdef extern from "shim.h" nogil:
     int df_sycl_fill(void* queue, void* memory, int byte, size_t n_bytes)
 
 cdef enum:
-    MOST_ARGUMENTS = 64
+    MAX_ARGUMENTS = 64
 
 cdef int process = getpid()       # SYCL's library does not survive a fork
 
@@ -125,14 +125,14 @@ cdef class Bundle:
         arguments : list of DeviceArray, None or int
             As the kernel declares them; None: a null pointer.
         """
-        cdef uint64_t[MOST_ARGUMENTS] words
-        cdef unsigned char[MOST_ARGUMENTS] is_pointer
+        cdef uint64_t[MAX_ARGUMENTS] words
+        cdef unsigned char[MAX_ARGUMENTS] is_pointer
         cdef int n = len(arguments), i, result
         cdef bytes name = kernel.encode()
         cdef const char* to_name = name
         cdef void* address = address_of(self.queue)
-        if n > MOST_ARGUMENTS:
-            raise ValueError(f"{kernel} with {n} arguments; allowed are up to {MOST_ARGUMENTS}")
+        if n > MAX_ARGUMENTS:
+            raise ValueError(f"{kernel} with {n} arguments; allowed are up to {MAX_ARGUMENTS}")
         for i in range(n):
             is_pointer[i] = arguments[i] is None or isinstance(arguments[i], DeviceArray)
             if arguments[i] is None:

@@ -144,7 +144,7 @@ def _check_session(engine, X, problem):
 
 def _check_leaves(session, X, problem, trees):
     """Raise AssertionError unless `Session.leaves` has the leaves that rows reach by walking down the trees."""
-    sink = ForestSink(X.dtype, len(trees), problem.objective.n_judged)
+    sink = ForestSink(X.dtype, len(trees), problem.objective.n_node_values)
     for tree in trees:
         sink.put(sink.prepare(tree))
     forest = sink.forest(problem, n_categories=np.zeros(problem.n_features, np.int32), criterion="any", splitter=None)

@@ -87,14 +87,14 @@ def test_shards_add_up(seed, monkeypatch):
     whole, *shards = (shard_of(problem, np.sort(rows), counts, weight) for rows in cuts_of_rows)
     assert [len(shard.draws) for shard in shards].count(0) >= 2
     is_regression, layout = not problem.objective.has_classes, whole.training.layout
-    places = [shard.roots for shard in (whole, *shards)]
+    open_nodes = [shard.roots for shard in (whole, *shards)]
     root_weight = whole.add_up(whole.roots)[0][:, 1]
-    for own in places:
+    for own in open_nodes:
         own["root_weight"] = root_weight
 
     def ask(name, *arguments):
         """What the shard of all rows answers, and what the others do."""
-        first, *others = (getattr(shard, name)(own, *arguments) for shard, own in zip((whole, *shards), places, strict=True))
+        first, *others = (getattr(shard, name)(own, *arguments) for shard, own in zip((whole, *shards), open_nodes, strict=True))
         return first, others
 
     n_empty = 0
@@ -104,18 +104,18 @@ def test_shards_add_up(seed, monkeypatch):
             assert_ends(exact, others)
             is_scaled = (exact[:, 0] < exact[:, 1]) & (rng.random(len(exact)) < (0.5 if level else 1.0))
             scales = arrays.choose_scales(exact[is_scaled])
-            for shard, own in zip((whole, *shards), places, strict=True):
+            for shard, own in zip((whole, *shards), open_nodes, strict=True):
                 own["centre"][is_scaled], own["exponent"][is_scaled] = scales
                 shard.requantise(own[is_scaled])
         (totals, extents), others = ask("add_up")
         assert np.array_equal(totals, np.sum([sums for sums, _ in others], axis=0))
-        for own, (sums, _) in zip(places[1:], others, strict=True):
+        for own, (sums, _) in zip(open_nodes[1:], others, strict=True):
             assert not sums[own["n"] == 0].any()
         if is_regression:
             assert_ends(extents, [found for _, found in others])
-        n_empty += sum((own["n"] == 0).sum() for own in places[1:])
+        n_empty += sum((own["n"] == 0).sum() for own in open_nodes[1:])
 
-        features = np.array([rng.permutation(n_features)[:4] for _ in places[0]], np.int32).reshape(len(places[0]), -1)
+        features = np.array([rng.permutation(n_features)[:4] for _ in open_nodes[0]], np.int32).reshape(len(open_nodes[0]), -1)
         ranges = None
         if layout.has_keys:
             ranges, others = ask("key_ranges", features)
@@ -123,8 +123,8 @@ def test_shards_add_up(seed, monkeypatch):
         histograms, others = ask("count", features, ranges)
         summed = np.sum([histogram.get() for histogram in others], axis=0)
         assert np.array_equal(histograms.get(), summed)
-        found, subsets = whole.find_cuts(places[0], totals, features, ranges, histograms)
-        for shard, own in zip(shards, places[1:], strict=True):
+        found, subsets = whole.find_cuts(open_nodes[0], totals, features, ranges, histograms)
+        for shard, own in zip(shards, open_nodes[1:], strict=True):
             again, subsets_again = shard.find_cuts(own, totals, features, ranges, shard.device.array(summed))
             assert again.tobytes() == found.tobytes()
             has_subset = (found["score"] >= 0) & (layout.table["kind"][features] == 2)
@@ -134,31 +134,31 @@ def test_shards_add_up(seed, monkeypatch):
         at = np.arange(len(found)), best
         cuts, subsets = found[at], subsets[at]
         keep = cuts["score"] >= 0
-        places = [own[keep] for own in places]
+        open_nodes = [own[keep] for own in open_nodes]
         cuts, subsets = cuts[keep], np.ascontiguousarray(subsets[keep])
         if len(cuts) == 0:
             break
         n_left, others = ask("partition", cuts, subsets)
         assert np.array_equal(n_left, np.sum(others, axis=0))
         directions = layout.table["direction"][cuts["feature"]]
-        places = [
+        open_nodes = [
             arrays.children(own, n, directions, cuts["middle"].copy())
-            for own, n in zip(places, [n_left, *others], strict=True)
+            for own, n in zip(open_nodes, [n_left, *others], strict=True)
         ]
     assert n_empty > 0
 
     # A node's rows are those that its shards have of it.
-    for place, *own_places in zip(*places, strict=True):
+    for open_node, *own_open_nodes in zip(*open_nodes, strict=True):
         def rows_of(shard, own, rows):
             return np.sort(rows)[shard.rows()[own["first"] : own["first"] + own["n"]]]
 
-        together = [rows_of(*its) for its in zip(shards, own_places, cuts_of_rows[1:], strict=True)]
-        assert np.array_equal(np.sort(np.concatenate(together)), np.sort(rows_of(whole, place, everything)))
-    nodes = [np.zeros(len(own), record("df_grown")) for own in places]
-    for grown, own in zip(nodes, places, strict=True):
+        together = [rows_of(*its) for its in zip(shards, own_open_nodes, cuts_of_rows[1:], strict=True)]
+        assert np.array_equal(np.sort(np.concatenate(together)), np.sort(rows_of(whole, open_node, everything)))
+    nodes = [np.zeros(len(own), record("df_grown")) for own in open_nodes]
+    for grown, own in zip(nodes, open_nodes, strict=True):
         for name in ("first", "n", "first_weight", "weight_shift", "centre", "exponent", "lower", "upper"):
             grown[name] = own[name]
-    words, *others = (shard.judge(grown) for shard, grown in zip((whole, *shards), nodes, strict=True))
+    words, *others = (shard.leaf_words(grown) for shard, grown in zip((whole, *shards), nodes, strict=True))
     if whole.has_exact_weights:  # by a shift of each leaf's own, above its draws
         draws = [found[:, 0] & ((1 << 48) - 1) for found in (words, *others)]
         assert np.array_equal(draws[0], np.sum(draws[1:], axis=0))

@@ -31,17 +31,17 @@ def grow_given(problem, codes, *others):
 
 
 
-def as_received(codes, records, y, exact_weight, places, seed):
-    """Records of some places as another rank might send them: in any order, with what belongs to their rows alone.
+def as_received(codes, records, y, exact_weight, open_nodes, seed):
+    """Records of some nodes as another rank might send them: in any order, with what belongs to their rows alone.
 
     exact_weight : of each record, or None
     """
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(places))  # in which their records come
-    runs = [first + rng.permutation(n) for first, n in places[["first", "n"]][order].tolist()]
+    order = rng.permutation(len(open_nodes))  # in which their records come
+    runs = [first + rng.permutation(n) for first, n in open_nodes[["first", "n"]][order].tolist()]
     chosen = np.concatenate([np.zeros(0, np.int64), *runs]).astype(np.int64)
-    records, places = records[chosen], places.copy()
-    places["first"][order] = np.cumsum(places["n"][order]) - places["n"][order]
+    records, open_nodes = records[chosen], open_nodes.copy()
+    open_nodes["first"][order] = np.cumsum(open_nodes["n"][order]) - open_nodes["n"][order]
     rows, to = records["row"].copy(), rng.permutation(len(records))
     received = np.empty((len(records), codes.shape[1]), codes.dtype)
     received[to] = codes[rows]
@@ -52,7 +52,7 @@ def as_received(codes, records, y, exact_weight, places, seed):
     if exact_weight is not None:
         weights[to] = exact_weight[chosen]
     records["row"] = to
-    return (received, records, exact, places), weights
+    return (received, records, exact, open_nodes), weights
 
 
 def root_weight(records, exact_weight):
@@ -104,21 +104,21 @@ class GivenSession(Session):
         problem = self.problem
         seeds = problem.seeds_of(trees)
         drawn, units, exact = zip(*(self._draw(int(seed)) for seed in seeds), strict=True)
-        records, places = np.concatenate(drawn), np.zeros(len(seeds), record("df_open_node"))
-        places["n"] = [len(one) for one in drawn]
-        places["first"] = np.cumsum(places["n"]) - places["n"]
-        places["seed"], places["path"] = seeds, ROOT_PATH
-        places["lower"], places["upper"] = -np.inf, np.inf
-        places["first_weight"] = [0 if own is not None else -1 for own in exact]
-        places["root_weight"] = [(one["count"].astype(np.int64) * one["weight"]).sum() for one in drawn]
+        records, open_nodes = np.concatenate(drawn), np.zeros(len(seeds), record("df_open_node"))
+        open_nodes["n"] = [len(one) for one in drawn]
+        open_nodes["first"] = np.cumsum(open_nodes["n"]) - open_nodes["n"]
+        open_nodes["seed"], open_nodes["path"] = seeds, ROOT_PATH
+        open_nodes["lower"], open_nodes["upper"] = -np.inf, np.inf
+        open_nodes["first_weight"] = [0 if own is not None else -1 for own in exact]
+        open_nodes["root_weight"] = [(one["count"].astype(np.int64) * one["weight"]).sum() for one in drawn]
         dtype = max((column.codes.dtype for column in problem.columns), key=lambda dtype: dtype.itemsize)
         codes = np.stack([column.codes.astype(dtype) for column in problem.columns], axis=1)
         of_records = None
         if any(own is not None for own in exact):
             pairs = list(zip(drawn, exact, strict=True))
             of_records = np.concatenate([np.zeros(len(one)) if own is None else own for one, own in pairs])
-            places["root_weight"] = [root_weight(*pair) for pair in pairs]
-        received, weights = as_received(codes, records, problem.targets.numbers, of_records, places, problem.seed % 2**32)
+            open_nodes["root_weight"] = [root_weight(*pair) for pair in pairs]
+        received, weights = as_received(codes, records, problem.targets.numbers, of_records, open_nodes, problem.seed % 2**32)
         grown = grow_given(problem, *received, self.n_threads, weights)
         assert grown.leaf_firsts is None
         found = grown.nodes.trees(np.concatenate([[0], np.cumsum(grown.lengths)]))
@@ -180,16 +180,16 @@ def shipped(monkeypatch):
             self.stated = stated
 
     class ShippingShard(DeviceShard):
-        def grow_subtrees(self, places):
+        def grow_subtrees(self, open_nodes):
             t = self.training
             y, draws, exact = None if t.y is None else t.y.get(), self.draws.get(), None
             if self.has_exact_weights:
                 first = np.zeros(len(draws), np.int64)
-                for place in places:
-                    first[place["first"] : place["first"] + place["n"]] = place["first_weight"]
+                for open_node in open_nodes:
+                    first[open_node["first"] : open_node["first"] + open_node["n"]] = open_node["first_weight"]
                 exact = np.where(first < 0, 0.0, self.exact_weight.get()[np.maximum(first, 0) + draws["row"]])
-            received, weights = as_received(t.codes.get(), draws, y, exact, places, len(calls))
-            calls.append(places["n"].max(initial=0))
+            received, weights = as_received(t.codes.get(), draws, y, exact, open_nodes, len(calls))
+            calls.append(open_nodes["n"].max(initial=0))
             return grow_given(t.stated, *received, (1, 2, 8)[len(calls) % 3], weights)
 
     monkeypatch.setattr(device_engine, "Training", KeepingTraining)
@@ -222,11 +222,11 @@ def small_problem(**rules):
     return problem, codes, records
 
 
-def place_of(first, n, depth=0, root_weight=1000):
-    place = np.zeros(1, record("df_open_node"))
-    place["first"], place["n"], place["depth"], place["root_weight"] = first, n, depth, root_weight
-    place["seed"], place["path"], place["lower"], place["upper"] = 5, 77 if depth else ROOT_PATH, -np.inf, np.inf
-    return place
+def open_node_of(first, n, depth=0, root_weight=1000):
+    open_node = np.zeros(1, record("df_open_node"))
+    open_node["first"], open_node["n"], open_node["depth"], open_node["root_weight"] = first, n, depth, root_weight
+    open_node["seed"], open_node["path"], open_node["lower"], open_node["upper"] = 5, 77 if depth else ROOT_PATH, -np.inf, np.inf
+    return open_node
 
 
 def test_depth_is_limited_by_the_rows_of_the_problem():
@@ -235,46 +235,46 @@ def test_depth_is_limited_by_the_rows_of_the_problem():
     pair = records[[0, np.flatnonzero(records["target"] != records["target"][0])[0]]].copy()
     received, pair["row"] = codes[pair["row"]], [0, 1]
     for depth, n_nodes in ((298, 3), (300, 1)):
-        (n,) = grow_given(problem, received, pair, None, place_of(0, 2, depth), 1).lengths
+        (n,) = grow_given(problem, received, pair, None, open_node_of(0, 2, depth), 1).lengths
         assert n == n_nodes, depth
     problem, _, _ = small_problem(max_depth=7)
-    assert grow_given(problem, received, pair, None, place_of(0, 2, 6), 1).lengths == 3
-    assert grow_given(problem, received, pair, None, place_of(0, 2, 7), 1).lengths == 1
+    assert grow_given(problem, received, pair, None, open_node_of(0, 2, 6), 1).lengths == 3
+    assert grow_given(problem, received, pair, None, open_node_of(0, 2, 7), 1).lengths == 1
 
 
 def test_rules_refer_to_the_weight_of_the_whole_tree():
     problem, codes, records = small_problem(min_weight_fraction_leaf=0.1)
     weight = int(records["weight"].sum())
     for root_weight, is_split in ((weight, True), (6 * weight, False)):
-        grown = grow_given(problem, codes, records, None, place_of(0, len(records), 3, root_weight), 2)
+        grown = grow_given(problem, codes, records, None, open_node_of(0, len(records), 3, root_weight), 2)
         assert (grown.lengths > 1) == is_split
     problem, _, _ = small_problem(min_impurity_decrease=0.01)
     for root_weight, is_split in ((weight, True), (10**6 * weight, False)):
-        grown = grow_given(problem, codes, records, None, place_of(0, len(records), 3, root_weight), 2)
+        grown = grow_given(problem, codes, records, None, open_node_of(0, len(records), 3, root_weight), 2)
         assert (grown.lengths > 1) == is_split
 
 
-def test_results_are_in_the_order_of_the_places():
+def test_results_are_in_the_order_of_the_nodes():
     """Of one record, and of more, alone or together, in any order; a record may be in several."""
     problem, codes, records = small_problem()
     rng = np.random.default_rng(3)
     firsts = rng.integers(0, len(records), 50)
     lengths = 1 + (rng.random(50) * rng.random(50) * (len(records) - firsts)).astype(int)
     lengths[:3] = 1
-    places = np.concatenate([place_of(first, n, 9) for first, n in zip(firsts, lengths, strict=True)])
-    together = grow_given(problem, codes, records, None, places, 3)
+    open_nodes = np.concatenate([open_node_of(first, n, 9) for first, n in zip(firsts, lengths, strict=True)])
+    together = grow_given(problem, codes, records, None, open_nodes, 3)
     trees = list(together.nodes.trees(np.concatenate([[0], np.cumsum(together.lengths)])))
     assert len(trees) == 50 and min(together.lengths) == 1 < max(together.lengths)
-    for place, tree in zip(np.split(places, 50), trees, strict=True):
-        alone = grow_given(problem, codes, records, None, place, 1)
+    for open_node, tree in zip(np.split(open_nodes, 50), trees, strict=True):
+        alone = grow_given(problem, codes, records, None, open_node, 1)
         (expected,) = alone.nodes.trees(np.array([0, alone.lengths[0]]))
         for name, mine, right in zip(tree._fields, tree, expected, strict=True):
             assert mine.dtype == right.dtype and mine.shape == right.shape and mine.tobytes() == right.tobytes(), name
 
 
-def test_no_places():
+def test_no_nodes():
     problem, codes, records = small_problem()
-    grown = grow_given(problem, codes[:0], records[:0], None, place_of(0, 1)[:0], 2)
+    grown = grow_given(problem, codes[:0], records[:0], None, open_node_of(0, 1)[:0], 2)
     assert len(grown.lengths) == len(grown.nodes.feature) == 0 and list(grown.nodes.trees(np.zeros(1, np.int64))) == []
     assert Nodes.join([grown.nodes, grown.nodes]).leaves.shape == (0, problem.objective.n_leaf_words)
 
@@ -282,26 +282,26 @@ def test_no_places():
 def test_what_cannot_be_is_refused():
     problem, codes, records = small_problem()
     for first, n in ((0, 0), (-1, 3), (len(records), 1), (0, len(records) + 1)):
-        with pytest.raises(ValueError, match="places"):
-            grow_given(problem, codes, records, None, place_of(first, n), 1)
+        with pytest.raises(ValueError, match="open nodes"):
+            grow_given(problem, codes, records, None, open_node_of(first, n), 1)
     with pytest.raises(ValueError, match=f"row {records['row'].max()}, of 3 rows"):
-        grow_given(problem, codes[:3], records, None, place_of(0, 2), 1)
+        grow_given(problem, codes[:3], records, None, open_node_of(0, 2), 1)
     problem, _, _ = small_problem(max_leaf_nodes=5)
-    assert grow_given(problem, codes, records, None, place_of(0, 50), 1).lengths == 9
+    assert grow_given(problem, codes, records, None, open_node_of(0, 50), 1).lengths == 9
     with pytest.raises(ValueError, match="best first; allowed are whole trees"):
-        grow_given(problem, codes, records, None, place_of(0, 50, 2), 1)
+        grow_given(problem, codes, records, None, open_node_of(0, 50, 2), 1)
 
 
 def test_threads_help_with_a_given_tree(monkeypatch):
-    """One tree and many threads: it is grown in pieces, and remains what it is."""
+    """One tree and many threads: it is grown in parts, and remains what it is."""
     joined = []
 
-    def join_pieces(pieces):
-        joined.append(len(pieces))
-        return join(pieces)
+    def join_parts(parts):
+        joined.append(len(parts))
+        return join(parts)
 
-    join = trainer.join_pieces
-    monkeypatch.setattr(trainer, "join_pieces", join_pieces)
+    join = trainer.join_parts
+    monkeypatch.setattr(trainer, "join_parts", join_parts)
     monkeypatch.setattr(estimators, "TUNING", {"share_from": 50, "share_visits_from": 2000})
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60_000, 6))

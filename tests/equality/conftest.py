@@ -8,13 +8,13 @@ import pytest
 from dforest.core import loops
 from dforest.estimators import base as estimator
 
-LONG_WAY = {"twig_up_to": 0, "few_below": 0}
+LONG_WAY = {"small_up_to": 0, "few_below": 0}
 
 # Both extremes of every size threshold in the machinery, and the defaults.
 EXTREMES = {
     "default": {},
-    "few records node by node": {"twig_up_to": 0},
-    "twigs of three": {"twig_up_to": 3},
+    "few records node by node": {"small_up_to": 0},
+    "small subtrees of three": {"small_up_to": 3},
     "count always": {**LONG_WAY, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
                      "copy_from": 0, "block_bytes": 0, "share_from": 1, "share_visits_from": 0, "foresee_up_to": 0,
                      "fetch_up_to": 0, "compared_up_to": 0},
@@ -22,7 +22,7 @@ EXTREMES = {
                               "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0,
                               "foresee_up_to": 2**62, "compared_up_to": 2**62},
     "few buckets": {**LONG_WAY, "buckets": 3, "block_bytes": 3000},
-    "few buckets in small nodes": {"twig_up_to": 0, "buckets": 4},
+    "few buckets in small nodes": {"small_up_to": 0, "buckets": 4},
     "one bucket": {**LONG_WAY, "buckets": 1},
     "some buckets": {**LONG_WAY, "buckets": 20, "block_bytes": 0, "share_from": 1, "share_visits_from": 0,
                      "fetch_up_to": 2**62},

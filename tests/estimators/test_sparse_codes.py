@@ -80,7 +80,7 @@ def fits(draw):
         "stored_per_record": draw(st.sampled_from([0, 1, 16, 10**6])),
         "block_bytes": draw(st.sampled_from([0, 4000, 1 << 18])),
         "outer_bytes": draw(st.sampled_from([0, 1 << 14])),
-        "twig_up_to": draw(st.sampled_from([0, 32])),
+        "small_up_to": draw(st.sampled_from([0, 32])),
         "buckets": draw(st.sampled_from([0, 3, 255])),
         "present_up_to": draw(st.sampled_from([0.0, 1e9])),
         "share_from": draw(st.sampled_from([2, 2000])),
@@ -91,12 +91,12 @@ def fits(draw):
 
 @settings(max_examples=examples(200), deadline=None)
 @given(fits(), st.sampled_from([0.05, 0.25, 0.9]))
-def test_forests_are_those_of_dense_x(fit, most_stored):
+def test_forests_are_those_of_dense_x(fit, max_stored):
     model, X, y, weight, tuning = fit
     with pytest.MonkeyPatch.context() as patch:
         for name, value in tuning.items():
             patch.setitem(TUNING, name, value)
-        patch.setitem(TUNING, "most_stored", most_stored)
+        patch.setitem(TUNING, "max_stored", max_stored)
         found, expected = clone(model).fit(X, y, weight), clone(model).fit(X.toarray(), y, weight)
     assert_same(found, expected)
 

@@ -90,8 +90,8 @@ def test_trees_are_lent(order):
 def test_any_order(seed, room, n_threads, monkeypatch):
     """Distinct leaves are numbered by the trees' order, not by that in which trees come; room may have to be made again."""
     if room == "scarce":
-        monkeypatch.setattr(assembly_module, "MOST_AHEAD", 1)
-        monkeypatch.setattr(assembly_module, "LEAST_BYTES", 1)
+        monkeypatch.setattr(assembly_module, "MAX_AHEAD", 1)
+        monkeypatch.setattr(assembly_module, "MIN_BYTES", 1)
     trees = [made_tree(100 * seed + number) for number in range(50)]
     order = np.random.default_rng(seed).permutation(len(trees))
     assembly = Assembly(np.float32, len(trees), 2, n_threads=n_threads)

@@ -27,7 +27,7 @@ from dforest.core.sampling import AllRows, Bootstrap
 from dforest.interop import Tree
 
 SEEDS, CHANGES = 4, 200  # processes, and states changed in each: of one forest of each kind in turn
-MOST_SECONDS = 120  # of a process, which needs about 2
+MAX_SECONDS = 120  # of a process, which needs about 2
 
 
 def problem(n=150):
@@ -190,7 +190,7 @@ def test_changed_states(seed):
     script = f"import test_damaged_forests as t; n, told = t.run_changes({seed}); print(n, len(set(told)))"
     found = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", f"import sys; sys.path.insert(0, {__file__.rpartition('/')[0]!r}); {script}"],
-        capture_output=True, text=True, timeout=MOST_SECONDS,
+        capture_output=True, text=True, timeout=MAX_SECONDS,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     n_used, n_messages = map(int, found.stdout.split())

@@ -24,7 +24,7 @@ from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.data cimport DataView
 from dforest.core.grow.records cimport partition, partition_by_test, partition_summing, partition_together
-from dforest.core.grow.team cimport Task, Team
+from dforest.core.grow.team cimport SharedTask, Team
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.search.words cimport unpack_sums
@@ -145,7 +145,7 @@ def count_idle(Team team):
 
 def help(Team team, int member):
     cdef void* offer
-    cdef Task* task
+    cdef SharedTask* task
     cdef Py_ssize_t n = 0
     with nogil:
         while team.wait(member, &offer, &task):

@@ -17,7 +17,7 @@ WAYS = {
     "depth first": ({"n_jobs": 1}, {}),
     "best first": ({"n_jobs": 1, "max_leaf_nodes": 10**6}, {}),
     "few leaves": ({"n_jobs": 1, "max_leaf_nodes": 40}, {}),
-    "pieces": ({"n_jobs": 8}, SHARE_ALL),
+    "parts": ({"n_jobs": 8}, SHARE_ALL),
     "best first, shared": ({"n_jobs": 8, "max_leaf_nodes": 60}, SHARE_ALL),
 }
 BY_WAY = pytest.mark.parametrize("way", WAYS)

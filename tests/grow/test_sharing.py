@@ -1,11 +1,11 @@
-"""One tree by several threads: pieces that are given away and put together, and features of a node that threads share."""
+"""One tree by several threads: parts that are given away and put together, and features of a node that threads share."""
 
 import numpy as np
 import pytest
 
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow import trainer
-from dforest.core.grow.tree import join_pieces, number_children
+from dforest.core.grow.tree import join_parts, number_children
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
@@ -27,7 +27,7 @@ def random_tree(rng, n_leaves):
 
 
 def write(root, is_hole=lambda node: False):
-    """A tree or a piece as the writer has it: (TreeArrays, holes, the nodes that belong into these)."""
+    """A tree or a part as the writer has it: (TreeArrays, holes, the nodes that belong into these)."""
     feature, threshold, right, missing_left, leaves, inner, lengths, words, holes, rest = ([] for _ in range(10))
 
     def visit(node):
@@ -61,21 +61,21 @@ def write(root, is_hole=lambda node: False):
 
 
 def cut(root, is_hole):
-    """A tree in pieces, numbered as they are cut off, as `join_pieces` takes them."""
-    pieces, pending = {}, [root]
+    """A tree in parts, numbered as they are cut off, as `join_parts` takes them."""
+    parts, pending = {}, [root]
     for number, node in enumerate(pending):
         arrays, holes, rest = write(node, is_hole)
         for hole, below in zip(holes, rest, strict=True):
             hole[0] = len(pending)
             pending.append(below)
-        pieces[number] = arrays, np.reshape(np.array(holes, np.int64), (-1, 6))
-    return pieces
+        parts[number] = arrays, np.reshape(np.array(holes, np.int64), (-1, 6))
+    return parts
 
 
 def assert_same_tree(tree, expected):
     is_inner = expected.feature >= 0
     assert np.array_equal(tree.right[is_inner], expected.right[is_inner])  # of leaves it means nothing
-    for name in set(TreeArrays._fields) - {"right", "missing_left"}:  # the latter depends on the number in a piece here
+    for name in set(TreeArrays._fields) - {"right", "missing_left"}:  # the latter depends on the number in a part here
         mine, other = getattr(tree, name), getattr(expected, name)
         assert mine.dtype == other.dtype and mine.shape == other.shape and mine.tobytes() == other.tobytes(), name
 
@@ -86,11 +86,11 @@ def test_worked_example():
     inner = {"threshold": 0.5, "inner": [0.0, 1.0], "payload": None}
     below = {"feature": 7, **inner, "left": one, "right": two}
     root = {"feature": 4, **inner, "left": below, "right": three}
-    pieces = cut(root, lambda node: node is below)
-    assert pieces[0][0].feature.tolist() == [4, -1, -1]
-    assert pieces[0][1].tolist() == [[1, 1, 0, 1, 0, 0]]
-    assert pieces[1][0].feature.tolist() == [7, -1, -1]
-    tree = join_pieces(pieces)
+    parts = cut(root, lambda node: node is below)
+    assert parts[0][0].feature.tolist() == [4, -1, -1]
+    assert parts[0][1].tolist() == [[1, 1, 0, 1, 0, 0]]
+    assert parts[1][0].feature.tolist() == [7, -1, -1]
+    tree = join_parts(parts)
     assert tree.feature.tolist() == [4, 7, -1, -1, -1]
     assert tree.right[[0, 1]].tolist() == [4, 3]
     assert tree.leaves[:, 0].tolist() == [1, 2, 3]
@@ -99,11 +99,11 @@ def test_worked_example():
 @pytest.mark.parametrize("share", [0.02, 0.3, 1.0])
 @pytest.mark.parametrize("seed", range(12))
 def test_pieces_make_up_the_tree(seed, share):
-    """Whichever nodes were given away, out of pieces that were given away themselves, too."""
+    """Whichever nodes were given away, out of parts that were given away themselves, too."""
     rng = np.random.default_rng(seed)
     root = random_tree(rng, int(rng.integers(2, 80)))
-    pieces = cut(root, lambda node: rng.random() < share)
-    assert_same_tree(join_pieces(pieces), write(root)[0])
+    parts = cut(root, lambda node: rng.random() < share)
+    assert_same_tree(join_parts(parts), write(root)[0])
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 50])
@@ -129,14 +129,14 @@ RULES = {"depth first": {}, "best first": {"max_leaf_nodes": 40}}
 
 @pytest.fixture
 def n_joined(monkeypatch):
-    """How many pieces each tree was put together from, of those that were grown in more than one."""
+    """How many parts each tree was put together from, of those that were grown in more than one."""
     counts = []
 
-    def join(pieces):
-        counts.append(len(pieces))
-        return join_pieces(pieces)
+    def join(parts):
+        counts.append(len(parts))
+        return join_parts(parts)
 
-    monkeypatch.setattr(trainer, "join_pieces", join)
+    monkeypatch.setattr(trainer, "join_parts", join)
     return counts
 
 

@@ -59,5 +59,5 @@ def strict_device(kernels=None, n_threads=1, n_items=1, is_cpu=True):
     """
     device = HostDevice(n_threads, kernels or Kernels(fill=FILL), n_items, FILL)
     device.is_cpu, device.local_bytes = is_cpu, 1 << 15
-    device.kernels.patience = 0
+    device.kernels.time_limit = 0
     return device

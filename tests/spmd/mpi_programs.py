@@ -37,9 +37,9 @@ class Odd(Exception):
 def collectives():
     """Collectives against NumPy, with messages in one piece and in many, and sums by MPI's operations and by exchanges."""
     n_cases = 0
-    usual = mpi.PIECE, mpi.MOST_REDUCED
+    usual = mpi.PIECE, mpi.MAX_REDUCED
     for piece, most in [(8, 10), (2048, 1 << 28), (1 << 30, 0), usual]:
-        mpi.PIECE, mpi.MOST_REDUCED = piece, most
+        mpi.PIECE, mpi.MAX_REDUCED = piece, most
         for comm in (MPI.COMM_WORLD, MPI.COMM_SELF):
             with MpiCommunicator(comm).together() as ranks:
                 n_cases += check_collectives(ranks, range(20), 3000 if piece > 8 else 30)

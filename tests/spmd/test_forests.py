@@ -216,7 +216,8 @@ def test_small_batches_and_little_memory_change_nothing():
     rng, X, y = random_problem(8)
     model = dforest.RandomForestClassifier(5, random_state=0, max_features=None)
     cut = Cut.random(rng, len(y), 4, "random")
-    for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"shipment_records": 1}, {"ship_up_to": 50, "shipment_records": 60, "n_trees": 2}):
+    few = {"ship_up_to": 50, "shipment_records": 60, "n_trees": 2}
+    for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"shipment_records": 1}, few):
         with sizes(**chosen):
             assert_equal(model, X, y, None, cut, 4, chosen)
 

@@ -281,7 +281,7 @@ def test_an_embedding_is_of_one_process():
 
 
 def test_too_many_rows(monkeypatch):
-    monkeypatch.setattr(fits, "MOST_ROWS", 50)
+    monkeypatch.setattr(fits, "MAX_ROWS", 50)
     assert_refused(ValueError, "X has 60 rows; allowed are 1 to 50", ranks=range(SIZE))
 
 

@@ -52,7 +52,9 @@ class Counted:
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("chosen", [{"n_trees": 4}, {"n_trees": 2, "ship_up_to": 300, "shipment_records": 700}, {"ship_up_to": ALL}])
+@pytest.mark.parametrize(
+    "chosen", [{"n_trees": 4}, {"n_trees": 2, "ship_up_to": 300, "shipment_records": 700}, {"ship_up_to": ALL}]
+)
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
 def test_bytes_and_rounds(monkeypatch, size, chosen, kind):
     rng = np.random.default_rng(size)

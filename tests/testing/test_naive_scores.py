@@ -115,7 +115,7 @@ def test_poisson_impurity_of_known_targets():
         assert scores.impurity(draws, statistic(draws), "poisson", scale) == 0.0
 
 
-def least_distance(draws):
+def min_distance(draws):
     return min(sum(d.count * d.weight * abs(d.target - m) for d in draws) for m in {d.target for d in draws})
 
 
@@ -123,9 +123,9 @@ def least_distance(draws):
 def test_absolute_error(left, right):
     (left, right), scale = draws_of(left, right)
     node = left + right
-    exact = least_distance(node) - least_distance(left) - least_distance(right)
+    exact = min_distance(node) - min_distance(left) - min_distance(right)
     assert scores.score_of("absolute_error", statistic(left), statistic(node), left, right, scale) == float(exact) >= 0
-    exact = Fraction(least_distance(node), statistic(node)[1]) / Fraction(2) ** scale.exponent
+    exact = Fraction(min_distance(node), statistic(node)[1]) / Fraction(2) ** scale.exponent
     assert scores.impurity(node, statistic(node), "absolute_error", scale) == pytest.approx(float(exact), rel=1e-15)
 
 

@@ -72,12 +72,12 @@ cdef class BoostedTree:
     cdef int64_t* n_tried              # [n_columns + 1] how many columns a node tries, by how many it may try
     cdef bint tries_all                # each node tries all
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
-    cdef Py_ssize_t most_columns       # that may be tested on a path; 0: any number
+    cdef Py_ssize_t max_columns       # that may be tested on a path; 0: any number
     cdef const uint8_t[:, ::1] groups  # [n_groups, n_columns] which columns may be tested on one path; None: all may
     cdef df_boost_limits limits        # in units of the nodes that are searched
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
-    cdef int64_t piece_rows            # of a node that several threads divide
+    cdef int64_t partition_rows            # of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
     cdef int32_t* fine                 # of all rows
@@ -105,13 +105,13 @@ cdef class BoostedTree:
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_columns] of the small and the large node
     cdef BoostNode* weighed
-    cdef df_boost_largest* largest     # [n_largest] of pieces of its rows
+    cdef df_boost_largest* largest     # [n_largest] of ranges of its rows
     cdef Py_ssize_t n_largest
     cdef double[2] factors
     cdef BoostNode* divided
     cdef uint8_t* by_code              # whether each goes left
-    cdef int64_t rows_per_piece
-    cdef int64_t* n_left               # of each piece of the divided node's rows, and then of all up to it
+    cdef int64_t range_rows
+    cdef int64_t* n_left               # of each range of the divided node's rows, and then of all up to it
     cdef Py_ssize_t n_left_room
 
     cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
@@ -133,10 +133,10 @@ cdef class BoostedTree:
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil
     cdef const uint32_t* run(self, int64_t first) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
-    cdef int64_t cut_into_pieces(self, int64_t n) noexcept nogil
+    cdef int64_t cut_into_ranges(self, int64_t n) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
-    cdef void divide_piece(self, int64_t item) noexcept nogil
-    cdef void place_piece(self, int64_t item) noexcept nogil
+    cdef void divide_range(self, int64_t item) noexcept nogil
+    cdef void place_range(self, int64_t item) noexcept nogil
     cdef int32_t add_node(self, int32_t parent, int is_right, int64_t first, int64_t n) except -1 nogil
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil
     cdef bint goes_before(self, int32_t a, int32_t b) noexcept nogil

@@ -2,7 +2,7 @@
 
 Words: a tree's rows, all or those drawn for its round, lie in one array of row numbers, so that each node has a *run* of it; a
 split divides a run, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
-that of the *large* one is what remains of their parent's. A *piece* of a node's rows is what a thread divides at a time. Nodes
+that of the *large* one is what remains of their parent's. A *range* of a node's rows is what a thread divides at a time. Nodes
 are numbered in order of creation, so both children of one come together, the left one first. The *frontier* has the leaves that
 may be split. A *light* node (rules/boost.h) gets a *scale* of its own, and its rows other fine integers; its histogram is filled
 from its rows then, and not what remains of its parent's.
@@ -123,12 +123,12 @@ cdef void refine(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).refine(item)
 
 
-cdef void divide_piece(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).divide_piece(item)
+cdef void divide_range(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).divide_range(item)
 
 
-cdef void place_piece(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).place_piece(item)
+cdef void place_range(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).place_range(item)
 
 
 @cython.final
@@ -153,7 +153,7 @@ cdef class BoostedTree:
     n_drawn : int
         How many rows trees are grown from: all, or as many as the booster puts into `drawn` before each tree.
     tuning : dict
-        `part_rows`, `piece_rows`, `subtracts`: the fields that are not to have their defaults.
+        `part_rows`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
     def __cinit__(self, DataView data not None, Histograms histograms not None, Crew crew not None, max_leaf_nodes, max_depth,
@@ -166,12 +166,12 @@ cdef class BoostedTree:
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = data.n_rows if max_depth is None else min(max_depth, data.n_rows)
         self.min_samples_leaf = min_samples_leaf
-        self.most_columns = constraints.most_features
+        self.max_columns = constraints.max_features
         self.groups = constraints.groups
         self.n_drawn = n_drawn
         self.order = FeatureOrder(data.n_features)
         self.part_rows = tuning.get("part_rows", 2048)
-        self.piece_rows = tuning.get("piece_rows", 8192)
+        self.partition_rows = tuning.get("partition_rows", 8192)
         self.subtracts = tuning.get("subtracts", True)
         self.min_hessian = min_hessian
         self.l2 = l2
@@ -188,7 +188,7 @@ cdef class BoostedTree:
             raise MemoryError()
         for j in range(n + 1):
             self.n_tried[j] = min(max_features, j) if isinstance(max_features, Integral) else max(1, math.ceil(max_features * j))
-        self.tries_all = self.n_tried[n] == n and self.most_columns == 0 and self.groups is None
+        self.tries_all = self.n_tried[n] == n and self.max_columns == 0 and self.groups is None
         if constraints.directions is not None and np.any(constraints.directions):
             self.directions = <int8_t*> malloc(n)
             if self.directions == NULL:
@@ -320,15 +320,15 @@ cdef class BoostedTree:
         """Give a node a scale of its own if it is light."""
         cdef BoostScale before = node.scale
         cdef df_boost_largest largest
-        cdef int64_t n_pieces, i
+        cdef int64_t n_ranges, i
         if self.kept == NULL:
             return 0
         self.weighed = node
-        n_pieces = self.cut_into_pieces(node.n)
-        ensure_room(<void**> &self.largest, &self.n_largest, n_pieces, sizeof(df_boost_largest))
-        self.crew.call(find_largest, <void*> self, n_pieces)
+        n_ranges = self.cut_into_ranges(node.n)
+        ensure_room(<void**> &self.largest, &self.n_largest, n_ranges, sizeof(df_boost_largest))
+        self.crew.call(find_largest, <void*> self, n_ranges)
         largest = self.largest[0]
-        for i in range(1, n_pieces):
+        for i in range(1, n_ranges):
             largest.weight = max(largest.weight, self.largest[i].weight)
             largest.gradient = max(largest.gradient, self.largest[i].gradient)
             largest.hessian = max(largest.hessian, self.largest[i].hessian)
@@ -341,18 +341,18 @@ cdef class BoostedTree:
             node.bounds, before.coarse_h - before.coarse_g, node.scale.coarse_h - node.scale.coarse_g)
         self.factors[0] = ldexp(1.0, node.scale.fine_g)
         self.factors[1] = ldexp(1.0, node.scale.fine_h)
-        self.crew.call(refine, <void*> self, n_pieces)
+        self.crew.call(refine, <void*> self, n_ranges)
         return 0
 
     cdef void find_largest(self, int64_t item) noexcept nogil:
-        """Find the largest numbers of a piece of the node that is weighed."""
-        cdef int64_t begin = item * self.rows_per_piece, n = min(self.weighed.n - begin, self.rows_per_piece)
+        """Find the largest numbers of a range of the node that is weighed."""
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.n - begin, self.range_rows)
         begin += self.weighed.first
         self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept)
 
     cdef void refine(self, int64_t item) noexcept nogil:
-        """Make the integers of a piece anew."""
-        cdef int64_t begin = item * self.rows_per_piece, n = min(self.weighed.n - begin, self.rows_per_piece)
+        """Make the integers of a range anew."""
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.n - begin, self.range_rows)
         begin += self.weighed.first
         df_refine_again(self.run(begin), begin, n, self.kept, self.factors, self.fine)
 
@@ -491,7 +491,7 @@ cdef class BoostedTree:
                 else:
                     for j in range(n):
                         allowed[j] |= self.groups[group, j]
-        elif self.most_columns == 0 or n_tested < self.most_columns:
+        elif self.max_columns == 0 or n_tested < self.max_columns:
             memset(allowed, True, n)
         for j in range(n):
             n_allowed += allowed[j]
@@ -576,14 +576,14 @@ cdef class BoostedTree:
                 moved |= next ^ leaves[i]
                 leaves[i] = next
 
-    cdef int64_t cut_into_pieces(self, int64_t n) noexcept nogil:
-        """Into how many pieces so many rows of a node are cut; `rows_per_piece` becomes known."""
-        self.rows_per_piece = n if self.crew.n_members == 1 or n < 2 * self.piece_rows else self.piece_rows
-        return (n + self.rows_per_piece - 1) // self.rows_per_piece
+    cdef int64_t cut_into_ranges(self, int64_t n) noexcept nogil:
+        """Into how many ranges so many rows of a node are cut; `range_rows` becomes known."""
+        self.range_rows = n if self.crew.n_members == 1 or n < 2 * self.partition_rows else self.partition_rows
+        return (n + self.range_rows - 1) // self.range_rows
 
     cdef int divide(self, BoostNode* node) except -1 nogil:
         """Divide a node's rows by its cut."""
-        cdef int64_t n_pieces, i, total = 0, n_left
+        cdef int64_t n_ranges, i, total = 0, n_left
         cdef int code
         cdef BoostRoute* route
         for code in range(DF_BOOST_CODES):
@@ -596,33 +596,33 @@ cdef class BoostedTree:
             route.feature = node.feature
             route.next = <int32_t> self.n_nodes     # where its children will be
         self.divided = node
-        n_pieces = self.cut_into_pieces(node.n)
-        ensure_room(<void**> &self.n_left, &self.n_left_room, n_pieces, sizeof(int64_t))
-        self.crew.call(divide_piece, <void*> self, n_pieces)
-        if n_pieces == 1:                          # those on the left are in their place
+        n_ranges = self.cut_into_ranges(node.n)
+        ensure_room(<void**> &self.n_left, &self.n_left_room, n_ranges, sizeof(int64_t))
+        self.crew.call(divide_range, <void*> self, n_ranges)
+        if n_ranges == 1:                          # those on the left are in their place
             n_left = self.n_left[0]
             for i in range(node.n - n_left):
                 self.rows[node.first + n_left + i] = self.moved[node.first + node.n - 1 - i]
         else:
-            for i in range(n_pieces):
+            for i in range(n_ranges):
                 total += self.n_left[i]
                 self.n_left[i] = total
-            self.crew.call(place_piece, <void*> self, n_pieces)
+            self.crew.call(place_range, <void*> self, n_ranges)
         self.is_undivided = False
         return 0
 
-    cdef void divide_piece(self, int64_t item) noexcept nogil:
-        """Divide a piece: rows on the left come first, the others last and in reverse."""
+    cdef void divide_range(self, int64_t item) noexcept nogil:
+        """Divide a range: rows on the left come first, the others last and in reverse."""
         cdef BoostNode* node = self.divided
-        cdef int64_t begin = node.first + item * self.rows_per_piece, end = min(node.first + node.n, begin + self.rows_per_piece)
+        cdef int64_t begin = node.first + item * self.range_rows, end = min(node.first + node.n, begin + self.range_rows)
         self.n_left[item] = loops.boost.divide(
             self.run(begin), begin, end - begin, <const uint8_t*> self.data.columns[node.feature].codes, self.by_code,
             (self.rows if end - begin == node.n else self.moved) + begin, self.moved + end)
 
-    cdef void place_piece(self, int64_t item) noexcept nogil:
-        """Put the rows of a piece where they belong."""
+    cdef void place_range(self, int64_t item) noexcept nogil:
+        """Put the rows of a range where they belong."""
         cdef BoostNode* node = self.divided
-        cdef int64_t begin = item * self.rows_per_piece, end = min(node.n, begin + self.rows_per_piece)
+        cdef int64_t begin = item * self.range_rows, end = min(node.n, begin + self.range_rows)
         cdef int64_t before = self.n_left[item - 1] if item > 0 else 0, n_left = self.n_left[item] - before, i
         cdef const uint32_t* moved = self.moved + node.first
         cdef uint32_t* left = self.rows + node.first + before

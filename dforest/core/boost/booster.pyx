@@ -35,7 +35,7 @@ from dforest.rules.random cimport df_tree_seed
 from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of, df_weight_shift
 
 from dforest.core.boost.constraints import Constraints
-from dforest.core.boost.histograms import most_of_a_code
+from dforest.core.boost.histograms import max_rows_of_a_code
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.integer_weights import integer_weights
 
@@ -186,7 +186,7 @@ cdef class Booster:
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
         self.crew = Crew(n_threads)
-        self.histograms = Histograms(self.data, most_of_a_code(columns, n_threads), kind, n_threads,
+        self.histograms = Histograms(self.data, max_rows_of_a_code(columns, n_threads), kind, n_threads,
                                      self.owners[2] if self.rows.times != NULL else None, tuning)
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)

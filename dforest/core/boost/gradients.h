@@ -1,11 +1,11 @@
 /* Gradients and Hessians of many rows, as fine integers (C99 and C++).
  *
- * Words: as in losses.h and boost.h. A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by `times`,
- * integer weights, or by `weight`, which derivatives are multiplied by; both are NULL where all weights are 1. Fine integers of a
- * row stand together: its gradient, and its Hessian unless that is 1 for all rows.
+ * Words: as in losses.h and boost.h. A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by
+ * `times`, integer weights, or by `weight`, which derivatives are multiplied by; both are NULL where all weights are 1. Fine
+ * integers of a row stand together: its gradient, and its Hessian unless that is 1 for all rows.
  *
- * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or those
- * of a list; then the values of a block of them are brought together first.
+ * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or
+ * those of a list; then the values of a block of them are brought together first.
  *
  * Where nodes may be light (boost.h), derivatives are *kept*, times the weights: for each row its gradient and its Hessian.
  *
@@ -28,7 +28,8 @@ typedef struct {
     double baseline, parameter;
 } df_boost_rows;
 
-/* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, and the sums of these, each as
+/* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, and the sums of these,
+each as
  * often as `times` says, of gradients and Hessians. */
 typedef struct {
     double gradient, hessian;
@@ -138,7 +139,8 @@ DF_INLINE void df_make_fine(const double *x, int64_t n, double factor, const uin
     *sum += total;
 }
 
-/* The fine integers of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT fine : [n, 1 or 2] */
+/* The fine integers of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT fine : [n, 1 or
+2] */
 DF_INLINE void df_refine(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
                          int32_t *fine, df_boost_extent *extent) {
     int32_t g[DF_GRADIENT_BLOCK], h[DF_GRADIENT_BLOCK];
@@ -308,7 +310,8 @@ DF_INLINE const double *df_class_raw(const df_boost_rows *rows, int64_t step, in
     return room;
 }
 
-/* Several classes: of n rows from `begin` on, at most DF_GRADIENT_BLOCK, the highest raw prediction, its class, and the sum of the
+/* Several classes: of n rows from `begin` on, at most DF_GRADIENT_BLOCK, the highest raw prediction, its class, and the sum of
+the
  * other powers of e, as df_class_powers forms it. baseline : [n_classes]; room : [n] */
 DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
                               int64_t n, double *room, double *top, double *highest, double *rest) {

@@ -22,7 +22,7 @@ cdef class Histograms:
     cdef int fill_kind                 # of words that rows would have without times
     cdef int64_t word_rows             # the most that words stand for; 0: histograms are sums
     cdef int width                     # words of an entry, and the most there may be
-    cdef int most_width
+    cdef int max_width
     cdef uint64_t** slots              # [n_slots] memory for a histogram each, of either form
     cdef int32_t* unused               # [n_unused] numbers of slots
     cdef Py_ssize_t n_slots, slot_room, n_unused, unused_room

@@ -21,7 +21,7 @@ from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_
 from dforest.core.threads import each
 
 
-def most_of_a_code(columns, n_threads):
+def max_rows_of_a_code(columns, n_threads):
     """The number of rows of the most frequent code of all columns."""
     most = np.zeros(len(columns), np.int64)
 
@@ -64,7 +64,7 @@ cdef class Histograms:
         self.word_rows = min(<int64_t> DF_SPILL if times is None else <int64_t> DF_WEIGHTED_SPILL,
                              tuning.get("word_rows", DF_SPILL))
         self.use(kind)
-        self.most_width = self.width
+        self.max_width = self.width
         self.n_columns = n
         self.n_parts = n_parts
         self.n_codes = <int*> malloc(n * sizeof(int))
@@ -85,9 +85,9 @@ cdef class Histograms:
             self.first[j + 1] = self.first[j] + self.n_codes[j] + self.has_missing[j]
         self.n_entries = self.first[n]
         for j in range(n_parts):
-            self.parts[j] = <uint64_t*> malloc((self.most_width + 3) * self.n_entries * sizeof(uint64_t))
+            self.parts[j] = <uint64_t*> malloc((self.max_width + 3) * self.n_entries * sizeof(uint64_t))
             if self.parts[j] == NULL:
-                raise MemoryError(f"{n_parts} times {(self.most_width + 3) * self.n_entries * 8} bytes for histograms")
+                raise MemoryError(f"{n_parts} times {(self.max_width + 3) * self.n_entries * 8} bytes for histograms")
 
     def __dealloc__(self):
         cdef Py_ssize_t i

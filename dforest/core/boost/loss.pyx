@@ -23,8 +23,8 @@ from dforest.core.predict.out_of_bag import add_up, total_of
 MOST = ldexp(1.0, 500)
 
 cdef enum:
-    MOST_STEPS = 50                    # to an intercept
-    MOST_HALVINGS = 60                 # of such a step
+    MAX_STEPS = 50                    # to an intercept
+    MAX_HALVINGS = 60                 # of such a step
 
 
 cdef class Loss:
@@ -108,14 +108,14 @@ cdef class Loss:
         """
         raw = np.zeros(self.n_outputs)
         sums = self._sums_of_derivatives(y_true, sample_weight, raw)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             step = -np.divide(sums[0], sums[1], out=np.zeros(self.n_outputs), where=sums[1] > 0.0)
             if not np.isfinite(step).all():
                 break
             if self.n_outputs > 1:                 # as each raises the probability of one class, and so lowers the others'
                 step *= 1.0 - 1.0 / self.n_outputs
             size, halvings = np.abs(sums[0]).sum(), 0
-            while halvings < MOST_HALVINGS:
+            while halvings < MAX_HALVINGS:
                 try:
                     with np.errstate(all="ignore"):
                         new = self._sums_of_derivatives(y_true, sample_weight, raw + step)
@@ -125,7 +125,7 @@ cdef class Loss:
                     pass
                 step *= 0.5
                 halvings += 1
-            if halvings == MOST_HALVINGS or (raw + step == raw).all():
+            if halvings == MAX_HALVINGS or (raw + step == raw).all():
                 break
             raw, sums = raw + step, new
         return raw

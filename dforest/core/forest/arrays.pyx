@@ -90,7 +90,7 @@ class Forest:
         constraints set. It is empty for classification. The second shape is that of several outputs.
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
         For regression, the impurity of each leaf. It is empty for classification, where it follows from `leaf_weight`.
-    inner : ndarray of shape (n_inner, n_judged), dtype float64
+    inner : ndarray of shape (n_inner, n_node_values), dtype float64
         For boosted trees, two numbers for each node that is not a leaf: what it would add as a leaf (0 where that is not known),
         and the gain of its split, which is twice what the split takes off the loss, to second order. For the criterion
         "absolute_error", the node's value and impurity. It is empty for other forests, where these follow from the leaves.
@@ -450,7 +450,7 @@ class Forest:
             raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
         is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
         whole_tree = None if all(is_cut) else self.tree_reader()
-        assembly = Assembly(self.threshold.dtype, self.n_trees, self.objective.n_judged)
+        assembly = Assembly(self.threshold.dtype, self.n_trees, self.objective.n_node_values)
         for t in range(self.n_trees):
             assembly.add(t, self._cut_tree(t, cut[self.node_offsets[t] : self.node_offsets[t + 1]]) if is_cut[t]
                          else whole_tree(t))

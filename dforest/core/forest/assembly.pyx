@@ -31,8 +31,8 @@ NODE_ARRAYS = ("feature", "threshold", "link", "missing_left")
 _SOURCES = {"link": "right"}       # what a tree has of some name, in `TreeArrays`
 _OTHERS = ("inner", "payload_lengths", "payload_words")
 
-MOST_AHEAD = 64                    # times as much room as is needed so far, or
-LEAST_BYTES = 1 << 28              # so many bytes of an array if these are more
+MAX_AHEAD = 64                    # times as much room as is needed so far, or
+MIN_BYTES = 1 << 28              # so many bytes of an array if these are more
 ENTRIES_AT_A_TIME = 1 << 16
 
 TREE_ARRAYS = ("feature", "threshold", "right", "missing_left", "leaves", "inner", "payload_lengths", "payload_words")
@@ -49,7 +49,7 @@ class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS)):
         The right child of each inner node; of leaves it means nothing.
     leaves : ndarray of shape (n_leaves, n_words), dtype int64
         For each node that is a leaf, what it keeps: see `Objective.leaf_words`. C-contiguous.
-    inner : ndarray of shape (n_inner, n_judged) or (0, n_judged), dtype float64
+    inner : ndarray of shape (n_inner, n_node_values) or (0, n_node_values), dtype float64
         As `Forest.inner`.
     payload_lengths : ndarray of shape (n_payloads,), dtype int64
         How many words the payload of each node that has one has: of its subset, or of the splitter's own test.
@@ -86,7 +86,7 @@ class Stretches:
         self._n += n
         if self._room - self._first < n or not self._stretches:
             # Not for all of very many trees: the system refuses more memory than it could ever give.
-            most = max(MOST_AHEAD * self._n, LEAST_BYTES // self._dtype.itemsize)
+            most = max(MAX_AHEAD * self._n, MIN_BYTES // self._dtype.itemsize)
             room = n if share == 1.0 else max(n, min(int(1.1 * self._n / share), most) - (self._n - n))
             self._last = np.empty(room, self._dtype)
             self._used.append(self._first)
@@ -176,7 +176,7 @@ class Assembly:
         Of thresholds: float32 or float64.
     n_trees : int
         How many trees there will be, as far as is known: room is made for them.
-    n_judged : int
+    n_node_values : int
         Numbers that `Forest.inner` has of a node: see `Objective`.
     before : Forest, optional
         The trees that come first.
@@ -184,9 +184,9 @@ class Assembly:
         How many threads may hand in trees at the same time, and work together in the end.
     """
 
-    def __init__(self, dtype, n_trees, n_judged, before=None, n_threads=1):
+    def __init__(self, dtype, n_trees, n_node_values, before=None, n_threads=1):
         self._dtypes = {"feature": np.dtype(np.int32), "threshold": np.dtype(dtype), "link": np.dtype(np.uint32),
-                        "missing_left": np.dtype(np.bool_), "inner": np.dtype((np.float64, n_judged)),
+                        "missing_left": np.dtype(np.bool_), "inner": np.dtype((np.float64, n_node_values)),
                         "payload_lengths": np.dtype(np.int64), "payload_words": np.dtype(np.uint64)}
         self._n_trees = n_trees
         self._n_threads = n_threads

@@ -92,7 +92,7 @@ def target_power(criterion):
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                 const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
                 const int64_t[::1] leaf_total not None, const int32_t[::1] leaf_shift not None, const int64_t[::1] sets not None,
-                Criterion judge not None):
+                Criterion impurity_criterion not None):
     """The nodes of a class tree.
 
     Parameters
@@ -107,7 +107,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
         See `Forest`.
     sets : ndarray of shape (n_outputs + 1,), dtype int64
         Where the classes of each output begin, and those of the last one end.
-    judge : Criterion
+    impurity_criterion : Criterion
         Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
 
     Returns
@@ -145,14 +145,14 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
                     is_divided = side[0, 1] > 0 and side[1, 1] > 0
                 for k in range(n_words):
                     words[i, k] = side[0, k] + side[1, k]
-                if is_divided and judge.is_built_in:
-                    judge.best_cut(&side[0, 0], 1, &words[i, 0], &to_decrease[i])
+                if is_divided and impurity_criterion.is_built_in:
+                    impurity_criterion.best_cut(&side[0, 0], 1, &words[i, 0], &to_decrease[i])
                 elif is_divided:
-                    Criterion.best_cut(judge, &side[0, 0], 1, &words[i, 0], &to_decrease[i])
+                    Criterion.best_cut(impurity_criterion, &side[0, 0], 1, &words[i, 0], &to_decrease[i])
                 if has_shift:
                     to_decrease[i] = ldexp(to_decrease[i], -shift[i])
-            to_impurity[i] = judge.impurity(&words[i, 0])
-    judge.check()
+            to_impurity[i] = impurity_criterion.impurity(&words[i, 0])
+    impurity_criterion.check()
     weight = statistics[:, 2:].copy()
     return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease), shifts
 

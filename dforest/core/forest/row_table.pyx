@@ -1,8 +1,8 @@
 """Distinct rows, which several threads find together.
 
-Words: rows are handed in by *batches*, such as the leaves of a tree. Batches have numbers, and may come in any order, several at a
-time. The *place* of a row is its batch's number and its own in the batch. In the end distinct rows are numbered in the order of their
-first places, so that chance decides nothing; until then they have *provisional* numbers.
+Words: rows are handed in by *batches*, such as the leaves of a tree. Batches have numbers, and may come in any order, several
+at a time. The *place* of a row is its batch's number and its own in the batch. In the end distinct rows are numbered in the
+order of their first places, so that chance decides nothing; until then they have *provisional* numbers.
 
 A table is divided into *shards* by bits of the rows' hashes. Whoever looks a row up needs no lock: a slot is written when all
 that it leads to has been, and never again, and larger slots take the place of small ones, which stay until all rows have come. A
@@ -55,8 +55,8 @@ cdef enum:
     ADDED_TOGETHER = 2048      # rows that are looked up before those that are missing are added
     FIRST_BIT = 4              # of the first part's rows
     SHARDS_PER_THREAD = 16     # or more: two threads seldom want to add a row to one of them at the same time
-    MOST_SHARDS = 1024
-    MOST_PARTS = 32
+    MAX_SHARDS = 1024
+    MAX_PARTS = 32
     NODES_AT_A_TIME = 1 << 16
 
 cdef uint32_t NO_NUMBER = 0xFFFFFFFF     # of a row that is left out
@@ -75,9 +75,9 @@ cdef struct Shard:             # the rows whose hashes have some bits in common
     PyThread_type_lock lock    # held by who adds a row; NULL: there is one thread alone
     int64_t n                  # rows
     int n_parts
-    int64_t* parts[MOST_PARTS]     # rows: some in the first part, then twice as many, ...; a part once made stays where it is
-    uint64_t* places[MOST_PARTS]   # of the rows of each part: the first so far, as a batch's number << 32 | place in the batch
-    Slots slots[MOST_PARTS]        # those made with each part, of which the last are in use; others may still be looked into
+    int64_t* parts[MAX_PARTS]     # rows: some in the first part, then twice as many, ...; a part once made stays where it is
+    uint64_t* places[MAX_PARTS]   # of the rows of each part: the first so far, as a batch's number << 32 | place in the batch
+    Slots slots[MAX_PARTS]        # those made with each part, of which the last are in use; others may still be looked into
 
 
 cdef inline uint64_t mixed(uint64_t hashed, uint64_t word) noexcept nogil:
@@ -153,7 +153,7 @@ cdef class RowTable:
         self.m = m
         self.n_threads = n_threads
         self.n_shards = 1
-        while n_threads > 1 and self.n_shards < min(MOST_SHARDS, SHARDS_PER_THREAD * n_threads):
+        while n_threads > 1 and self.n_shards < min(MAX_SHARDS, SHARDS_PER_THREAD * n_threads):
             self.n_shards *= 2
         self.shard_bits = df_highest_bit(self.n_shards)
         self.last_batch = self.n_settled = -1
@@ -226,7 +226,7 @@ cdef class RowTable:
         cdef Slots slots
         cdef uint64_t hashed, slot
         cdef int64_t i
-        if FIRST_BIT + 1 + p + self.shard_bits > 31 or p == MOST_PARTS:
+        if FIRST_BIT + 1 + p + self.shard_bits > 31 or p == MAX_PARTS:
             return FULL
         slots.size = <uint64_t> 4 << FIRST_BIT + p
         slots.bits = FIRST_BIT + 1 + p
@@ -333,7 +333,7 @@ cdef class RowTable:
         """
         cdef uint64_t hashed[ADDED_TOGETHER]
         cdef int16_t after[ADDED_TOGETHER]           # of rows that wait: the next one of its shard; -1: none
-        cdef int16_t heads[MOST_SHARDS]              # the first of each shard
+        cdef int16_t heads[MAX_SHARDS]              # the first of each shard
         cdef uint32_t mask = self.n_shards - 1, s
         cdef Py_ssize_t first = 0, i, k, m = self.m
         cdef Shard* shard
@@ -416,8 +416,8 @@ cdef class RowTable:
         Parameters
         ----------
         starts : ndarray of shape (n_batches + 1,), dtype int64
-            How many rows came in the batches before each one, and in all of them, batches in the order of their numbers. Batches of higher
-            numbers are left out, and so are the distinct rows that appear in none but these.
+            How many rows came in the batches before each one, and in all of them, batches in the order of their numbers.
+            Batches of higher numbers are left out, and so are the distinct rows that appear in none but these.
 
         Returns
         -------

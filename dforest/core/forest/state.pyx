@@ -22,7 +22,7 @@ from dforest.core.predict.walk cimport real_t
 from dforest.core.sampling cimport SamplingPlan
 
 from dforest.core.objective import check_objective
-from dforest.core.sampling import MOST_ROWS, check_plans, checked_integer
+from dforest.core.sampling import MAX_ROWS, check_plans, checked_integer
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
 
@@ -280,9 +280,9 @@ def right_children(const int32_t[::1] feature not None, const int64_t[::1] offse
 
 
 cdef enum:
-    MOST_FEATURES = (1 << 30) - 1     # a node of the packed forest has no more bits for a feature
-    MOST_CATEGORIES = 65535
-    MOST_SHIFT = 4096                 # exponents of float64 differ by less
+    MAX_FEATURES = (1 << 30) - 1     # a node of the packed forest has no more bits for a feature
+    MAX_CATEGORIES = 65535
+    MAX_SHIFT = 4096                 # exponents of float64 differ by less
 
 # Types and number of axes of the arrays.
 FORMS = {
@@ -332,7 +332,7 @@ def check_settings(forest):
         check_form(name, getattr(forest, name))
     n_trees = len(forest.node_offsets) - 1
     check_objective(forest.objective)
-    n_features = checked_integer("n_features", forest.n_features, 1, MOST_FEATURES)
+    n_features = checked_integer("n_features", forest.n_features, 1, MAX_FEATURES)
     checked_integer("seed", forest.seed, 0, 2**64 - 1)
     check_plans(forest.plans)
     check_criterion(forest.criterion, forest.objective)
@@ -347,8 +347,8 @@ def check_settings(forest):
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
     check_offsets("node_offsets", forest.node_offsets, int(forest.node_offsets[n_trees]), 1)
-    check_range("n_rows", forest.n_rows, 1, MOST_ROWS)
-    check_range("n_categories", forest.n_categories, 0, MOST_CATEGORIES)
+    check_range("n_rows", forest.n_rows, 1, MAX_ROWS)
+    check_range("n_categories", forest.n_categories, 0, MAX_CATEGORIES)
 
 
 def check_arrays(forest):
@@ -374,7 +374,7 @@ def check_arrays(forest):
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
     check_range("leaf_draws", forest.leaf_draws, 1, INT64_MAX)
     check_range("leaf_weight", forest.leaf_weight, 0, INT64_MAX)
-    check_range("leaf_shift", forest.leaf_shift, -MOST_SHIFT, MOST_SHIFT)
+    check_range("leaf_shift", forest.leaf_shift, -MAX_SHIFT, MAX_SHIFT)
     if isinstance(forest.criterion, str):          # what another criterion's numbers may be, nobody knows
         check_numbers("leaf_value", forest.leaf_value, np.isfinite)
         check_numbers("leaf_impurity", forest.leaf_impurity, is_impurity)
@@ -391,8 +391,9 @@ def check_arrays(forest):
         forest.payload_offsets, forest.payload_words,
     )
     n_given = n_inner if objective.keeps_gains or not objective.make_criterion(forest.criterion).is_additive else 0
-    if forest.inner.shape != (n_given, objective.n_judged):
-        raise ValueError(f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, objective.n_judged)}")
+    if forest.inner.shape != (n_given, objective.n_node_values):
+        raise ValueError(
+            f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, objective.n_node_values)}")
 
 
 def check_criterion(criterion, objective):

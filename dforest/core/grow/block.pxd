@@ -7,7 +7,7 @@ from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Column, Node, Record
 
 cdef enum:
-    MOST_RANKED = 65535            # records whose codes may be ranked: a rank and "missing" fit 16 bits
+    MAX_RANKED = 65535            # records whose codes may be ranked: a rank and "missing" fit 16 bits
 
 
 cdef class Ranker:
@@ -37,20 +37,20 @@ cdef class Block:
     cdef DataView data
     cdef RowCodes held             # the data's codes by row
     cdef Block outer               # which this block's subtree may lie in; None: there are no such blocks
-    cdef Py_ssize_t least_records  # of a subtree that is worth copying
+    cdef Py_ssize_t min_records  # of a subtree that is worth copying
     cdef int64_t deepest           # depth of the root of one; nodes below that have too few levels to come
-    cdef size_t most_bytes         # that its targets, codes and origins take
-    cdef Py_ssize_t most_records   # of a subtree that fits; 0: none does
+    cdef size_t max_bytes         # that its targets, codes and origins take
+    cdef Py_ssize_t max_records   # of a subtree that fits; 0: none does
     cdef bint is_open              # it holds the subtree of the node at hand
     cdef Py_ssize_t base           # its subtree is done when fewer nodes than this wait on the grower's stack
     cdef Column* columns           # [n_features] the data's, with the block's codes
     cdef const double* y           # targets of the block's records: see Node.y
     cdef const double* exact_weight  # weights of the block's records: see Node.exact_weight
     cdef const double* of_tree     # those of all rows, of the tree at hand
-    cdef uint32_t* rows            # [most_records] their rows in the data
+    cdef uint32_t* rows            # [max_records] their rows in the data
     cdef uint8_t* bytes            # y, then codes column by column
     cdef Ranker ranker             # None: codes stay the data's
-    cdef uint32_t* origins         # [ranked columns, most_records + 1] see Column.origins
+    cdef uint32_t* origins         # [ranked columns, max_records + 1] see Column.origins
 
     cdef int reserve(self, size_t n_bytes, Py_ssize_t n_records) except -1
 
@@ -60,7 +60,7 @@ cdef class Block:
             return
         if self.outer is not None:
             self.outer.enter(records, n, depth, n_waiting)
-        if self.least_records <= n <= self.most_records and depth <= self.deepest:
+        if self.min_records <= n <= self.max_records and depth <= self.deepest:
             self.fill(records, n, n_waiting)
 
     cdef inline void lend(self, Node* node) noexcept nogil:
@@ -85,7 +85,7 @@ cdef class Block:
             self.outer.leave(n_waiting)
 
     cdef inline void enter_tree(self, const double* exact_weight) noexcept nogil:
-        """Look at a tree, or at a piece of one, whose rows have these exact weights: at no subtree yet."""
+        """Look at a tree, or at a part of one, whose rows have these exact weights: at no subtree yet."""
         self.is_open = False
         self.of_tree = exact_weight
         if self.outer is not None:

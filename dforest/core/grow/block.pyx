@@ -169,10 +169,10 @@ cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_dept
         return Block(data, 0, 0, tuning, False)
     block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks and not data.has_sparse)
     outer = Block(data, tuning.get("outer_bytes", OUTER_BYTES), n_records // OUTER_FROM, tuning, False)
-    block.least_records = SMALLEST_BLOCK
-    outer.least_records = OUTER_FROM * block.most_records
+    block.min_records = SMALLEST_BLOCK
+    outer.min_records = OUTER_FROM * block.max_records
     block.deepest = outer.deepest = max_depth - levels_that_pay(data, splitter)
-    if outer.least_records <= outer.most_records:
+    if outer.min_records <= outer.max_records:
         block.outer = outer
     return block
 
@@ -185,9 +185,9 @@ def block_memory(DataView data not None, Splitter splitter not None, rules, Py_s
         return 0
     block = make_blocks(data, splitter, rules, n_records, n_records)
     while block is not None:
-        n_bytes += block.most_bytes + block.most_records * sizeof(uint32_t)
+        n_bytes += block.max_bytes + block.max_records * sizeof(uint32_t)
         if block.ranker is not None:      # keys, twice
-            n_bytes += block.most_records * 2 * sizeof(uint64_t)
+            n_bytes += block.max_records * 2 * sizeof(uint64_t)
         block = block.outer
     return n_bytes
 
@@ -256,19 +256,19 @@ cdef class Block:
             is_ranked = self.ranker is not None and self.ranker.is_worth_it(column, 1)
             n_ranked += is_ranked
             # A column that is ranked even in the largest block never takes more than the 16 bits of a rank.
-            row_bytes += 2 if is_ranked and self.ranker.is_worth_it(column, MOST_RANKED) else column.width
-        self.most_records = min(n_records, <Py_ssize_t> (n_bytes // row_bytes))
+            row_bytes += 2 if is_ranked and self.ranker.is_worth_it(column, MAX_RANKED) else column.width
+        self.max_records = min(n_records, <Py_ssize_t> (n_bytes // row_bytes))
         if n_ranked > 0:
-            self.most_records = min(self.most_records, MOST_RANKED)
-            self.ranker.reserve(self.data, self.most_records)
-            self.most_bytes = n_ranked * (self.most_records + 1) * sizeof(uint32_t)
-            self.origins = <uint32_t*> malloc(n_ranked * (self.most_records + 1) * sizeof(uint32_t))
+            self.max_records = min(self.max_records, MAX_RANKED)
+            self.ranker.reserve(self.data, self.max_records)
+            self.max_bytes = n_ranked * (self.max_records + 1) * sizeof(uint32_t)
+            self.origins = <uint32_t*> malloc(n_ranked * (self.max_records + 1) * sizeof(uint32_t))
             if self.origins == NULL:
                 raise MemoryError()
         else:
             self.ranker = None
-        self.most_bytes += self.most_records * row_bytes
-        self.rows = <uint32_t*> malloc(self.most_records * sizeof(uint32_t) + 1)
+        self.max_bytes += self.max_records * row_bytes
+        self.rows = <uint32_t*> malloc(self.max_records * sizeof(uint32_t) + 1)
         self.columns = <Column*> malloc(n_features * sizeof(Column))
         self.bytes = <uint8_t*> malloc(n_bytes + sizeof(double))
         if self.rows == NULL or self.columns == NULL or self.bytes == NULL:

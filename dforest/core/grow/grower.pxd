@@ -4,11 +4,11 @@ from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport Block
-from dforest.core.grow.judge cimport Judge, Twig
-from dforest.core.grow.place cimport Place
+from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
+from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.team cimport Team
-from dforest.core.grow.tree cimport PathFeatures, TreeWriter, Trunk, Words, ensure_room
+from dforest.core.grow.tree cimport PathFeatures, TreeWriter, TreeRecords, Words, ensure_room
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Node, Record, Split
@@ -20,46 +20,46 @@ cdef enum:
 
 @cython.final
 cdef class Stack:
-    cdef Place* places             # [n] the node that comes next is the last one
+    cdef OpenNode* open_nodes             # [n] the node that comes next is the last one
     cdef Py_ssize_t n, room
     cdef Py_ssize_t n_offered      # nodes from the bottom of the stack that were given away, or are too small for it
     cdef Py_ssize_t share_from     # subtrees of fewer records are not given away
 
-    cdef inline int begin(self, const Place* root) except -1 nogil:
-        """Begin a piece, with the node that it has above all others."""
-        ensure_room(<void**> &self.places, &self.room, 1, sizeof(Place))
-        self.places[0] = root[0]
+    cdef inline int begin(self, const OpenNode* root) except -1 nogil:
+        """Begin a part, with the node that it has above all others."""
+        ensure_room(<void**> &self.open_nodes, &self.room, 1, sizeof(OpenNode))
+        self.open_nodes[0] = root[0]
         self.n = 1
         self.n_offered = 0
         return 0
 
-    cdef inline int push(self, const Place* left, const Place* right) except -1 nogil:
+    cdef inline int push(self, const OpenNode* left, const OpenNode* right) except -1 nogil:
         """Have two children come next, the left one first."""
-        ensure_room(<void**> &self.places, &self.room, self.n + 2, sizeof(Place))
-        self.places[self.n] = right[0]
-        self.places[self.n + 1] = left[0]
+        ensure_room(<void**> &self.open_nodes, &self.room, self.n + 2, sizeof(OpenNode))
+        self.open_nodes[self.n] = right[0]
+        self.open_nodes[self.n + 1] = left[0]
         self.n += 2
         return 0
 
-    cdef inline void pop(self, Place* out) noexcept nogil:
+    cdef inline void pop(self, OpenNode* out) noexcept nogil:
         """Take the node that comes next."""
         self.n -= 1
         self.n_offered = min(self.n_offered, self.n)
-        out[0] = self.places[self.n]
+        out[0] = self.open_nodes[self.n]
 
     # Give pending subtrees to idle members of a team, those nearest to the root first; but none in the subtree that the block
     # has, unless that is an outer one.
     # IN path : the features on the path to the node taken last, if somebody asks for them
-    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Block block) noexcept nogil
+    cdef void give(self, Team team, TreeRecords* tree_records, PathFeatures path, Block block) noexcept nogil
 
 
-# Take a subtree that was given away, which ends it; return its trunk. OUT place : where its uppermost node stands, in the piece
-# whose number is place.piece. OUT path : the features on the path to it
-cdef Trunk* take_subtree(void* offer, Place* place, PathFeatures path) noexcept nogil
+# Take a subtree that was given away, which ends it; return its `TreeRecords`. OUT open_node : its uppermost node, in the part
+# whose number is open_node.part. OUT path : the features on the path to it
+cdef TreeRecords* take_subtree(void* offer, OpenNode* open_node, PathFeatures path) noexcept nogil
 
 
 cdef struct Candidate:             # a node whose best split is known, numbered in order of creation
-    Place place                    # its parent is a candidate's number, or, once the tree is written, a node's
+    OpenNode open_node                    # its parent is a candidate's number, or, once the tree is written, a node's
     Split split                    # the best one; feature -1: the node stays a leaf
     Py_ssize_t payload_at          # where its payload lies in Frontier.payloads; -1: it has none
     double score                   # of the split, comparable between nodes
@@ -76,21 +76,21 @@ cdef class Frontier:
     cdef Py_ssize_t* heap          # [n_heap] numbers of candidates that can be split, the best one first
     cdef Py_ssize_t n_heap, heap_room
     cdef Words payloads            # of candidates, one after another
-    # [n_candidates, n_judged] see Judge; set if what a node would predict as a leaf does not follow from the leaves
-    cdef double* judgements
-    cdef Py_ssize_t judgement_room, n_judged
+    # [n_candidates, n_node_values] see NodeDecision; set if what a node would predict as a leaf does not follow from the leaves
+    cdef double* node_values
+    cdef Py_ssize_t node_values_room, n_node_values
 
     # Begin a tree.
     cdef void clear(self) noexcept nogil
 
     # While a tree is grown
-    cdef Py_ssize_t add(self, const Place* place) except -1 nogil
+    cdef Py_ssize_t add(self, const OpenNode* open_node) except -1 nogil
     cdef int push(self, Py_ssize_t number, double score, bint uses_new_feature) except -1 nogil
     cdef Py_ssize_t pop(self) noexcept nogil
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil
 
     # What a candidate would predict as a leaf; valid until the next one is added.
-    cdef double* judgement(self, Py_ssize_t number) except NULL nogil
+    cdef double* node_values_of(self, Py_ssize_t number) except NULL nogil
 
     # When it is written
     cdef int begin_preorder(self) except -1 nogil
@@ -107,43 +107,43 @@ cdef class Grower:
     cdef Criterion criterion
     cdef Splitter splitter
     cdef Py_ssize_t max_leaf_nodes         # 0: no limit, and depth-first growth
-    cdef Py_ssize_t most_records           # of a tree
-    cdef bint keeps_leaves                 # of the trees that this grower begins: see Trunk.rows
+    cdef Py_ssize_t max_records           # of a tree
+    cdef bint keeps_leaves                 # of the trees that this grower begins: see TreeRecords.rows
     # Its parts
     cdef readonly Drawing drawing          # None: records are given
-    cdef Judge judge
+    cdef NodeDecision decision
     cdef Block block
-    cdef readonly Twig twig                # depth first
+    cdef readonly SmallSubtree small                # depth first
     cdef PathFeatures path                 # to the node at hand; empty unless the splitter asks for it
     cdef Stack stack                       # depth first
     cdef Frontier frontier                 # best first
-    cdef readonly TreeWriter writer        # of the piece at hand
-    cdef Trunk own                         # of the trees that this grower begins
-    # The piece at hand
-    cdef Trunk* trunk
-    cdef readonly int piece                # its number
+    cdef readonly TreeWriter writer        # of the part at hand
+    cdef TreeRecords own                         # of the trees that this grower begins
+    # The part at hand
+    cdef TreeRecords* tree_records
+    cdef readonly int part                # its number
     # Other threads
     cdef Team team
     cdef int member                        # this grower's number in the team
     cdef Py_ssize_t since_poll             # records of the nodes that were looked at since the last poll
 
-    # Grow a tree, but for the pieces that are given away.
+    # Grow a tree, but for the parts that are given away.
     cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil
 
-    # Grow n trees or subtrees of given records, one after another into one piece, which has a number as a tree has. If they are
-    # several, none of them may have as many records as are worth giving away. IN records : theirs start at places[i].first
-    cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* places, Py_ssize_t n) except -1 nogil
+    # Grow n trees or subtrees of given records, one after another into one part, which has a number as a tree has. If they are
+    # several, none of them may have as many records as are worth giving away. IN records : theirs start at given[i].first
+    cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* given, Py_ssize_t n) except -1 nogil
 
-    # Wait for work of other growers, and do it until it is a piece of a tree; False: no work is left.
+    # Wait for work of other growers, and do it until it is a part of a tree; False: no work is left.
     cdef bint help(self) except -1 nogil
 
-    cdef int grow_piece(self, Trunk* trunk, int piece, const Place* root) except -1 nogil
-    cdef void fill_node(self, const Place* place, Node* node) noexcept nogil
+    cdef int grow_part(self, TreeRecords* tree_records, int part, const OpenNode* root) except -1 nogil
+    cdef void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil
     cdef bint is_shared(self, int64_t n_visits) noexcept nogil
-    cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil
-    cdef int grow_depth_first(self, const Place* root) except -1 nogil
-    cdef int grow_best_first(self, const Place* root) except -1 nogil
-    cdef int add_candidate(self, const Place* place) except -1 nogil
+    cdef int divide(self, const Node* node, const Split* split, OpenNode* left, OpenNode* right) except -1 nogil
+    cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil
+    cdef int grow_best_first(self, const OpenNode* root) except -1 nogil
+    cdef int add_candidate(self, const OpenNode* open_node) except -1 nogil
     cdef int write_candidates(self) except -1 nogil
     cdef int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil

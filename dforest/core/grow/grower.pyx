@@ -1,16 +1,16 @@
 """Grows trees, one at a time, on one thread: the loop, depth first or best first.
 
-A grower takes a node, has it judged, and writes a leaf, or partitions the node's records and goes on with both children. What is
-to be known of a step is in a part of its own:
+A grower takes a node, decides what becomes of it, and writes a leaf, or partitions the node's records and goes on with both
+children. What is to be known of a step is in a part of its own:
 
     Drawing     what a tree draws, as records, unless these are given
-    Trunk       the records of a tree, and what else its pieces share
-    Place       where a node stands
+    TreeRecords       the records of a tree, and what else its parts share
+    OpenNode    where a node stands
     Stack       the nodes to come, depth first, and the subtrees that are given away
     Frontier    the nodes to come, best first
     Block       copies of what a subtree's records need
-    Twig        subtrees of few records, all at once
-    Judge       whether a node is split and how, or what it predicts
+    SmallSubtree        subtrees of few records, all at once
+    NodeDecision       whether a node is split and how, or what it predicts
     partition   which records go left
     TreeWriter  the tree as it is written
 
@@ -18,10 +18,10 @@ Depth first, a node's subtree is finished before its right sibling is looked at.
 may be split wait in a heap, ordered by the scores of their best splits. As a node's best split depends on nothing but the node,
 both ways give the same tree if the limit is not reached.
 
-A tree may be grown in *pieces*: a grower gives pending subtrees to threads that have nothing to do, and leaves holes where these
+A tree may be grown in *parts*: a grower gives pending subtrees to threads that have nothing to do, and leaves holes where these
 belong. See `dforest.core.grow.tree`.
 
-The nodes of a piece are looked at in preorder. The *stack* holds the right siblings along the path to the node at hand, the one
+The nodes of a part are looked at in preorder. The *stack* holds the right siblings along the path to the node at hand, the one
 nearest to the root at the bottom, so it is as high as the tree is deep, and the largest pending subtrees are mostly at the
 bottom. After the nodes 0, 1 and 2 of
 
@@ -42,9 +42,9 @@ both children of one come together, the left one first. The *heap* holds the num
 of highest score first, of equal scores the one that comes first in preorder. Once the tree is grown, all candidates are gone
 through in preorder, with the heap's memory as a stack.
 
-A grower belongs to one thread and owns all of its parts, which it uses again for the next tree. The trunk of a piece belongs to
-the grower that began the tree. Stack and frontier own the memory of their places and candidates. A subtree that is given away is
-memory of its own, which belongs to the team until a member takes it.
+A grower belongs to one thread and owns all of its parts, which it uses again for the next tree. The `TreeRecords` of a part
+belong to the grower that began the tree. Stack and frontier own the memory of their nodes and candidates. A subtree that is
+given away is memory of its own, which belongs to the team until a member takes it.
 """
 cimport cython
 from libc.stdint cimport int32_t
@@ -52,12 +52,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.grow.block cimport make_blocks
-from dforest.core.grow.judge cimport refuse_division
-from dforest.core.grow.place cimport given_place, place_children, root_place
+from dforest.core.grow.node_decision cimport refuse_division
+from dforest.core.grow.open_node cimport given_node, open_children, root_node
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
 from dforest.core.grow.team cimport SharedTask
 from dforest.core.grow.tree cimport (
-    append_words, begin_piece, begin_tree, end_piece, free_trunk, note_leaf, number_records, reserve_trunk,
+    append_words, begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
 )
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
@@ -65,8 +65,8 @@ from dforest.core.types cimport Column
 from dforest.rules.node cimport df_leaf_rules_of, df_shifted_weight
 
 cdef struct Subtree:               # what is given away; n_path_features of int32_t follow it in memory
-    Trunk* trunk
-    Place place                    # of its uppermost node
+    TreeRecords* tree_records
+    OpenNode open_node                    # of its uppermost node
     Py_ssize_t n_path_features
 
 
@@ -84,56 +84,56 @@ cdef class Stack:
         self.share_from = share_from
 
     def __dealloc__(self):
-        free(self.places)
+        free(self.open_nodes)
 
-    cdef void give(self, Team team, Trunk* trunk, PathFeatures path, Block block) noexcept nogil:
-        cdef Place* place
+    cdef void give(self, Team team, TreeRecords* tree_records, PathFeatures path, Block block) noexcept nogil:
+        cdef OpenNode* open_node
         cdef Subtree* subtree
         cdef Py_ssize_t n_path_features, end = block.first_inside(self.n), in_outer = self.n
         if block.outer is not None:
             in_outer = block.outer.first_inside(self.n)
         while self.n_offered < end and team.has_idle():
-            place = &self.places[self.n_offered]
-            if place.n < self.share_from or place.piece >= 0:
+            open_node = &self.open_nodes[self.n_offered]
+            if open_node.n < self.share_from or open_node.part >= 0:
                 self.n_offered += 1
                 continue
             # What waits here hangs on the path to the node taken last, which is as deep at least.
-            n_path_features = path.count_above(place.depth)
+            n_path_features = path.count_above(open_node.depth)
             subtree = <Subtree*> malloc(sizeof(Subtree) + n_path_features * sizeof(int32_t))
             if subtree == NULL:        # then it stays here
                 return
-            subtree.trunk = trunk
-            subtree.place = place[0]
+            subtree.tree_records = tree_records
+            subtree.open_node = open_node[0]
             subtree.n_path_features = n_path_features
             if n_path_features > 0:
                 memcpy(subtree + 1, path.features, n_path_features * sizeof(int32_t))
-            subtree.place.parent = -1
-            subtree.place.is_right = False
-            subtree.place.piece = begin_piece(trunk)
-            place.piece = subtree.place.piece
+            subtree.open_node.parent = -1
+            subtree.open_node.is_right = False
+            subtree.open_node.part = begin_part(tree_records)
+            open_node.part = subtree.open_node.part
             if self.n_offered >= in_outer:
-                block.outer.release(trunk.records + place.first, place.n)
+                block.outer.release(tree_records.records + open_node.first, open_node.n)
             if not team.offer(subtree):
                 if self.n_offered >= in_outer:
-                    block.outer.take_back(trunk.records + place.first, place.n)
+                    block.outer.take_back(tree_records.records + open_node.first, open_node.n)
                 free(subtree)
-                end_piece(trunk)
-                place.piece = -1
+                end_part(tree_records)
+                open_node.part = -1
                 return
             self.n_offered += 1
 
 
-cdef Trunk* take_subtree(void* offer, Place* place, PathFeatures path) noexcept nogil:
+cdef TreeRecords* take_subtree(void* offer, OpenNode* open_node, PathFeatures path) noexcept nogil:
     cdef Subtree* subtree = <Subtree*> offer
     cdef const int32_t* path_features = <const int32_t*> (subtree + 1)
-    cdef Trunk* trunk = subtree.trunk
+    cdef TreeRecords* tree_records = subtree.tree_records
     cdef Py_ssize_t i
-    place[0] = subtree.place
+    open_node[0] = subtree.open_node
     path.leave(-1)
     for i in range(subtree.n_path_features):
         path.add(path_features[i], -1)
     free(offer)
-    return trunk
+    return tree_records
 
 
 @cython.final
@@ -142,40 +142,40 @@ cdef class Frontier:
 
     Parameters
     ----------
-    n_judged : int
-        Numbers of a judgement: see `dforest.core.grow.judge`.
+    n_node_values : int
+        Numbers that an inner node keeps: see `dforest.core.grow.node_decision`.
     """
 
-    def __cinit__(self, Py_ssize_t n_judged):
-        self.n_judged = n_judged
+    def __cinit__(self, Py_ssize_t n_node_values):
+        self.n_node_values = n_node_values
 
     def __dealloc__(self):
         free(self.candidates)
         free(self.heap)
-        free(self.judgements)
+        free(self.node_values)
         free(self.payloads.words)
 
     cdef void clear(self) noexcept nogil:
         self.n_candidates = self.n_heap = self.payloads.n = 0
 
-    cdef Py_ssize_t add(self, const Place* place) except -1 nogil:
+    cdef Py_ssize_t add(self, const OpenNode* open_node) except -1 nogil:
         """Make a candidate of a node, a leaf so far; return its number. Pointers to other candidates may be invalid then."""
         cdef Py_ssize_t number = self.n_candidates
         cdef Candidate* candidate
         ensure_room(<void**> &self.candidates, &self.candidate_room, number + 1, sizeof(Candidate))
         self.n_candidates += 1
         candidate = &self.candidates[number]
-        candidate.place = place[0]
+        candidate.open_node = open_node[0]
         candidate.left = candidate.payload_at = candidate.last_new = -1
-        if place.parent >= 0:
-            candidate.last_new = self.candidates[place.parent].last_new
-            if not place.is_right:
-                self.candidates[place.parent].left = number
+        if open_node.parent >= 0:
+            candidate.last_new = self.candidates[open_node.parent].last_new
+            if not open_node.is_right:
+                self.candidates[open_node.parent].left = number
         return number
 
-    cdef double* judgement(self, Py_ssize_t number) except NULL nogil:
-        ensure_room(<void**> &self.judgements, &self.judgement_room, number + 1, self.n_judged * sizeof(double))
-        return self.judgements + number * self.n_judged
+    cdef double* node_values_of(self, Py_ssize_t number) except NULL nogil:
+        ensure_room(<void**> &self.node_values, &self.node_values_room, number + 1, self.n_node_values * sizeof(double))
+        return self.node_values + number * self.n_node_values
 
     cdef void lend_payload(self, Candidate* candidate) noexcept nogil:
         """Point to where the payload of a candidate's split lies now."""
@@ -248,7 +248,7 @@ cdef class Frontier:
     cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil:
         """Have a candidate's children come next in preorder, given the number of the node that was written for it."""
         cdef Py_ssize_t left = candidate.left
-        self.candidates[left].place.parent = self.candidates[left + 1].place.parent = number
+        self.candidates[left].open_node.parent = self.candidates[left + 1].open_node.parent = number
         self.heap[self.n_heap] = left + 1
         self.heap[self.n_heap + 1] = left
         self.n_heap += 2
@@ -261,14 +261,14 @@ cdef class Frontier:
     cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Whether a comes before b in preorder; neither is below the other."""
         cdef bint a_is_right = False
-        while self.candidates[a].place.depth > self.candidates[b].place.depth:
-            a = self.candidates[a].place.parent
-        while self.candidates[b].place.depth > self.candidates[a].place.depth:
-            b = self.candidates[b].place.parent
+        while self.candidates[a].open_node.depth > self.candidates[b].open_node.depth:
+            a = self.candidates[a].open_node.parent
+        while self.candidates[b].open_node.depth > self.candidates[a].open_node.depth:
+            b = self.candidates[b].open_node.parent
         while a != b:
-            a_is_right = self.candidates[a].place.is_right
-            a = self.candidates[a].place.parent
-            b = self.candidates[b].place.parent
+            a_is_right = self.candidates[a].open_node.is_right
+            a = self.candidates[a].open_node.parent
+            b = self.candidates[b].open_node.parent
         return not a_is_right
 
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil:
@@ -277,14 +277,14 @@ cdef class Frontier:
         path.leave(-1)
         while number >= 0:                     # the splits of these candidates use different features
             path.add(self.candidates[number].split.feature, -1)
-            above = self.candidates[number].place.parent
+            above = self.candidates[number].open_node.parent
             number = self.candidates[above].last_new if above >= 0 else -1
         path.reverse()
 
 
 cdef enum:
     POLL_RECORDS = 200000              # records of the nodes that are looked at between two polls
-    MOST_LEAVES_AHEAD = 1 << 20        # of a tree that room is made for before it is grown
+    MAX_LEAVES_AHEAD = 1 << 20        # of a tree that room is made for before it is grown
 
 
 @cython.final
@@ -302,33 +302,33 @@ cdef class Grower:
         When a node becomes a leaf: see `dforest.problem.GrowthRules`.
     n_rows : int
         Of the problem; the data may have a part of them.
-    most_records : int
+    max_records : int
         Of a tree.
     drawing : Drawing, optional
         What trees draw. None: they are grown from given records.
     """
 
     def __cinit__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                  rules, n_rows, Py_ssize_t most_records, Drawing drawing=None):
+                  rules, n_rows, Py_ssize_t max_records, Drawing drawing=None):
         self.criterion = criterion
         self.splitter = splitter
         self.max_leaf_nodes = rules.max_leaf_nodes or 0
-        self.most_records = most_records
+        self.max_records = max_records
         self.drawing = drawing
-        self.judge = Judge(data, objective, criterion, splitter, rules.limits(n_rows), most_records)
-        self.block = make_blocks(data, splitter, rules, self.judge.limits.max_depth, most_records)
+        self.decision = NodeDecision(data, objective, criterion, splitter, rules.limits(n_rows), max_records)
+        self.block = make_blocks(data, splitter, rules, self.decision.limits.max_depth, max_records)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
-        self.twig = Twig(data, self.judge, not self.max_leaf_nodes)
+        self.small = SmallSubtree(data, self.decision, not self.max_leaf_nodes)
         self.stack = Stack(splitter.tuning.get("share_from", SHARE_FROM))
-        self.frontier = Frontier(self.judge.n_judged)
-        self.writer = TreeWriter(objective.n_leaf_words, self.judge.n_judged, not splitter.has_own_tests)
-        most_leaves = min(most_records, MOST_LEAVES_AHEAD, self.max_leaf_nodes or most_records)
-        if self.judge.limits.max_depth < 32:
-            most_leaves = min(most_leaves, <int64_t> 1 << self.judge.limits.max_depth)
-        self.writer.reserve(most_leaves)
+        self.frontier = Frontier(self.decision.n_node_values)
+        self.writer = TreeWriter(objective.n_leaf_words, self.decision.n_node_values, not splitter.has_own_tests)
+        max_leaves = min(max_records, MAX_LEAVES_AHEAD, self.max_leaf_nodes or max_records)
+        if self.decision.limits.max_depth < 32:
+            max_leaves = min(max_leaves, <int64_t> 1 << self.decision.limits.max_depth)
+        self.writer.reserve(max_leaves)
 
     def __dealloc__(self):
-        free_trunk(&self.own)
+        free_records(&self.own)
 
     def join(self, Team team not None, int member, bint keeps_leaves):
         """Get ready to grow trees.
@@ -348,96 +348,98 @@ cdef class Grower:
         self.splitter.join(team, member)
 
     cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil:
-        cdef Trunk* trunk = &self.own
-        cdef Place root
+        cdef TreeRecords* tree_records = &self.own
+        cdef OpenNode root
         cdef Node node
         cdef double root_weight
         self.writer.clear()
-        reserve_trunk(trunk, self.most_records, self.judge.data.n_rows if self.judge.data.has_sparse else 0, self.keeps_leaves)
+        reserve_records(tree_records, self.max_records, self.decision.data.n_rows if self.decision.data.has_sparse else 0,
+                        self.keeps_leaves)
         if self.is_shared(self.drawing.n_draws):
-            trunk.n = self.drawing.draw_together(self.team, self.member, seed, trunk.records, trunk.scratch)
+            tree_records.n = self.drawing.draw_together(self.team, self.member, seed, tree_records.records, tree_records.scratch)
         else:
-            trunk.n = self.drawing.draw(seed, trunk.records)
-        number_records(trunk, 0, trunk.n)
-        self.trunk = trunk
-        trunk.exact_weight = self.drawing.exact_weight
-        self.block.enter_tree(trunk.exact_weight)
+            tree_records.n = self.drawing.draw(seed, tree_records.records)
+        number_records(tree_records, 0, tree_records.n)
+        self.tree_records = tree_records
+        tree_records.exact_weight = self.drawing.exact_weight
+        self.block.enter_tree(tree_records.exact_weight)
         self.path.leave(-1)
-        root = root_place(trunk.n)
+        root = root_node(tree_records.n)
         self.fill_node(&root, &node)
-        self.judge.open(&node, False, &root.sums)
+        self.decision.open(&node, False, &root.sums)
         root.scale = node.scale
         root.weight_shift = node.weight_shift
         root_weight = df_shifted_weight(node.statistics[1], node.weight_shift)
-        begin_tree(trunk, tree, seed, root_weight, df_leaf_rules_of(&self.judge.limits, root_weight, 0))
-        return self.grow_piece(trunk, 0, &root)
+        begin_tree(tree_records, tree, seed, root_weight, df_leaf_rules_of(&self.decision.limits, root_weight, 0))
+        return self.grow_part(tree_records, 0, &root)
 
-    cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* places, Py_ssize_t n) except -1 nogil:
-        cdef Trunk* trunk = &self.own
-        cdef const df_open_node* place
-        cdef Place root
+    cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* given, Py_ssize_t n) except -1 nogil:
+        cdef TreeRecords* tree_records = &self.own
+        cdef const df_open_node* open_node
+        cdef OpenNode root
         cdef Py_ssize_t i
         self.writer.clear()
-        reserve_trunk(trunk, self.most_records, 0, self.keeps_leaves)
+        reserve_records(tree_records, self.max_records, 0, self.keeps_leaves)
         for i in range(n):
-            place = &places[i]
-            trunk.exact_weight = self.judge.data.exact_weight if place.first_weight >= 0 else NULL
-            trunk.n = place.n
-            memcpy(trunk.records, records + place.first, place.n * sizeof(Record))
-            begin_tree(trunk, number, place.seed, place.root_weight, df_leaf_rules_of(&self.judge.limits, place.root_weight, 0))
+            open_node = &given[i]
+            tree_records.exact_weight = self.decision.data.exact_weight if open_node.first_weight >= 0 else NULL
+            tree_records.n = open_node.n
+            memcpy(tree_records.records, records + open_node.first, open_node.n * sizeof(Record))
+            begin_tree(tree_records, number, open_node.seed, open_node.root_weight,
+                       df_leaf_rules_of(&self.decision.limits, open_node.root_weight, 0))
             self.path.leave(-1)
-            root = given_place(place)
-            self.grow_piece(trunk, 0, &root)
+            root = given_node(open_node)
+            self.grow_part(tree_records, 0, &root)
         return 0
 
     cdef bint help(self) except -1 nogil:
         cdef void* offer
         cdef SharedTask* task
-        cdef Trunk* trunk
-        cdef Place root
-        cdef int piece
+        cdef TreeRecords* tree_records
+        cdef OpenNode root
+        cdef int part
         while self.team.wait(self.member, &offer, &task):
             if task != NULL:
                 self.team.help(task, <void*> self.splitter)
                 continue
-            trunk = take_subtree(offer, &root, self.path)
-            piece = root.piece
-            root.piece = -1
+            tree_records = take_subtree(offer, &root, self.path)
+            part = root.part
+            root.part = -1
             self.writer.clear()
-            self.grow_piece(trunk, piece, &root)
+            self.grow_part(tree_records, part, &root)
             return True
         return False
 
-    cdef int grow_piece(self, Trunk* trunk, int piece, const Place* root) except -1 nogil:
-        """Write a piece of a tree, given its number and where its first node stands, to which `path` leads."""
+    cdef int grow_part(self, TreeRecords* tree_records, int part, const OpenNode* root) except -1 nogil:
+        """Write a part of a tree, given its number and where its first node stands, to which `path` leads."""
         cdef Py_ssize_t n_written = self.writer.n_nodes
-        self.trunk = trunk
-        self.piece = piece
-        self.block.enter_tree(trunk.exact_weight)
-        if piece > 0:                      # it may come from a block
-            number_records(trunk, root.first, root.n)
-        self.judge.enter(trunk)
-        self.twig.enter(trunk)
+        self.tree_records = tree_records
+        self.part = part
+        self.block.enter_tree(tree_records.exact_weight)
+        if part > 0:                      # it may come from a block
+            number_records(tree_records, root.first, root.n)
+        self.decision.enter(tree_records)
+        self.small.enter(tree_records)
         if self.max_leaf_nodes:
             self.grow_best_first(root)
         else:
             self.grow_depth_first(root)
-        self.writer.look_up_thresholds(n_written, self.judge.data.columns)
+        self.writer.look_up_thresholds(n_written, self.decision.data.columns)
         return 0
 
-    cdef inline void fill_node(self, const Place* place, Node* node) noexcept nogil:
+    cdef inline void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil:
         """Tell of a node what is known before it is opened."""
-        node.records = self.trunk.records + place.first
-        node.n = place.n
-        node.scratch = self.trunk.scratch + place.first
-        node.record_of = self.trunk.record_of
-        node.first = <uint32_t> place.first
-        node.path = place.path
-        node.depth = place.depth
-        node.scale = place.scale
-        node.weight_shift = place.weight_shift
-        node.lower = place.lower
-        node.upper = place.upper
+        node.records = self.tree_records.records + open_node.first
+        node.n = open_node.n
+        node.scratch = self.tree_records.scratch + open_node.first
+        node.record_of = self.tree_records.record_of
+        node.first = <uint32_t> open_node.first
+        node.path = open_node.path
+        node.depth = open_node.depth
+        node.scale = open_node.scale
+        node.weight_shift = open_node.weight_shift
+        node.lower = open_node.lower
+        node.upper = open_node.upper
         node.path_features = self.path.features
         node.n_path_features = self.path.n
         node.on_path = self.path.bits
@@ -447,10 +449,10 @@ cdef class Grower:
         """Whether a member of the team is idle, and n_visits visits of records are worth waking it up."""
         return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
 
-    cdef int divide(self, const Node* node, const Split* split, Place* left, Place* right) except -1 nogil:
-        """Partition a node's records, and add them up if it is open; and set its children's places but for their parent."""
-        cdef Py_ssize_t first = node.records - self.trunk.records, n_left
-        cdef Record* scratch = self.trunk.scratch + first
+    cdef int divide(self, const Node* node, const Split* split, OpenNode* left, OpenNode* right) except -1 nogil:
+        """Partition a node's records, and add them up if it is open; and set its children but for their parent."""
+        cdef Py_ssize_t first = node.records - self.tree_records.records, n_left
+        cdef Record* scratch = self.tree_records.scratch + first
         cdef const Column* column = &node.columns[split.feature]
         cdef Column unpacked
         left.sums.kind = right.sums.kind = NO_SUMS
@@ -462,54 +464,54 @@ cdef class Grower:
         elif self.is_shared(node.n):
             n_left = partition_together(self.team, self.member, node, column, split, scratch)
         else:
-            left.sums.kind = right.sums.kind = self.judge.sums_of_sides(node)
+            left.sums.kind = right.sums.kind = self.decision.sums_of_sides(node)
             n_left = partition_summing(node, column, split, scratch, self.criterion.n_words, &left.sums, &right.sums)
         if n_left == 0 or n_left == node.n:
             refuse_division(self.splitter, node, n_left)
         if node.rows == NULL:              # these are the data's rows
-            number_records(self.trunk, first, node.n)
-        place_children(node, first, n_left, column.direction, split.middle, left, right)
+            number_records(self.tree_records, first, node.n)
+        open_children(node, first, n_left, column.direction, split.middle, left, right)
         return 0
 
-    cdef int grow_depth_first(self, const Place* root) except -1 nogil:
-        cdef Place place, left, right
+    cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil:
+        cdef OpenNode open_node, left, right
         cdef Node node
         cdef Split split
         self.stack.begin(root)
         while self.stack.n > 0:
-            self.stack.pop(&place)
+            self.stack.pop(&open_node)
             self.block.leave(self.stack.n)
-            if place.piece >= 0:
-                self.writer.add_hole(place.parent, place.is_right, place.piece)
+            if open_node.part >= 0:
+                self.writer.add_hole(open_node.parent, open_node.is_right, open_node.part)
                 continue
             if self.splitter.needs_path_features:
-                self.path.leave(place.depth)
-            self.poll(place.n)
+                self.path.leave(open_node.depth)
+            self.poll(open_node.n)
             if self.team.has_idle():
-                self.stack.give(self.team, self.trunk, self.path, self.block)
-            if self.twig.takes(place.n):
-                self.fill_node(&place, &node)
-                if self.twig.grow(&place, &node, self.writer):
+                self.stack.give(self.team, self.tree_records, self.path, self.block)
+            if self.small.takes(open_node.n):
+                self.fill_node(&open_node, &node)
+                if self.small.grow(&open_node, &node, self.writer):
                     continue
-            if not (place.n // 2 >= self.stack.share_from and self.team.runs_short()):
-                self.block.enter(self.trunk.records + place.first, place.n, place.depth, self.stack.n)
-            self.fill_node(&place, &node)
-            self.judge.find_split(&node, place.is_right, &place.sums, &split)
+            if not (open_node.n // 2 >= self.stack.share_from and self.team.runs_short()):
+                self.block.enter(self.tree_records.records + open_node.first, open_node.n, open_node.depth, self.stack.n)
+            self.fill_node(&open_node, &node)
+            self.decision.find_split(&node, open_node.is_right, &open_node.sums, &split)
             if split.feature < 0:
-                self.add_leaf(&node, place.parent, place.is_right)
+                self.add_leaf(&node, open_node.parent, open_node.is_right)
                 continue
             if self.splitter.needs_path_features:
-                self.path.add(split.feature, place.depth)
-            left.parent = right.parent = self.writer.add_inner(place.parent, place.is_right, &split)
+                self.path.add(split.feature, open_node.depth)
+            left.parent = right.parent = self.writer.add_inner(open_node.parent, open_node.is_right, &split)
             if not self.criterion.is_additive:
-                self.judge.judge(&node, self.writer.add_judgement())
+                self.decision.find_node_values(&node, self.writer.add_node_values())
             self.divide(&node, &split, &left, &right)
             self.stack.push(&left, &right)
         return 0
 
-    cdef int grow_best_first(self, const Place* root) except -1 nogil:
+    cdef int grow_best_first(self, const OpenNode* root) except -1 nogil:
         """Split the node of highest score, of equal ones the first in preorder, until there are enough leaves."""
-        cdef Place left, right
+        cdef OpenNode left, right
         cdef Node node
         cdef Py_ssize_t number, n_leaves = 1
         cdef Candidate* candidate
@@ -519,8 +521,8 @@ cdef class Grower:
             number = self.frontier.pop()
             n_leaves += 1
             candidate = &self.frontier.candidates[number]
-            self.poll(candidate.place.n)
-            self.fill_node(&candidate.place, &node)
+            self.poll(candidate.open_node.n)
+            self.fill_node(&candidate.open_node, &node)
             node.statistics = NULL             # it is not open
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number
@@ -528,26 +530,26 @@ cdef class Grower:
             self.add_candidate(&right)
         return self.write_candidates()
 
-    cdef int add_candidate(self, const Place* place) except -1 nogil:
+    cdef int add_candidate(self, const OpenNode* open_node) except -1 nogil:
         """Find the split of a new node; if there is one, put it into the heap."""
-        cdef Py_ssize_t number = self.frontier.add(place)
+        cdef Py_ssize_t number = self.frontier.add(open_node)
         cdef Candidate* candidate = &self.frontier.candidates[number]
         cdef Node node
         cdef bint uses_new_feature
-        if self.splitter.needs_path_features and place.parent >= 0:
-            self.frontier.recall_path(place.parent, self.path)
-        self.fill_node(place, &node)
+        if self.splitter.needs_path_features and open_node.parent >= 0:
+            self.frontier.recall_path(open_node.parent, self.path)
+        self.fill_node(open_node, &node)
         self.splitter.forget_constants()       # what was found constant was so in another subtree
-        self.judge.find_split(&node, place.is_right, &place.sums, &candidate.split)
-        candidate.place.weight_shift = node.weight_shift
-        candidate.place.scale = node.scale     # by which its draws are quantised from here on,
-        candidate.place.sums.kind = NO_SUMS    # and no longer those that were added up
+        self.decision.find_split(&node, open_node.is_right, &open_node.sums, &candidate.split)
+        candidate.open_node.weight_shift = node.weight_shift
+        candidate.open_node.scale = node.scale     # by which its draws are quantised from here on,
+        candidate.open_node.sums.kind = NO_SUMS    # and no longer those that were added up
         if candidate.split.feature < 0:
             return 0
-        uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, place.depth)
+        uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, open_node.depth)
         if not self.criterion.is_additive:
-            self.judge.judge(&node, self.frontier.judgement(number))
-        return self.frontier.push(number, self.judge.absolute_score(&node, &candidate.split), uses_new_feature)
+            self.decision.find_node_values(&node, self.frontier.node_values_of(number))
+        return self.frontier.push(number, self.decision.absolute_score(&node, &candidate.split), uses_new_feature)
 
     cdef int write_candidates(self) except -1 nogil:
         """Write the nodes grown best first in preorder."""
@@ -561,23 +563,24 @@ cdef class Grower:
             if candidate == NULL:
                 return 0
             if self.splitter.needs_path_features:
-                self.path.leave(candidate.place.depth)
+                self.path.leave(candidate.open_node.depth)
             if candidate.left < 0:
-                self.fill_node(&candidate.place, &node)
-                self.judge.open(&node, candidate.place.is_right, &candidate.place.sums)
-                self.add_leaf(&node, candidate.place.parent, candidate.place.is_right)
+                self.fill_node(&candidate.open_node, &node)
+                self.decision.open(&node, candidate.open_node.is_right, &candidate.open_node.sums)
+                self.add_leaf(&node, candidate.open_node.parent, candidate.open_node.is_right)
                 continue
             if self.splitter.needs_path_features:
-                self.path.add(candidate.split.feature, candidate.place.depth)
-            number = self.writer.add_inner(candidate.place.parent, candidate.place.is_right, &candidate.split)
+                self.path.add(candidate.split.feature, candidate.open_node.depth)
+            number = self.writer.add_inner(candidate.open_node.parent, candidate.open_node.is_right, &candidate.split)
             if not self.criterion.is_additive:
-                memcpy(self.writer.add_judgement(), self.frontier.judgement(at), self.judge.n_judged * sizeof(double))
+                memcpy(self.writer.add_node_values(), self.frontier.node_values_of(at),
+                       self.decision.n_node_values * sizeof(double))
             self.frontier.put_children(candidate, number)
 
     cdef inline int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil:
         """Write an open node as a leaf."""
-        note_leaf(self.trunk, node)
-        return self.judge.store_leaf(node, self.writer.add_leaf(parent, is_right))
+        note_leaf(self.tree_records, node)
+        return self.decision.store_leaf(node, self.writer.add_leaf(parent, is_right))
 
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil:
         """Now and then, see whether growing is to end."""

@@ -54,7 +54,7 @@ cdef class Drawing:
     cdef DataView data
     cdef SamplingPlan plan
     cdef readonly int64_t n_draws              # of a tree
-    cdef readonly Py_ssize_t most_records      # of a tree
+    cdef readonly Py_ssize_t max_records      # of a tree
     cdef const uint32_t[::1] counts            # None; or how often the next tree draws each row, in place of what the plan says
     cdef const uint32_t[::1] weights           # None; or what a draw of each row weighs in it, in place of the data's weights
     cdef const double[::1] exact_weights       # None; or exact weights, of which these are the integers
@@ -65,11 +65,11 @@ cdef class Drawing:
     # [blocks of the rows, width of the plan] draws in each; or, where `counts` are known, [blocks of the rows] records
     cdef int64_t* of_block
 
-    # Write the records of a tree in row order; return their number. OUT out : [most_records]
+    # Write the records of a tree in row order; return their number. OUT out : [max_records]
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil
 
     # Do as `draw` does, with the help of idle members of a team, of whom the caller is number `member`.
-    # OUT scratch : [most_records]
+    # OUT scratch : [max_records]
     cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Record* out, Record* scratch) except -1 nogil
 
     cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil

@@ -31,7 +31,7 @@ from dforest.core.loops cimport DF_MASKED, df_mask_of_bytes, loops
 from dforest.core.sampling cimport Work, count_blocks, draws_of_block, rows_of_block
 from dforest.core.search.sums cimport NO_SUMS, SumsKind
 from dforest.core.search.words cimport pack_sums
-from dforest.core.types cimport MOST_BUCKETS, bucket_of, column_t, data_row
+from dforest.core.types cimport MAX_BUCKETS, bucket_of, column_t, data_row
 from dforest.rules.cut cimport df_category_goes_left, df_goes_left
 
 
@@ -89,7 +89,7 @@ cdef class Drawing:
         self.counts = self.weights = None
         plan.check_rows(data.n_rows)
         self.n_draws = plan.tree_draws(data.n_rows)
-        self.most_records = plan.most_records(data.n_rows)
+        self.max_records = plan.max_records(data.n_rows)
         self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * plan.width * sizeof(int64_t))
         if self.of_block == NULL:
             raise MemoryError()
@@ -338,7 +338,7 @@ cdef Py_ssize_t partition_adding(const Node* node, const Column* column, const S
     by_bucket.rows = node.rows
     by_bucket.cut = <uint32_t> split.code
     by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)
-    by_bucket.also = MOST_BUCKETS if missing_left else by_bucket.cut_bucket
+    by_bucket.also = MAX_BUCKETS if missing_left else by_bucket.cut_bucket
     return partition_column(node.records, node.n, column, by_bucket, kind, sums, scratch)
 
 

@@ -10,7 +10,7 @@ ctypedef int (*Part)(void* context, void* own) except -1 nogil
 # Does one item of a task that needs nothing of a member's own.
 ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
 
-cdef struct SharedTask:             # on the stack of its leader, which sets part, context, n_items and leader; the team sets the others
+cdef struct SharedTask:       # on the stack of its leader, which sets part, context, n_items and leader; the team sets the rest
     Part part
     void* context             # handed to `part`
     Py_ssize_t n_items        # numbered from 0

@@ -7,7 +7,7 @@ it. A `Trainer` grows trees that draw rows; a `Finisher` those whose records are
 
 The calling thread takes part, together with workers that all calls of the process share (`dforest.core.threads`): where fewer
 workers come than were asked for, fewer threads grow the same trees. A thread holds the interpreter's lock only between trees, or
-pieces of trees.
+parts of trees.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -18,7 +18,7 @@ from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport blocks_pay
 from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.grower cimport SHARE_FROM, Grower
-from dforest.core.grow.tree cimport end_piece, leaf_table
+from dforest.core.grow.tree cimport end_part, leaf_table
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.random cimport df_tree_seed
 from dforest.core.search.splitter cimport Splitter
@@ -27,7 +27,7 @@ from dforest.core.threads cimport df_glance
 from dforest.core.types cimport Record
 from dforest.rules.records cimport df_open_node
 
-from dforest.core.grow.tree import join_pieces
+from dforest.core.grow.tree import join_parts
 from dforest.core.threads import Stopped, each
 
 cdef enum:
@@ -76,20 +76,20 @@ class Growers:
         When a node becomes a leaf: see `dforest.problem.GrowthRules`.
     n_rows : int
         Of the problem; the data may have a part of them.
-    most_records : int
+    max_records : int
         Of a tree.
     n_threads : int
         Most threads; fewer are used where there is not enough work for all.
     """
 
     def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                 rules, n_rows, most_records, int n_threads):
+                 rules, n_rows, max_records, int n_threads):
         self._data, self._objective, self._criterion, self._splitter = data, objective, criterion, splitter
-        self._rules, self._n_rows, self._most_records, self._n_threads = rules, n_rows, most_records, n_threads
+        self._rules, self._n_rows, self._max_records, self._n_threads = rules, n_rows, max_records, n_threads
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
-        pays = blocks_pay(data, splitter, rules, most_records)
+        pays = blocks_pay(data, splitter, rules, max_records)
         if data.has_sparse and (pays or data.n_features >= DF_MANY_FEATURES):
             data.add_present()
         elif pays:
@@ -101,17 +101,17 @@ class Growers:
 
     def _make_grower(self):
         return Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(), self._rules, self._n_rows,
-                      self._most_records, self._make_drawing())
+                      self._max_records, self._make_drawing())
 
     def _share_from(self):
         """Records of a tree or subtree that is worth giving away."""
         cdef Splitter splitter = self._splitter
         return max(1, splitter.tuning.get("share_from", SHARE_FROM))
 
-    def _most_at_work(self, n_trees):
+    def _max_at_work(self, n_trees):
         """How many threads can have work to do at the same time, on n_trees trees."""
         cdef Splitter splitter = self._splitter
-        cdef int64_t n = self._most_records, by_tree = 1
+        cdef int64_t n = self._max_records, by_tree = 1
         if not self._rules.max_leaf_nodes:
             by_tree = n // <int64_t> self._share_from()
         if n * splitter.max_features >= splitter.share_visits_from:
@@ -126,11 +126,11 @@ class Growers:
         n : int
             How many.
         begin : callable
-            Called with a `Grower` and the number of a tree, from 0; grows the tree, but for the pieces that are given away.
+            Called with a `Grower` and the number of a tree, from 0; grows the tree, but for the parts that are given away.
         put : callable
             Called with each finished tree, in any order, by the thread that finished it: the number that the tree has in its
-            `Trunk`; its `TreeArrays`, lent; its `leaf_table` (`dforest/core/grow/tree.pxd`), None without `keep_leaves`. Returns
-            whether growing is to go on.
+            `TreeRecords`; its `TreeArrays`, lent; its `leaf_table` (`dforest/core/grow/tree.pxd`), None without `keep_leaves`.
+            Returns whether growing is to go on.
         keep_leaves : bool, default=False
             Whether `put` is to be told which rows each leaf has.
 
@@ -139,30 +139,30 @@ class Growers:
         Exception
             The first exception that a thread raised, when all threads have stopped.
         """
-        cdef int n_threads = min(self._n_threads, self._most_at_work(n))
+        cdef int n_threads = min(self._n_threads, self._max_at_work(n))
         cdef Team team = Team(n_threads)
         cdef bint is_wanted = True
         growers = self._growers      # kept until all are done: they work in each other's memory
-        pieces = {}                  # by tree, of trees that are not finished: the pieces that are, as `join_pieces` takes them
+        parts = {}                  # by tree, of trees that are not finished: the parts that are, as `join_parts` takes them
         to_grow = iter(range(n))     # shared: each thread takes the next tree
 
         def keep(Grower grower):
-            """Keep the piece that a grower has finished; return whether more trees are wanted."""
-            number = grower.trunk.tree
+            """Keep the part that a grower has finished; return whether more trees are wanted."""
+            number = grower.tree_records.tree
             holes = grower.writer.hole_table()
             tree = grower.writer.arrays()
-            if len(holes) or grower.piece:
-                pieces.setdefault(number, {})[grower.piece] = tree.copy(), holes
-            if not end_piece(grower.trunk):
+            if len(holes) or grower.part:
+                parts.setdefault(number, {})[grower.part] = tree.copy(), holes
+            if not end_part(grower.tree_records):
                 return True
-            if number in pieces:
-                tree = join_pieces(pieces.pop(number))
-            return put(number, tree, leaf_table(grower.trunk) if keep_leaves else None)
+            if number in parts:
+                tree = join_parts(parts.pop(number))
+            return put(number, tree, leaf_table(grower.tree_records) if keep_leaves else None)
 
         def work(member, _):
             nonlocal is_wanted
             cdef Grower grower
-            cdef bint has_piece
+            cdef bint has_part
             if not team.join():
                 return
             try:
@@ -177,8 +177,8 @@ class Growers:
                     is_wanted = keep(grower) and is_wanted
                 while is_wanted:
                     with nogil:
-                        has_piece = grower.help()
-                    if not has_piece:
+                        has_part = grower.help()
+                    if not has_part:
                         return
                     is_wanted = keep(grower) and is_wanted
                 team.stop()            # no more trees are wanted: other members need not finish what they are at
@@ -208,8 +208,8 @@ class Trainer(Growers):
 
     def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
                  rules, sampling, int n_threads):
-        most_records = sampling.most_records(data.n_rows)
-        super().__init__(data, objective, criterion, splitter, rules, data.n_rows, most_records, n_threads)
+        max_records = sampling.max_records(data.n_rows)
+        super().__init__(data, objective, criterion, splitter, rules, data.n_rows, max_records, n_threads)
         self._sampling = sampling
 
     def _make_drawing(self):
@@ -264,24 +264,24 @@ class Finisher(Growers):
     data, objective, criterion, splitter, rules, n_rows, n_threads
         As of `Growers`; the data have codes and exact targets of the records, and weights if the records have. Whatever else
         these say of a row, the records say instead.
-    most_records : int
+    max_records : int
         Of a tree or subtree.
     """
 
-    def grow(self, records, places, put):
+    def grow(self, records, open_nodes, put):
         """Grow some trees and subtrees.
 
         Parameters
         ----------
         records : ndarray, dtype df_record
             Their `row` is one of the data.
-        places : ndarray of shape (n_places,), dtype df_open_node
+        open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
             The uppermost node of each, the one of most records first; `n` records from `first` on. If growth is best first, all
             of them are roots.
         put : callable
-            Called with finished ones, which come one after another in `places`, but in any order beside that, by the thread that
-            finished them: the number of the first one, and the nodes of all of them, one tree or subtree after another, as lent
-            `TreeArrays`, in which right children are counted from the first node of the first one.
+            Called with finished ones, which come one after another in `open_nodes`, but in any order beside that, by the thread
+            that finished them: the number of the first one, and the nodes of all of them, one tree or subtree after another, as
+            lent `TreeArrays`, in which right children are counted from the first node of the first one.
 
         Raises
         ------
@@ -289,8 +289,8 @@ class Finisher(Growers):
             The first exception that a thread raised, when all threads have stopped.
         """
         cdef const Record[::1] record = records
-        cdef const df_open_node[::1] place = places
-        sizes = places["n"]
+        cdef const df_open_node[::1] open_node = open_nodes
+        sizes = open_nodes["n"]
         alone = int((sizes >= self._share_from()).sum())       # the others are grown some at a time
         together = max(1, min(RECORDS_TOGETHER, int(sizes[alone:].sum()) // (4 * self._n_threads)))
         batches = (np.cumsum(sizes[alone:]) - sizes[alone:]) // together
@@ -300,10 +300,10 @@ class Finisher(Growers):
             cdef Py_ssize_t first = edges[i], n = edges[i + 1] - first
             cdef uint32_t number = i
             with nogil:
-                grower.grow_given(number, &record[0], &place[first], n)
+                grower.grow_given(number, &record[0], &open_node[first], n)
 
-        def put_with_places(i, arrays, _):
+        def put_with_nodes(i, arrays, _):
             put(edges[i], arrays)
             return True
 
-        self._grow_each(len(edges) - 1, begin, put_with_places)
+        self._grow_each(len(edges) - 1, begin, put_with_nodes)

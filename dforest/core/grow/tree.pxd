@@ -1,7 +1,7 @@
-"""A tree, or a piece of one, while it is grown: see tree.pyx for the words.
+"""A tree, or a part of one, while it is grown: see tree.pyx for the words.
 
-The grower that begins a tree owns the trunk, which `reserve_trunk` and `free_trunk` make and end, and uses it again for its next
-tree. Growers of other threads work on it until all pieces are finished.
+The grower that begins a tree owns the `TreeRecords`, which `reserve_records` and `free_records` make and end, and uses it again
+for its next tree. Growers of other threads work on it until all parts are finished.
 
 *Buffers* grow as more is written to them, and arrays look into them. A buffer belongs to whoever holds its pointer, and is freed
 by `free`.
@@ -33,11 +33,11 @@ cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 
 cdef lend(const void* buffer, size_t n_bytes, dtype)
 
 
-cdef struct Trunk:                 # room for [capacity] records; all 0 before it is made
+cdef struct TreeRecords:                 # room for [capacity] records; all 0 before it is made
     Record* records                    # [n] the records, those of each node together
     Record* scratch                # [n] for searches and partitions: a node uses the stretch where its records are
     # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a block hide, and whether
-    # the record is the first of its leaf. Written as leaves are, so they are complete when the last piece is finished.
+    # the record is the first of its leaf. Written as leaves are, so they are complete when the last part is finished.
     uint32_t* rows                 # [n]
     uint8_t* is_first              # [n]
     # Of data with sparse columns, else NULL: see Node.record_of
@@ -48,15 +48,15 @@ cdef struct Trunk:                 # room for [capacity] records; all 0 before i
     double root_weight             # of all its draws, in the units of all rows' integers
     const double* exact_weight     # [n_rows] see Node.exact_weight
     LeafRules rules                # what a side of each split has at least
-    int n_pieces                   # begun so far; they are numbered from 0, the one with the root
+    int n_parts                   # begun so far; they are numbered from 0, the one with the root
     int n_open                     # begun and not finished
 
 
 # Make room for `capacity` records, for their numbers by row, of n_numbered rows or 0, and, if leaves are to be kept, for their
 # rows, unless there is. May be called for each tree.
-cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, Py_ssize_t n_numbered, bint keeps_leaves) except -1 nogil
+cdef int reserve_records(TreeRecords* tree_records, Py_ssize_t capacity, Py_ssize_t n_numbered, bint keeps_leaves) except -1 nogil
 
-cdef void free_trunk(Trunk* trunk) noexcept nogil
+cdef void free_records(TreeRecords* tree_records) noexcept nogil
 
 # The records of a finished tree whose leaves were kept, in copies.
 #
@@ -66,46 +66,47 @@ cdef void free_trunk(Trunk* trunk) noexcept nogil
 #     The records' rows: those of each leaf together, leaves in preorder.
 # is_first : ndarray of shape (n_records,), dtype bool
 #     Which records are the first of their leaf.
-cdef tuple leaf_table(const Trunk* trunk)
+cdef tuple leaf_table(const TreeRecords* tree_records)
 
 
-cdef inline void begin_tree(Trunk* trunk, uint32_t tree, uint32_t seed, double root_weight, LeafRules rules) noexcept nogil:
-    """Tell of the tree whose records have been drawn what all of its pieces need; the piece of the root is begun."""
-    trunk.tree = tree
-    trunk.seed = seed
-    trunk.root_weight = root_weight
-    trunk.rules = rules
-    trunk.n_pieces = trunk.n_open = 1
+cdef inline void begin_tree(TreeRecords* tree_records, uint32_t tree, uint32_t seed, double root_weight,
+                            LeafRules rules) noexcept nogil:
+    """Tell of the tree whose records have been drawn what all of its parts need; the part of the root is begun."""
+    tree_records.tree = tree
+    tree_records.seed = seed
+    tree_records.root_weight = root_weight
+    tree_records.rules = rules
+    tree_records.n_parts = tree_records.n_open = 1
 
 
-cdef inline void number_records(Trunk* trunk, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+cdef inline void number_records(TreeRecords* tree_records, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
     """Note where n records are now, from the first one on, if they have numbers by row."""
     cdef Py_ssize_t i
-    if trunk.record_of != NULL:
+    if tree_records.record_of != NULL:
         for i in range(first, first + n):
-            trunk.record_of[trunk.records[i].row] = <uint32_t> i
+            tree_records.record_of[tree_records.records[i].row] = <uint32_t> i
 
 
-cdef inline int begin_piece(Trunk* trunk) noexcept nogil:
-    """Count another piece as begun; return its number."""
-    df_add_to(trunk.n_open, 1)
-    return df_add_to(trunk.n_pieces, 1)
+cdef inline int begin_part(TreeRecords* tree_records) noexcept nogil:
+    """Count another part as begun; return its number."""
+    df_add_to(tree_records.n_open, 1)
+    return df_add_to(tree_records.n_parts, 1)
 
 
-cdef inline bint end_piece(Trunk* trunk) noexcept nogil:
-    """Count a piece as finished; whether all that were begun are."""
-    return df_add_to(trunk.n_open, -1) == 1
+cdef inline bint end_part(TreeRecords* tree_records) noexcept nogil:
+    """Count a part as finished; whether all that were begun are."""
+    return df_add_to(tree_records.n_open, -1) == 1
 
 
-cdef inline void note_leaf(Trunk* trunk, const Node* node) noexcept nogil:
+cdef inline void note_leaf(TreeRecords* tree_records, const Node* node) noexcept nogil:
     """Note which rows a leaf has, if leaves are to be kept."""
     cdef Py_ssize_t i, first
-    if trunk.rows == NULL:
+    if tree_records.rows == NULL:
         return
-    first = node.records - trunk.records
+    first = node.records - tree_records.records
     for i in range(node.n):
-        trunk.rows[first + i] = data_row(node.rows, node.records[i].row)
-        trunk.is_first[first + i] = i == 0
+        tree_records.rows[first + i] = data_row(node.rows, node.records[i].row)
+        tree_records.is_first[first + i] = i == 0
 
 
 @cython.final
@@ -136,10 +137,10 @@ cdef struct NodeRecord:
     uint8_t missing_left
     uint8_t is_deferred            # see Split.is_deferred
 
-cdef struct Hole:                  # a node in whose place another piece belongs
-    int64_t piece                  # number of the other piece
+cdef struct Hole:                  # a node in whose place another part belongs
+    int64_t part                  # number of the other part
     int64_t node                   # number of the node that keeps its place
-    # How much this piece has written before it
+    # How much this part has written before it
     int64_t leaves, inner, payloads, payload_words
 
 
@@ -150,9 +151,9 @@ cdef class TreeWriter:
     cdef Py_ssize_t n_nodes, node_room
     cdef int64_t* leaves           # [n_leaves, n_leaf_words] in preorder
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
-    # [n_inner, n_judged] judgements of the nodes that are not leaves, in preorder; none if they follow from the leaves
+    # [n_inner, n_node_values] values of the nodes that are not leaves, in preorder; none if they follow from the leaves
     cdef double* inner
-    cdef Py_ssize_t n_judged
+    cdef Py_ssize_t n_node_values
     cdef Py_ssize_t n_inner, inner_room
     cdef Words payloads            # of the nodes that have some, one after another
     cdef int64_t* payload_lengths  # [n_payloads] words of each
@@ -160,18 +161,18 @@ cdef class TreeWriter:
     cdef Hole* holes               # [n_holes] in preorder
     cdef Py_ssize_t n_holes, hole_room
 
-    cdef int reserve(self, Py_ssize_t most_leaves) except -1
+    cdef int reserve(self, Py_ssize_t max_leaves) except -1
     cdef void clear(self) noexcept nogil
 
-    # Append a node of each kind, given its parent's number, -1 of the piece's first node, and whether it is a right child.
+    # Append a node of each kind, given its parent's number, -1 of the part's first node, and whether it is a right child.
     cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil
     cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil
-    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int piece) except -1 nogil
+    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil
 
     # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's
     cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil
 
-    # Append the judgement of an inner node, after `add_inner`. OUT of the caller : [n_judged] where the pointer returned leads
-    cdef double* add_judgement(self) except NULL nogil
+    # Append the values of an inner node, after `add_inner`. OUT of the caller : [n_node_values] where the pointer returned leads
+    cdef double* add_node_values(self) except NULL nogil
 
     cdef NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil

@@ -1,21 +1,21 @@
-"""A tree while it is grown: the records that its pieces share, its nodes as they are written, and how pieces become a tree.
+"""A tree while it is grown: the records that its parts share, its nodes as they are written, and how parts become a tree.
 
-Words: a *piece* is what one grower grows of a tree in one go: the tree from its root, or a subtree that was given away, in
-preorder. A *trunk* is what all pieces of one tree work on. Each node's records are a run of `draws`, and a piece writes nothing
-but its own node's run, so pieces are grown at the same time, in place.
+Words: a *part* is what one grower grows of a tree in one go: the tree from its root, or a subtree that was given away, in
+preorder. `TreeRecords` are what all parts of one tree work on. Each node's records are a run of `draws`, and a part writes
+nothing but its own node's run, so parts are grown at the same time, in place.
 
-A *hole* is a node of a piece in whose place another piece belongs, which another grower writes. A node is *inner* if it is
+A *hole* is a node of a part in whose place another part belongs, which another grower writes. A node is *inner* if it is
 neither a leaf nor a hole. Inner nodes that test categories, or by a splitter's own test, have a *payload*: see Split.payload.
 
 Nodes are numbered as they are written. A left child's number is its parent's + 1, so only the right child's is kept. What leaves
-keep, judgements and payloads lie in arrays of their own, in the order of their nodes.
+keep, what inner nodes keep, and payloads lie in arrays of their own, in the order of their nodes.
 
-Between the holes of a piece lie its *runs*: nodes, and what is kept of them. The runs of all pieces, one after another in
+Between the holes of a part lie its *runs*: nodes, and what is kept of them. The runs of all parts, one after another in
 preorder, are the tree:
 
-    piece 0     0 1 (piece 1) 7 8        a tree of the nodes 0 to 8, of which the nodes 2 to 6 were given away,
-    piece 1     2 (piece 2) 6            and out of these the nodes 3 to 5
-    piece 2     3 4 5
+    part 0     0 1 (part 1) 7 8        a tree of the nodes 0 to 8, of which the nodes 2 to 6 were given away,
+    part 1     2 (part 2) 6            and out of these the nodes 3 to 5
+    part 2     3 4 5
     tree        0 1 | 2 | 3 4 5 | 6 | 7 8    five runs
 
 The *features on the path* to a node are those that splits above it use, for splitters that ask for them. Nodes that come in
@@ -28,8 +28,8 @@ than the node's. So the features are a stack, and each node costs a push at most
             node 3, depth 2                        path: 7, 4
         node 4, depth 1                            `leave(1)` takes feature 4 off; path: 7
 
-A `TreeWriter` and a `PathFeatures` belong to one grower and own their memory, which they use again for the next piece. The arrays
-that a writer gives are lent, and what is lent of a path is valid until it changes. The arrays of pieces are copied into those of
+A `TreeWriter` and a `PathFeatures` belong to one grower and own their memory, which they use again for the next part. The arrays
+that a writer gives are lent, and what is lent of a path is valid until it changes. The arrays of parts are copied into those of
 the tree, which the caller owns.
 """
 cimport cython
@@ -76,45 +76,47 @@ cdef lend(const void* buffer, size_t n_bytes, dtype):
     return np.asarray(bytes).view(dtype)
 
 
-cdef int reserve_trunk(Trunk* trunk, Py_ssize_t capacity, Py_ssize_t n_numbered, bint keeps_leaves) except -1 nogil:
-    if trunk.records == NULL:
-        trunk.records = <Record*> malloc(capacity * sizeof(Record))
-    if trunk.scratch == NULL:
-        trunk.scratch = <Record*> malloc(capacity * sizeof(Record))
+cdef int reserve_records(TreeRecords* tree_records, Py_ssize_t capacity, Py_ssize_t n_numbered,
+                         bint keeps_leaves) except -1 nogil:
+    if tree_records.records == NULL:
+        tree_records.records = <Record*> malloc(capacity * sizeof(Record))
+    if tree_records.scratch == NULL:
+        tree_records.scratch = <Record*> malloc(capacity * sizeof(Record))
     if n_numbered > 0:
-        if trunk.record_of == NULL:
-            trunk.record_of = <uint32_t*> malloc(n_numbered * sizeof(uint32_t))
-        if trunk.record_of == NULL:
+        if tree_records.record_of == NULL:
+            tree_records.record_of = <uint32_t*> malloc(n_numbered * sizeof(uint32_t))
+        if tree_records.record_of == NULL:
             with gil:
                 raise MemoryError()
-        memset(trunk.record_of, 0xFF, n_numbered * sizeof(uint32_t))       # NO_RECORD
+        memset(tree_records.record_of, 0xFF, n_numbered * sizeof(uint32_t))       # NO_RECORD
     if not keeps_leaves:
-        free(trunk.rows)
-        free(trunk.is_first)
-        trunk.rows = NULL
-        trunk.is_first = NULL
-    elif trunk.rows == NULL or trunk.is_first == NULL:
-        free(trunk.rows)
-        free(trunk.is_first)
-        trunk.rows = <uint32_t*> malloc(capacity * sizeof(uint32_t))
-        trunk.is_first = <uint8_t*> malloc(capacity)
-    if trunk.records == NULL or trunk.scratch == NULL or (keeps_leaves and (trunk.rows == NULL or trunk.is_first == NULL)):
+        free(tree_records.rows)
+        free(tree_records.is_first)
+        tree_records.rows = NULL
+        tree_records.is_first = NULL
+    elif tree_records.rows == NULL or tree_records.is_first == NULL:
+        free(tree_records.rows)
+        free(tree_records.is_first)
+        tree_records.rows = <uint32_t*> malloc(capacity * sizeof(uint32_t))
+        tree_records.is_first = <uint8_t*> malloc(capacity)
+    if tree_records.records == NULL or tree_records.scratch == NULL or (
+            keeps_leaves and (tree_records.rows == NULL or tree_records.is_first == NULL)):
         with gil:
             raise MemoryError()
     return 0
 
 
-cdef void free_trunk(Trunk* trunk) noexcept nogil:
-    free(trunk.records)
-    free(trunk.scratch)
-    free(trunk.rows)
-    free(trunk.is_first)
-    free(trunk.record_of)
+cdef void free_records(TreeRecords* tree_records) noexcept nogil:
+    free(tree_records.records)
+    free(tree_records.scratch)
+    free(tree_records.rows)
+    free(tree_records.is_first)
+    free(tree_records.record_of)
 
 
-cdef tuple leaf_table(const Trunk* trunk):
-    return (lend(trunk.rows, trunk.n * sizeof(uint32_t), np.uint32).copy(),
-            lend(trunk.is_first, trunk.n, np.bool_).copy())
+cdef tuple leaf_table(const TreeRecords* tree_records):
+    return (lend(tree_records.rows, tree_records.n * sizeof(uint32_t), np.uint32).copy(),
+            lend(tree_records.is_first, tree_records.n, np.bool_).copy())
 
 
 @cython.final
@@ -185,21 +187,21 @@ NODE_RECORD = np.dtype({
 
 @cython.final
 cdef class TreeWriter:
-    """Writes one tree, or piece, after another.
+    """Writes one tree, or part, after another.
 
     Parameters
     ----------
     n_leaf_words : int
         64-bit words that a leaf keeps.
-    n_judged : int
-        Numbers of a judgement: see `dforest.core.grow.judge`.
+    n_node_values : int
+        Numbers that an inner node keeps: see `dforest.core.grow.node_decision`.
     trims : bool
         Whether words of 0 at the end of a payload are left out, as of subsets.
     """
 
-    def __cinit__(self, Py_ssize_t n_leaf_words, Py_ssize_t n_judged, bint trims):
+    def __cinit__(self, Py_ssize_t n_leaf_words, Py_ssize_t n_node_values, bint trims):
         self.n_leaf_words = n_leaf_words
-        self.n_judged = n_judged
+        self.n_node_values = n_node_values
         self.trims = trims
 
     def __dealloc__(self):
@@ -210,14 +212,14 @@ cdef class TreeWriter:
         free(self.payload_lengths)
         free(self.holes)
 
-    cdef int reserve(self, Py_ssize_t most_leaves) except -1:
-        """Make room for a tree of most_leaves leaves: memory that no tree fills is never written to, and costs nothing."""
-        ensure_room(<void**> &self.nodes, &self.node_room, 2 * most_leaves - 1, sizeof(NodeRecord))
-        ensure_room(<void**> &self.leaves, &self.leaf_room, most_leaves, self.n_leaf_words * sizeof(int64_t))
+    cdef int reserve(self, Py_ssize_t max_leaves) except -1:
+        """Make room for a tree of max_leaves leaves: memory that no tree fills is never written to, and costs nothing."""
+        ensure_room(<void**> &self.nodes, &self.node_room, 2 * max_leaves - 1, sizeof(NodeRecord))
+        ensure_room(<void**> &self.leaves, &self.leaf_room, max_leaves, self.n_leaf_words * sizeof(int64_t))
         return 0
 
     cdef void clear(self) noexcept nogil:
-        """Begin a piece."""
+        """Begin a part."""
         self.n_nodes = self.n_leaves = self.n_inner = self.n_payloads = self.payloads.n = self.n_holes = 0
 
     cdef inline NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil:
@@ -268,13 +270,13 @@ cdef class TreeWriter:
         self.n_leaves += 1
         return self.leaves + (self.n_leaves - 1) * self.n_leaf_words
 
-    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int piece) except -1 nogil:
-        """Append a node in whose place another piece belongs."""
+    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil:
+        """Append a node in whose place another part belongs."""
         cdef Hole* hole
         ensure_room(<void**> &self.holes, &self.hole_room, self.n_holes + 1, sizeof(Hole))
         hole = &self.holes[self.n_holes]
         self.n_holes += 1
-        hole.piece = piece
+        hole.part = part
         hole.node = self.n_nodes
         hole.leaves = self.n_leaves
         hole.inner = self.n_inner
@@ -283,10 +285,10 @@ cdef class TreeWriter:
         self.add_node(parent, is_right)
         return 0
 
-    cdef double* add_judgement(self) except NULL nogil:
-        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, self.n_judged * sizeof(double))
+    cdef double* add_node_values(self) except NULL nogil:
+        ensure_room(<void**> &self.inner, &self.inner_room, self.n_inner + 1, self.n_node_values * sizeof(double))
         self.n_inner += 1
-        return self.inner + (self.n_inner - 1) * self.n_judged
+        return self.inner + (self.n_inner - 1) * self.n_node_values
 
     cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil:
         """Set the thresholds that were deferred, of the nodes from `first` on.
@@ -311,7 +313,7 @@ cdef class TreeWriter:
             first = end
 
     def hole_table(self):
-        """The fields of each `Hole` in the piece at hand: ndarray of shape (n_holes, 6), dtype int64."""
+        """The fields of each `Hole` in the part at hand: ndarray of shape (n_holes, 6), dtype int64."""
         table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
         cdef int64_t[:, ::1] to = table
         if self.n_holes > 0:
@@ -319,53 +321,53 @@ cdef class TreeWriter:
         return table
 
     def arrays(self):
-        """The piece at hand as `TreeArrays`, lent until the next piece is begun; right children of leaves and holes are 0."""
+        """The part at hand as `TreeArrays`, lent until the next part is begun; right children of leaves and holes are 0."""
         nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
         leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
         return TreeArrays(
             *(nodes[name] for name in NODE_RECORD.names),
             leaves.reshape(-1, self.n_leaf_words),
-            lend(self.inner, self.n_inner * self.n_judged * sizeof(double), np.float64).reshape(-1, self.n_judged),
+            lend(self.inner, self.n_inner * self.n_node_values * sizeof(double), np.float64).reshape(-1, self.n_node_values),
             lend(self.payload_lengths, self.n_payloads * sizeof(int64_t), np.int64),
             lend(self.payloads.words, self.payloads.n * sizeof(uint64_t), np.uint64),
         )
 
 
-# Columns of a table of holes: the piece that belongs there, the hole's node ...
+# Columns of a table of holes: the part that belongs there, the hole's node ...
 _PIECE, _NODE = 0, 1
-# ... and how much of each of these arrays of the piece comes before the hole.
+# ... and how much of each of these arrays of the part comes before the hole.
 _COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5}
 
 
-def join_pieces(pieces):
-    """The tree that pieces make up.
+def join_parts(parts):
+    """The tree that parts make up.
 
     Parameters
     ----------
-    pieces : dict of int to (TreeArrays, ndarray)
-        Two or more pieces by number, of which 0 has the root: a piece's arrays, and its holes in preorder, of shape (n_holes, 6),
+    parts : dict of int to (TreeArrays, ndarray)
+        Two or more parts by number, of which 0 has the root: a part's arrays, and its holes in preorder, of shape (n_holes, 6),
         dtype int64.
 
     Returns
     -------
     TreeArrays
     """
-    runs = []                    # (piece, number of the run)
+    runs = []                    # (part, number of the run)
     pending = [(0, 0)]           # runs to come, the next one last
     while pending:
-        piece, run = pending.pop()
-        runs.append((piece, run))
-        holes = pieces[piece][1]
+        part, run = pending.pop()
+        runs.append((part, run))
+        holes = parts[part][1]
         if run < len(holes):
-            pending += [(piece, run + 1), (int(holes[run, _PIECE]), 0)]
-    split = {piece: _split(*both) for piece, both in pieces.items()}
-    tree = TreeArrays(*(np.concatenate([split[piece][i][run] for piece, run in runs]) for i in range(len(TreeArrays._fields))))
+            pending += [(part, run + 1), (int(holes[run, _PIECE]), 0)]
+    split = {part: _split(*both) for part, both in parts.items()}
+    tree = TreeArrays(*(np.concatenate([split[part][i][run] for part, run in runs]) for i in range(len(TreeArrays._fields))))
     number_children(tree.feature, tree.right)
     return tree
 
 
 def _split(arrays, holes):
-    """For each of a piece's arrays, a list with the part of each run."""
+    """For each of a part's arrays, a list with the part of each run."""
     split = []
     for name, array in zip(TreeArrays._fields, arrays, strict=True):
         if name in _COUNTS:

@@ -1,9 +1,9 @@
 /* Many rows down trees of few leaves, by marks (C99 and C++).
 
    Words: as in walk.h and tiles.h. A row's *mark* has a bit for each leaf of a tree that it may still reach, the lowest for the
-   leftmost leaf. All tests of a tree are made for all rows, in any order: if a row goes right, the leaves on the left of that node
-   are taken from its mark. In the end the lowest bit is its leaf. So there is nothing to wait for, and a test is a comparison and
-   a bitwise operation on the keys of DF_LANES rows at once.
+   leftmost leaf. All tests of a tree are made for all rows, in any order: if a row goes right, the leaves on the left of that
+   node are taken from its mark. In the end the lowest bit is its leaf. So there is nothing to wait for, and a test is a
+   comparison and a bitwise operation on the keys of DF_LANES rows at once.
 
    Keys and marks have 32 bits for trees of narrow slots, and 64 for those of wide ones; so a tree has as many leaves at most.
    The key of a missing value is the highest. It goes right in a comparison; where missing values go left, 1 is added to both
@@ -18,7 +18,7 @@
 #include "core/search/scan.h"
 #include "tiles.h"
 
-enum { DF_MOST_MARKED = 64 }; /* leaves */
+enum { DF_MAX_MARKED = 64 }; /* leaves */
 
 /* A test. */
 typedef struct {
@@ -34,8 +34,8 @@ DF_FUNCTION int df_mark_tree(const df_packed *forest, size_t t, int most, df_mar
 {
     const char *tree = df_tree(forest, t);
     const uint32_t flags = forest->bits;
-    uint32_t right[DF_MOST_MARKED], at = 1; /* slots of right children to come, of the tests ... */
-    int test[DF_MOST_MARKED], first[DF_MOST_MARKED], n_waiting = 0, n_tests = 0, n_leaves = 0; /* ... and the leaves before each */
+    uint32_t right[DF_MAX_MARKED], at = 1; /* slots of right children to come, of the tests ... */
+    int test[DF_MAX_MARKED], first[DF_MAX_MARKED], n_waiting = 0, n_tests = 0, n_leaves = 0; /* ... and the leaves before each */
     for (;;) {
         if (!df_is_leaf(tree, at, forest)) {
             const uint32_t word = forest->is_wide ? ((const df_wide *) tree)[at].word : ((const df_narrow *) tree)[at].word;

@@ -19,7 +19,7 @@ import numpy as np
 from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.totals cimport (
-    DF_DIGITS, DF_MOST_EXPONENT, DF_SQUARE_EXPONENT, df_total, df_total_add, df_total_carry, df_total_open,
+    DF_DIGITS, DF_MAX_EXPONENT, DF_SQUARE_EXPONENT, df_total, df_total_add, df_total_carry, df_total_open,
 )
 from dforest.core.predict.walk cimport Descent, df_tree, df_value_row
 from dforest.core.draws cimport TreeDraws
@@ -33,7 +33,7 @@ N_DIGITS = DF_DIGITS              # digits of a sum of errors: see `curve_of`
 def square_exponent(*numbers):
     """Numbers up to the largest of some in magnitude, times 2 to this power, can be squared, and the squares added up."""
     largest = max(abs(float(number)) for number in numbers)
-    return min(max(DF_SQUARE_EXPONENT - int(np.frexp(largest)[1]), -DF_MOST_EXPONENT), DF_MOST_EXPONENT)
+    return min(max(DF_SQUARE_EXPONENT - int(np.frexp(largest)[1]), -DF_MAX_EXPONENT), DF_MAX_EXPONENT)
 
 
 def curve_of(totals, int exponent):

@@ -50,7 +50,7 @@ cdef class PackedForest:
     cdef int open_paths(self, Rows rows, int n_threads) except -1
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil
     cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil
-    cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
+    cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
     cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
     cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil

@@ -18,7 +18,7 @@ import numpy as np
 from dforest.core.loops cimport loops
 from dforest.core.predict.packing cimport walk_tests, zero_paths
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MOST_KEYED, DF_MOST_MARKED, DF_MOST_PLACES, DF_NUMBERS, df_add_numbers, df_add_values, df_clear_table,
+    DF_LANES, DF_MAX_KEYED, DF_MAX_MARKED, DF_MAX_PLACES, DF_NUMBERS, df_add_numbers, df_add_values, df_clear_table,
     df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree, df_marked, df_mode,
     df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
@@ -366,18 +366,18 @@ cdef class PackedForest:
             free(room)
         return 0
 
-    cdef bint takes_tiles(self, Py_ssize_t most_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
+    cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
         """Whether rows are worth a copy in tiles: if there are many steps, and trees mostly of so many slots."""
-        return (self.splitter is None and self.n_features <= DF_MOST_PLACES
+        return (self.splitter is None and self.n_features <= DF_MAX_PLACES
                 and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
-                and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= most_slots * n_trees)
+                and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
 
     cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil:
         """Send n rows in tiles down tree t by marks; whether it has few leaves, and no tests of categories."""
-        cdef df_marked tests[DF_MOST_MARKED]
-        cdef uint32_t leaves[DF_MOST_MARKED]
+        cdef df_marked tests[DF_MAX_MARKED]
+        cdef uint32_t leaves[DF_MAX_MARKED]
         cdef size_t size = self.n_features * DF_LANES
-        cdef int n_tests = df_mark_tree(&self.forest, t, most_marked(&self.forest), tests, leaves)
+        cdef int n_tests = df_mark_tree(&self.forest, t, max_marked(&self.forest), tests, leaves)
         if n_tests < 0:
             return False
         if self.forest.is_wide:
@@ -404,23 +404,23 @@ cdef class PackedForest:
         cdef int mode = rows.mode
         cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
         # Trees of at most so many slots are copied, and go to rows in tiles.
-        cdef Py_ssize_t most_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MOST_KEYED)
+        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MAX_KEYED)
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if forest.is_wide else 1)
         # Trees of at most so many slots go to rows by marks.
-        cdef Py_ssize_t most_marks = 2 * most_marked(&forest)
-        if by_row or not self.takes_tiles(most_marks, job.first_tree, n_trees):
-            most_marks = 0
-        if by_row or mode != DF_NUMBERS or forest.is_wide or not self.takes_tiles(most_slots, job.first_tree, n_trees):
-            most_slots = 0
-        if most_slots == 0 and most_marks == 0:
+        cdef Py_ssize_t max_marks = 2 * max_marked(&forest)
+        if by_row or not self.takes_tiles(max_marks, job.first_tree, n_trees):
+            max_marks = 0
+        if by_row or mode != DF_NUMBERS or forest.is_wide or not self.takes_tiles(max_slots, job.first_tree, n_trees):
+            max_slots = 0
+        if max_slots == 0 and max_marks == 0:
             n_tiles = 0
         # Keys in tiles have 32 bits, or 64.
         cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double)
-                                               + most_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
+                                               + max_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
         cdef double* room = <double*> (at + 2 * n_at)
         cdef double* sums = room if job.means == NULL else job.means + first * n_outputs
         cdef df_keyed* keyed = <df_keyed*> (room + n * n_outputs)
-        cdef uint32_t* tiles = <uint32_t*> (keyed + most_slots)
+        cdef uint32_t* tiles = <uint32_t*> (keyed + max_slots)
         cdef Descent down = Descent(rows.rows, NULL, rows.first, n, mode, at, at + n_at)
         if at == NULL:
             with gil:
@@ -442,9 +442,9 @@ cdef class PackedForest:
                     df_fill_tiles32(rows.rows, rows.first, n, self.n_features, tiles)
                 for t in range(job.first_tree, end):
                     n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
-                    if n_slots <= most_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
+                    if n_slots <= max_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
                         poll(worker, n * self.depth[t])
-                    elif n_slots <= most_slots:
+                    elif n_slots <= max_slots:
                         df_key_slots(&self.forest, t, n_slots, keyed)
                         df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
                         poll(worker, n * self.depth[t])
@@ -549,11 +549,11 @@ cdef inline int do_rows(const Job* job, Descent rows, Py_ssize_t first, Worker* 
     return (<PackedForest> job.packed).predict_block(job, &rows, first, worker)
 
 
-cdef inline int most_marked(const df_packed* forest) noexcept nogil:
+cdef inline int max_marked(const df_packed* forest) noexcept nogil:
     """The most leaves of a tree that rows go down by marks: the bits of a key; 0 where a walk is faster."""
     if forest.is_wide:
-        return DF_MOST_MARKED if loops.mark64 != NULL else 0
-    return DF_MOST_MARKED // 2
+        return DF_MAX_MARKED if loops.mark64 != NULL else 0
+    return DF_MAX_MARKED // 2
 
 
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:

@@ -1,10 +1,10 @@
 /* Shapley values of one tree against the rows of a background (C99 and C++).
 
-   Words: as in shapley.h. For a row and a row of the background, features that are known have the values of the former, and others
-   those of the latter. A leaf is reached if each feature of its path passes: by the row's value if it is known, else by
+   Words: as in shapley.h. For a row and a row of the background, features that are known have the values of the former, and
+   others those of the latter. A leaf is reached if each feature of its path passes: by the row's value if it is known, else by
    that of the background. A feature is *hot* if the row passes all its edges on the path, else *cold*, and *lacking* if the
-   background's row does not pass them all. So the leaf is reached if no cold feature is known, and all lacking ones are; it counts
-   for nothing if a feature is both. Let there be a lacking features, and c cold ones. Then a leaf of value v adds
+   background's row does not pass them all. So the leaf is reached if no cold feature is known, and all lacking ones are; it
+   counts for nothing if a feature is both. Let there be a lacking features, and c cold ones. Then a leaf of value v adds
 
        v (a - 1)! c! / (a + c)!     to each feature that is hot and lacking, and
        - v a! (c - 1)! / (a + c)!   to each that is cold

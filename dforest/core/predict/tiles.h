@@ -1,7 +1,7 @@
 /* Many rows down small trees (C99 and C++).
 
-   What follows is for rows whose values are all numbers, down trees of narrow slots: see walk.h for the words; trees of few leaves
-   are found in another way, marks.h, which takes the same tiles, of wide slots and missing values too. Values become
+   What follows is for rows whose values are all numbers, down trees of narrow slots: see walk.h for the words; trees of few
+   leaves are found in another way, marks.h, which takes the same tiles, of wide slots and missing values too. Values become
    *keys*, integers that order as they do (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by feature. So where a
    row's value is follows from the feature and the lane, which is a constant, and no pointers to rows are held:
 
@@ -25,8 +25,8 @@ typedef struct {
 
 enum {
     DF_PLACE = 2,
-    DF_MOST_KEYED = 1 << 16,                              /* slots of a tree */
-    DF_MOST_PLACES = (1 << 16) * DF_PLACE / DF_LANES,     /* features */
+    DF_MAX_KEYED = 1 << 16,                              /* slots of a tree */
+    DF_MAX_PLACES = (1 << 16) * DF_PLACE / DF_LANES,     /* features */
 };
 
 /* The key of the smallest float32 number that is not below a value: float32 thresholds tell these two from no others. */

@@ -22,7 +22,7 @@ enum {
     DF_DIGITS = 68,               /* room for 2^1003 * 2^32 * 2^31: squares, their weights, and how many are added */
     DF_ADDED = 1 << 28,           /* numbers of less than 2^34 in a digit, until carries are passed on */
     DF_SQUARE_EXPONENT = 500,     /* numbers are scaled to less than 2^500 before their differences are squared */
-    DF_MOST_EXPONENT = 1000,      /* 2 to this power, and to minus it, are float64 numbers, and products with them exact */
+    DF_MAX_EXPONENT = 1000,      /* 2 to this power, and to minus it, are float64 numbers, and products with them exact */
 };
 
 typedef struct {

@@ -6,7 +6,7 @@ cdef extern from "core/predict/totals.h" nogil:
     enum:
         DF_DIGITS
         DF_SQUARE_EXPONENT
-        DF_MOST_EXPONENT
+        DF_MAX_EXPONENT
     ctypedef struct df_total:
         int64_t digit[DF_DIGITS]
         int32_t begin

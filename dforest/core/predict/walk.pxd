@@ -120,8 +120,8 @@ cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:
         pass
     enum:
-        DF_MOST_KEYED
-        DF_MOST_PLACES
+        DF_MAX_KEYED
+        DF_MAX_PLACES
     void df_fill_tiles32(const df_rows* rows, size_t first, size_t n, size_t n_features, uint32_t* tiles)
     void df_fill_tiles64(const df_rows* rows, size_t first, size_t n, size_t n_features, uint64_t* tiles)
     void df_key_slots(const df_packed* forest, size_t t, size_t n_slots, df_keyed* keyed)
@@ -130,7 +130,7 @@ cdef extern from "core/predict/tiles.h" nogil:
 
 cdef extern from "core/predict/marks.h" nogil:
     enum:
-        DF_MOST_MARKED
+        DF_MAX_MARKED
     ctypedef struct df_marked:
         pass
     int df_mark_tree(const df_packed* forest, size_t t, int most, df_marked* tests, uint32_t* leaves)

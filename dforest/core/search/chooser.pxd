@@ -37,7 +37,7 @@ cdef class FastScans:
     cdef readonly bint takes_lanes   # so does `best_lanes`
     cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
     cdef readonly bint takes_small   # `best_small` does in small nodes of two classes
-    cdef readonly int twig_words     # subtrees of few records are grown whole, by such words: see twig.h; 0: they are not
+    cdef readonly int small_words     # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
     cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
 
     # Take a node whose cuts are scored next.
@@ -85,7 +85,7 @@ cdef struct Choice:
 cdef class Chooser:
     cdef Criterion criterion
     cdef FastScans scans             # None: there are none
-    cdef bint is_foreign             # the criterion is not dforest's own: what its scans say is checked
+    cdef bint is_user_defined             # the criterion is not dforest's own: what its scans say is checked
     cdef readonly bint needs_order   # it asks for CutList.sorted, and for lists that are not packed
     cdef readonly bint is_bounded    # some feature has a direction
     cdef Py_ssize_t n_words
@@ -124,7 +124,7 @@ cdef Choice best_of_run(Criterion criterion, const int64_t* left, Py_ssize_t n, 
 cdef void check_cut(Criterion criterion, const char* scan, df_cut* cut, Py_ssize_t n) noexcept nogil
 
 
-cdef inline double least_small_draws(const LeafRules* rules) noexcept nogil:
+cdef inline double min_small_draws(const LeafRules* rules) noexcept nogil:
     """The fewest draws of weight 1 that a side needs; one too many for any small node if that is large."""
     return <double> min(<int64_t> (DF_SMALL_DRAWS + 1), df_least_draws(rules))
 
@@ -150,7 +150,7 @@ cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t co
 cdef class FewRecords:
     cdef Criterion criterion
     cdef FastScans scans           # None: there are none
-    cdef bint is_foreign           # what they say is checked
+    cdef bint is_user_defined           # what they say is checked
     cdef bint has_pairs            # words of two classes, in 16 bits
     cdef int64_t below             # nodes of fewer records are scanned here; 0: none are
     cdef bint is_open              # the node at hand is one of these:
@@ -166,8 +166,8 @@ cdef class FewRecords:
 cdef class SmallNodes:
     cdef Criterion criterion
     cdef FastScans scans           # None: there are none
-    cdef bint is_foreign           # what they say is checked
-    cdef int64_t most_draws        # nodes of no more draws are scanned here; 0: none are
+    cdef bint is_user_defined           # what they say is checked
+    cdef int64_t max_draws        # nodes of no more draws are scanned here; 0: none are
     cdef int64_t codes_per_record  # columns of more codes than this times the records are not
     cdef int64_t copy_from         # counting: in copies if there are this many times more records than codes
     cdef bint is_open              # for the node at hand, these are made:

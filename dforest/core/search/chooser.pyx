@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 from dforest.core.codes cimport fill_words
 from dforest.core.loops cimport (
-    DF_FEW, DF_FEW_CLASSES, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_TWIG_CLASSES, DF_TWIG_PAIRS, DF_TWIG_SUMS, loops,
+    DF_FEW, DF_FEW_CLASSES, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_CLASSES, DF_SMALL_PAIRS, DF_SMALL_SUMS, loops,
 )
 from dforest.core.search.cut_list cimport LANES, LONE, RUN, SINGLES, add_missing, left_draws
 from dforest.core.search.outputs cimport own_criterion
@@ -106,7 +106,7 @@ cdef class GiniScans(FastScans):
         self.takes_words = self.takes_small = self.has_bounds = n_classes == 2
         self.takes_lanes = 2 < n_classes <= DF_CLASS_LANES
         self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
-        self.twig_words = DF_TWIG_PAIRS if n_classes == 2 else DF_TWIG_CLASSES if n_classes <= DF_FEW_CLASSES else 0
+        self.small_words = DF_SMALL_PAIRS if n_classes == 2 else DF_SMALL_CLASSES if n_classes <= DF_FEW_CLASSES else 0
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
@@ -133,7 +133,7 @@ cdef class SquareScans(FastScans):
     def __cinit__(self, Criterion criterion not None):
         self.takes_words = not criterion.is_wide
         self.few = DF_FEW // 2 if self.takes_words else 0
-        self.twig_words = DF_TWIG_SUMS if self.takes_words else 0
+        self.small_words = DF_SMALL_SUMS if self.takes_words else 0
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         if self.takes_words:
@@ -223,7 +223,7 @@ cdef class Chooser:
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
         self.criterion = criterion
         self.scans = scans_of(criterion)
-        self.is_foreign = not criterion.is_built_in
+        self.is_user_defined = not criterion.is_built_in
         self.is_bounded = is_bounded
         self.n_words = criterion.n_words
         self.valid = <int64_t*> malloc(n_entries * self.n_words * sizeof(int64_t))
@@ -310,14 +310,14 @@ cdef class Chooser:
         while last > first and total - left_draws(cuts, last - 1, self.n_words) - n_missing < least:
             last -= 1
         if first < last:
-            if cuts.manner == LANES:
+            if cuts.accumulator == LANES:
                 choice.entry = self.scans.best_lanes(cuts.run + first, cuts.more + first, last - first, offset, node.statistics,
                                                      &choice.score)
             else:
                 choice.entry = self.scans.best_word(cuts.run + first, last - first, offset[0], node.statistics, &choice.score)
             choice.entry += first
-            if self.is_foreign and not self.criterion.can_be_used("best_lanes" if cuts.manner == LANES else "best_word",
-                                                                  choice.entry - first, last - first, choice.score):
+            if self.is_user_defined and not self.criterion.can_be_used(
+                    "best_lanes" if cuts.accumulator == LANES else "best_word", choice.entry - first, last - first, choice.score):
                 choice.entry = -1
                 choice.score = -1.0
         if choice.entry >= 0 and choice.score == 0.0:
@@ -376,7 +376,7 @@ cdef class FewRecords:
     def __cinit__(self, Criterion criterion not None, FastScans scans, bint is_unit, dict tuning not None):
         self.criterion = criterion
         self.scans = scans
-        self.is_foreign = not criterion.is_built_in
+        self.is_user_defined = not criterion.is_built_in
         self.has_pairs = criterion.n_classes == 2
         if is_unit and scans is not None:
             self.below = min(scans.few + 1, tuning.get("few_below", DF_FEW + 1))
@@ -452,13 +452,13 @@ cdef class FewRecords:
         cdef bint missing_left = False
         if self.gather(node, column, &missing):
             return True
-        few.least = <int> least_small_draws(rules)
+        few.least = <int> min_small_draws(rules)
         self.scans.best_few(few, 0, node.statistics, &cut)
-        if self.is_foreign:
+        if self.is_user_defined:
             check_cut(self.criterion, "best_few", &cut, node.n)
         if few.n_missing > 0:
             self.scans.best_few(few, missing, node.statistics, &other)
-            if self.is_foreign:
+            if self.is_user_defined:
                 check_cut(self.criterion, "best_few", &other, node.n)
             if df_leads_left(other.score, 0, few.code[other.place], cut.score, 0, few.code[cut.place]):
                 cut = other
@@ -487,12 +487,12 @@ cdef class SmallNodes:
     def __cinit__(self, Criterion criterion not None, FastScans scans, bint is_unit, dict tuning not None):
         self.criterion = criterion
         self.scans = scans
-        self.is_foreign = not criterion.is_built_in
+        self.is_user_defined = not criterion.is_built_in
         self.codes_per_record = tuning.get("small_codes", 4)
         self.copy_from = tuning.get("copy_from", 4)
         if not is_unit or scans is None or not scans.takes_small:
             return
-        self.most_draws = min(<int64_t> DF_SMALL_DRAWS, tuning.get("small_draws", DF_SMALL_DRAWS))
+        self.max_draws = min(<int64_t> DF_SMALL_DRAWS, tuning.get("small_draws", DF_SMALL_DRAWS))
         self.row = <uint32_t*> malloc(DF_SMALL_DRAWS * sizeof(uint32_t))
         self.word = <uint32_t*> malloc(DF_SMALL_DRAWS * sizeof(uint32_t))
         self.histogram = <uint32_t*> calloc(4 * 257, sizeof(uint32_t))
@@ -512,7 +512,7 @@ cdef class SmallNodes:
 
     cdef bint takes(self, const Node* node, const Column* column) noexcept nogil:
         """Whether a column is looked at here."""
-        return (node.statistics[0] <= self.most_draws and column.width == 1
+        return (node.statistics[0] <= self.max_draws and column.width == 1
                 and <int64_t> column.n_codes <= self.codes_per_record * node.n)
 
     cdef bint count(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil:
@@ -538,7 +538,7 @@ cdef class SmallNodes:
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
         cdef uint32_t missing
-        cdef double least = least_small_draws(rules)
+        cdef double least = min_small_draws(rules)
         cdef df_cut cut, other
         cdef int above, n_missing, lowest = 0, n_codes = <int> column.n_codes
         cdef uint32_t* run = self.run
@@ -547,13 +547,13 @@ cdef class SmallNodes:
             return True
         n_missing = (missing & 0xFFFF) + (missing >> 16)
         self.scans.best_small(run, n_codes, 0, node.statistics, least, &cut)
-        if self.is_foreign:
+        if self.is_user_defined:
             check_cut(self.criterion, "best_small", &cut, n_codes)
         if n_missing > 0:
             while run[lowest] == 0:        # before the lowest value, missing ones are alone on the left: no cut
                 lowest += 1
             self.scans.best_small(run + lowest, n_codes - lowest, missing, node.statistics, least, &other)
-            if self.is_foreign:
+            if self.is_user_defined:
                 check_cut(self.criterion, "best_small", &other, n_codes - lowest)
             other.place += lowest
             if df_leads_left(other.score, 0, other.place, cut.score, 0, cut.place):

@@ -25,7 +25,7 @@ cdef extern from "core/search/best_cut.h" nogil:
     int64_t df_best_class_cut(int64_t criterion, const int64_t* left, int64_t n, const int64_t* total, int64_t n_words,
                               double* score)
 
-LEAST_IMPURITY = -1e-9
+MIN_IMPURITY = -1e-9
 
 
 cdef void add_outputs(Criterion criterion, int64_t* statistic, const Record* record) noexcept nogil:
@@ -190,7 +190,7 @@ cdef class Criterion:
         cdef double s, highest = -1.0, impurity = self.impurity(total), at_left, at_right
         cdef double parent = <double> total[1] * impurity
         cdef int64_t* right = self.scratch
-        if not -INFINITY < impurity < INFINITY or (self.n_classes > 0 and impurity < LEAST_IMPURITY):
+        if not -INFINITY < impurity < INFINITY or (self.n_classes > 0 and impurity < MIN_IMPURITY):
             self.refuse_impurity(impurity)
             return -1
         for i in range(n):

@@ -16,7 +16,7 @@ cdef enum CutKind:
     SINGLES                   # each left side is one category; if values are missing, the last is all categories
     LONE                      # there is one cut
 
-cdef enum Manner:             # how the draws of a node are added up
+cdef enum Accumulator:             # how the draws of a node are added up
     WORDS                     # weights of 1: as packed words
     LANES                     # three to eight classes, weights of 1, at most DF_LANE_DRAWS draws: 16 bits for each
     CLASSES                   # more classes, weights of 1: by a counter of 32 bits for each
@@ -25,7 +25,7 @@ cdef enum Manner:             # how the draws of a node are added up
 
 cdef struct CutList:
     CutKind kind
-    Manner manner             # by which the left sides come about
+    Accumulator accumulator             # by which the left sides come about
     Py_ssize_t n              # cuts
     bint is_packed            # left sides are words, in `run`; else statistics, in `left`
     bint is_pairs             # these words are of two classes; else, but for LANES, of numbers
@@ -47,7 +47,7 @@ cdef inline void expand(CutList* cuts, Py_ssize_t n_words) noexcept nogil:
     if not cuts.is_packed:
         return
     cuts.is_packed = False
-    if cuts.manner == LANES:
+    if cuts.accumulator == LANES:
         for i in range(cuts.n):
             unpack_lanes(cuts.run[i], cuts.more[i], cuts.left + i * n_words, n_words)
     else:
@@ -69,6 +69,6 @@ cdef inline int64_t left_draws(const CutList* cuts, Py_ssize_t i, Py_ssize_t n_w
     """Draws on the left of a cut."""
     if not cuts.is_packed:
         return cuts.left[i * n_words]
-    if cuts.manner == LANES:
+    if cuts.accumulator == LANES:
         return <int64_t> (df_lane_draws(cuts.run[i]) + df_lane_draws(cuts.more[i]))
     return draws_of(cuts.run[i], cuts.is_pairs)

@@ -15,7 +15,7 @@ from dforest.core.loops cimport DF_FEW_DRAWS, DF_STRIDE, df_extent, loops
 from dforest.core.search.chooser cimport chooser_class_of, take_cut
 from dforest.core.search.criterion cimport add_record
 from dforest.core.search.cut_list cimport LANES, LONE, RECORDS, RUN, SINGLES, add_missing, expand
-from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MOST_BUCKETS, Record, code_t, column_t, in_subset
+from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MAX_BUCKETS, Record, code_t, column_t, in_subset
 from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn
 from dforest.rules.cut cimport df_is_valid, df_leads_left
 from dforest.rules.numerics cimport df_imbalance
@@ -418,7 +418,7 @@ cdef class Cuts:
 
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
                   dict tuning not None):
-        cdef Py_ssize_t j, n_codes = MOST_BUCKETS, n_categories = 0
+        cdef Py_ssize_t j, n_codes = MAX_BUCKETS, n_categories = 0
         cdef const Column* column
         cdef bint is_unit = data.weight == NULL
         for j in range(data.n_features):
@@ -490,7 +490,7 @@ cdef class Cuts:
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
         if column.kind == CATEGORICAL or self.is_bounded or not (
-                self.scans_lanes if cuts.manner == LANES else self.scans_words):
+                self.scans_lanes if cuts.accumulator == LANES else self.scans_words):
             expand(&cuts, self.criterion.n_words)
         if column.kind == CATEGORICAL:
             self.categories.arrange(node, &cuts)
@@ -507,7 +507,7 @@ cdef class Cuts:
             unpacked = self.stored.unpack(node, column)
             return self.find(node, &unpacked, rules, best)
         self.tally.blank(&cuts)
-        cuts.manner = RECORDS
+        cuts.accumulator = RECORDS
         cuts.is_packed = False
         self.stored.cumulate(node, column, &cuts)
         if cuts.n + (cuts.missing[0] > 0) == 1:

@@ -107,15 +107,15 @@ cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* c
                           Split* split) noexcept nogil:
     """OUT near : [node.n] scratch"""
     cdef Py_ssize_t i, n = 0
-    cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MOST_BUCKETS
+    cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MAX_BUCKETS
     cdef uint32_t below = 0, above = column.n_codes
     for i in range(node.n):
         bucket = column.coarse[node.records[i].row]
-        next_bucket = min(next_bucket, bucket if bucket > of_cut else <uint32_t> MOST_BUCKETS)
+        next_bucket = min(next_bucket, bucket if bucket > of_cut else <uint32_t> MAX_BUCKETS)
     for i in range(node.n):            # no branches: which buckets these are in, nobody can foretell
         near[n] = node.records[i].row
         bucket = column.coarse[near[n]]
-        n += bucket == of_cut or (bucket == next_bucket and bucket < MOST_BUCKETS)
+        n += bucket == of_cut or (bucket == next_bucket and bucket < MAX_BUCKETS)
     for i in range(n):
         code = codes[data_row(node.rows, near[i])]
         below = max(below, code if code <= cut else below)
@@ -218,11 +218,11 @@ cdef class CoarseSearch:
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil:
         """Count the node's records by bucket; return whether that is possible, and several buckets occur."""
         cdef Column coarse = column[0]
-        if self.tally.manner != WORDS:
+        if self.tally.accumulator != WORDS:
             return False
         coarse.codes = column.coarse
         coarse.width = 1
-        coarse.n_codes = MOST_BUCKETS
+        coarse.n_codes = MAX_BUCKETS
         self.tally.cumulate(node, &coarse, &self.found)
         self.edges[0] = 0
         memcpy(self.edges + 1, self.found.run, self.found.n * sizeof(uint64_t))
@@ -243,7 +243,7 @@ cdef class CoarseSearch:
         # A cut after a bucket has the bucket's last code, whether it occurs or not: see `find`.
         for i in range(node.n):
             row = node.records[i].row
-            to[row] = <uint16_t> (column.coarse[row] << 8 if column.coarse[row] < MOST_BUCKETS else NEAR_MISSING)
+            to[row] = <uint16_t> (column.coarse[row] << 8 if column.coarse[row] < MAX_BUCKETS else NEAR_MISSING)
         near.codes = to
         near.width = 2
         near.n_codes = NEAR_MISSING
@@ -290,11 +290,11 @@ cdef class CoarseSearch:
             bit = <uint64_t> 1 << (bucket & 63)
             shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
             seen[node.records[i].target][bucket >> 6] |= bit
-        shared[MOST_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MOST_BUCKETS & 63))
+        shared[MAX_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MAX_BUCKETS & 63))
         for i in range(node.n, <Py_ssize_t> DF_FEW):
             numbers[i] = NO_BUCKET
         if bounded and column.has_missing:
-            missing = pair_word(loops.few_shares(numbers, self.cuts.few.few.pair, MOST_BUCKETS) >> 16)
+            missing = pair_word(loops.few_shares(numbers, self.cuts.few.few.pair, MAX_BUCKETS) >> 16)
         for at in range(4):
             if not bounded:
                 continue
@@ -490,7 +490,7 @@ cdef class DenseSplitter(Splitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "dense"
         self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
-        self.grows_twigs = self.takes_sparse = self.takes_ranks
+        self.grows_small_subtrees = self.takes_sparse = self.takes_ranks
 
     cdef bint searches_coarsely(self, DataView data, Criterion criterion):
         """Whether bounds are known for what cuts inside a bucket score."""
@@ -502,7 +502,7 @@ cdef class DenseSplitter(Splitter):
         return self.takes_ranks and scans is not None and scans.has_bounds and data.weight == NULL
 
     cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion):
-        return self.tuning.get("buckets", MOST_BUCKETS) if self.searches_coarsely(data, criterion) else 0
+        return self.tuning.get("buckets", MAX_BUCKETS) if self.searches_coarsely(data, criterion) else 0
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
@@ -575,7 +575,7 @@ cdef class RandomDenseSplitter(RandomSplitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "dense"
         self.takes_keys = type(self) is RandomDenseSplitter     # a subclass may look codes up in the data
-        self.grows_twigs = self.takes_keys
+        self.grows_small_subtrees = self.takes_keys
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
         cdef uint64_t middle

@@ -11,7 +11,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.cut_list cimport CutList, Manner
+from dforest.core.search.cut_list cimport CutList, Accumulator
 from dforest.core.types cimport CLASS_WEIGHTS, Column, Node
 
 
@@ -55,7 +55,7 @@ cdef class Histogram:
     cdef void add_two(self, const Node* node, const uint8_t* codes) noexcept nogil
     cdef void count_lanes(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil
     cdef void mark_words(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil
-    cdef void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil
+    cdef void take(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil
     cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil
     cdef void pass_records(self, uint32_t code, int64_t* left) noexcept nogil

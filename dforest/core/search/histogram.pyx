@@ -33,7 +33,7 @@ cdef extern from "core/search/lanes.h" nogil:
                                  uint32_t* codes)
 
 cdef enum:
-    LEAST_LENT = 3 * DF_STRIDE     # 16 bytes of scratch a record have room for 12, and for DF_STRIDE records more
+    MIN_LENT = 3 * DF_STRIDE     # 16 bytes of scratch a record have room for 12, and for DF_STRIDE records more
 
 
 @cython.final
@@ -56,7 +56,7 @@ cdef class NodeWords:
         self.criterion = criterion
         self.is_unit = is_unit
         self.is_pairs = criterion.kind == CLASS_WEIGHTS
-        self.lent_from = max(LEAST_LENT, tuning.get("lent_from", 4096))
+        self.lent_from = max(MIN_LENT, tuning.get("lent_from", 4096))
         if self.is_pairs and criterion.n_words <= 2 + 8:
             self.class_bits = 32 if criterion.n_words <= 2 + 2 else 16 if criterion.n_words <= 2 + 4 else 8
         self.own_row = <uint32_t*> malloc((n_records + DF_STRIDE) * sizeof(uint32_t))
@@ -133,16 +133,16 @@ cdef class NodeWords:
         statistic[1] += n_draws
 
 
-cdef void fill(Manner manner, Histogram histogram, const Node* node, const code_t* codes) noexcept nogil:
+cdef void fill(Accumulator accumulator, Histogram histogram, const Node* node, const code_t* codes) noexcept nogil:
     """Add the draws of a node to the counters."""
     cdef const Record* records = node.records
     cdef uint32_t* counters = <uint32_t*> histogram.counters
     cdef Py_ssize_t i, n = node.n, n_classes = histogram.n_words - 2
     cdef int64_t* words
-    if manner == CLASSES:
+    if accumulator == CLASSES:
         for i in range(n):
             counters[codes[records[i].row] * n_classes + records[i].target] += records[i].count
-    elif manner == SUMS:
+    elif accumulator == SUMS:
         for i in range(n):
             words = histogram.counters + 2 * <Py_ssize_t> codes[records[i].row]
             words[0] += records[i].count
@@ -213,29 +213,29 @@ cdef class Histogram:
 
     cdef void count(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil:
         """Make the list of a column, by statistics; codes are marked if that is worth it."""
-        cdef Manner manner = cuts.manner
+        cdef Accumulator accumulator = cuts.accumulator
         memset(self.sum, 0, self.n_words * sizeof(int64_t))
         if column.width == 1:
-            fill[uint8_t](manner, self, node, <const uint8_t*> column.codes)
+            fill[uint8_t](accumulator, self, node, <const uint8_t*> column.codes)
             if marked:
                 mark[uint8_t](self.marks, node, <const uint8_t*> column.codes)
         elif column.width == 2:
-            fill[uint16_t](manner, self, node, <const uint16_t*> column.codes)
+            fill[uint16_t](accumulator, self, node, <const uint16_t*> column.codes)
             if marked:
                 mark[uint16_t](self.marks, node, <const uint16_t*> column.codes)
         else:
-            fill[uint32_t](manner, self, node, <const uint32_t*> column.codes)
+            fill[uint32_t](accumulator, self, node, <const uint32_t*> column.codes)
             if marked:
                 mark[uint32_t](self.marks, node, <const uint32_t*> column.codes)
         if column.has_missing:
-            self.take(manner, column.n_codes, cuts.missing)
+            self.take(accumulator, column.n_codes, cuts.missing)
             if marked:
                 self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
-        if manner == CLASSES:
+        if accumulator == CLASSES:
             cuts.n = self.walk_classes(column.n_codes, marked, cuts)
         elif marked:
             cuts.n = self.walk_marked(column.n_codes, cuts)
-        elif manner == SUMS:
+        elif accumulator == SUMS:
             cuts.n = self.walk_sums(column.n_codes, cuts)
         else:
             cuts.n = self.walk(column.n_codes, cuts)
@@ -338,17 +338,17 @@ cdef class Histogram:
         else:
             cuts.n = df_walk_lanes(lanes, column.n_codes, cuts.run, cuts.more, cuts.code)
 
-    cdef inline void take(self, Manner manner, uint32_t code, int64_t* statistic) noexcept nogil:
+    cdef inline void take(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil:
         """Move what the counters have of a code to a statistic."""
         cdef uint32_t* counters = <uint32_t*> self.counters
         cdef int64_t* words
         cdef Py_ssize_t k
-        if manner == CLASSES:
+        if accumulator == CLASSES:
             counters += <Py_ssize_t> code * (self.n_words - 2)
             for k in range(self.n_words - 2):
                 statistic[2 + k] += counters[k]
                 counters[k] = 0
-        elif manner == SUMS:
+        elif accumulator == SUMS:
             words = self.counters + 2 * <Py_ssize_t> code
             statistic[1] += words[0]
             statistic[2] += words[1]
@@ -359,7 +359,7 @@ cdef class Histogram:
                 statistic[k] += words[k]
                 words[k] = 0
         complete(self.criterion, statistic)
-        if manner != RECORDS:
+        if accumulator != RECORDS:
             statistic[0] = statistic[1]
 
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil:
@@ -446,10 +446,10 @@ cdef class Histogram:
             while word:
                 code = 64 * at + <uint32_t> df_lowest_bit(word)
                 word &= word - 1
-                if cuts.manner == RECORDS:
+                if cuts.accumulator == RECORDS:
                     self.pass_records(code, cuts.left + n * self.n_words)
                 else:
-                    self.take(cuts.manner, code, self.sum)
+                    self.take(cuts.accumulator, code, self.sum)
                     memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
                 cuts.code[n] = code
                 n += 1

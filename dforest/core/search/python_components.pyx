@@ -18,7 +18,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.data cimport DataView
-from dforest.core.search.criterion cimport LEAST_IMPURITY, Criterion, Gini
+from dforest.core.search.criterion cimport MIN_IMPURITY, Criterion, Gini
 from dforest.core.search.division cimport Divisions
 from dforest.core.search.node_view cimport NodeView, take_cut, view_of
 from dforest.core.search.regression cimport NumberCriterion
@@ -325,7 +325,7 @@ cdef class PythonCriterionBase(Criterion):
     def checked_impurity(self, statistics):
         """Impurities of some sets of draws, checked: ndarray of shape (n,), dtype float64."""
         found = self.numbers((<object> self).impurity(statistics), "impurity", len(statistics.weight))
-        wrong = ~np.isfinite(found) | ((found < LEAST_IMPURITY) if self.n_classes else False)
+        wrong = ~np.isfinite(found) | ((found < MIN_IMPURITY) if self.n_classes else False)
         if wrong.any():
             least = " from 0" if self.n_classes else ""
             raise self.broken(f"impurity returned {found[wrong][0]}; allowed are finite numbers{least}")

@@ -103,7 +103,7 @@ cdef class Splitter(Component):
     cdef readonly bint needs_rows  # of X, in data.x; has_own_tests brings them too
     cdef readonly bint needs_path_features  # in nodes
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
-    cdef bint grows_twigs          # what it finds is what twigs find: see dforest.core.grow.judge; dforest's own alone
+    cdef bint grows_small_subtrees  # what it finds is what small subtrees find (`SmallSubtree`); dforest's own alone
     cdef readonly bint takes_sparse  # columns may be sparse: it asks for their cuts by `cuts.find` alone
     cdef readonly bint takes_keys  # in place of a continuous feature's codes: see Column.has_keys
     # Set by the forest, before `attach`

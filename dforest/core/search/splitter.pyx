@@ -567,7 +567,7 @@ cdef class HistSplitter(Splitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
-        self.grows_twigs = self.takes_sparse = type(self) is HistSplitter
+        self.grows_small_subtrees = self.takes_sparse = type(self) is HistSplitter
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
@@ -594,7 +594,7 @@ cdef class RandomHistSplitter(RandomSplitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
-        self.grows_twigs = type(self) is RandomHistSplitter
+        self.grows_small_subtrees = type(self) is RandomHistSplitter
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
         return df_draw_bin(column, lo, hi, u, threshold)

@@ -23,7 +23,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.cut_list cimport CutList, Manner
+from dforest.core.search.cut_list cimport CutList, Accumulator
 from dforest.core.search.histogram cimport Histogram, NodeWords
 from dforest.core.types cimport Column, Node, Record
 
@@ -63,7 +63,7 @@ cdef class Tally:
     cdef Histogram histogram
     cdef Sorter sorter
     cdef bint packs                  # words may be used
-    cdef Manner manner               # of the open node
+    cdef Accumulator accumulator               # of the open node
     cdef Py_ssize_t n_words
     cdef bint packs_lanes            # or lanes
     cdef uint64_t* run               # [records] for CutList.run; NULL: no list is packed
@@ -75,7 +75,7 @@ cdef class Tally:
     cdef void open_node(self, const Node* node) noexcept nogil
     cdef void blank(self, CutList* cuts) noexcept nogil
     cdef void cumulate(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
-    cdef Manner manner_of(self, const int64_t* total) noexcept nogil
+    cdef Accumulator accumulator_of(self, const int64_t* total) noexcept nogil
 
 
 @cython.final

@@ -62,7 +62,7 @@ cdef class Sorter:
         """Make the list of a column."""
         cdef Py_ssize_t n = node.n, n_values = node.n
         cdef uint64_t* keys
-        cuts.is_packed = cuts.manner == WORDS or cuts.manner == LANES
+        cuts.is_packed = cuts.accumulator == WORDS or cuts.accumulator == LANES
         gather_keys[Record](node.records, n, column, self.keys)
         keys = self.sort_keys(n)
         cuts.sorted = keys
@@ -71,10 +71,10 @@ cdef class Sorter:
                 n_values -= 1
             if n_values < n:               # as a list of one cut, which the list of the values writes over
                 self.walk(keys + n_values, n - n_values, node.records, cuts)
-                if cuts.manner == WORDS:
+                if cuts.accumulator == WORDS:
                     cuts.missing_word[0] = cuts.run[0]
                     unpack_word(cuts.run[0], cuts.is_pairs, cuts.missing)
-                elif cuts.manner == LANES:
+                elif cuts.accumulator == LANES:
                     cuts.missing_word[0] = cuts.run[0]
                     cuts.missing_word[1] = cuts.more[0]
                     unpack_lanes(cuts.run[0], cuts.more[0], cuts.missing, self.n_words)
@@ -86,11 +86,11 @@ cdef class Sorter:
     # code that goes on is written over: keys of the codes 3, 3, 5 write 3's left side twice.
 
     cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
-        if cuts.manner == WORDS:
+        if cuts.accumulator == WORDS:
             return self.walk_words(keys, n, cuts)
-        if cuts.manner == LANES:
+        if cuts.accumulator == LANES:
             return self.walk_lanes(keys, n, records, cuts)
-        if cuts.manner == SUMS:
+        if cuts.accumulator == SUMS:
             return self.walk_sums(keys, n, records, cuts)
         return self.walk_records(keys, n, records, cuts)
 
@@ -231,9 +231,9 @@ cdef class Tally:
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
-        self.manner = self.manner_of(node.statistics)
+        self.accumulator = self.accumulator_of(node.statistics)
 
-    cdef inline Manner manner_of(self, const int64_t* total) noexcept nogil:
+    cdef inline Accumulator accumulator_of(self, const int64_t* total) noexcept nogil:
         if not self.words.is_unit or total[0] >> 32:
             return RECORDS
         if self.packs and total[0] < (DF_PAIR_DRAWS if self.criterion.kind == CLASS_WEIGHTS else DF_SUM_DRAWS):
@@ -245,9 +245,9 @@ cdef class Tally:
     cdef void blank(self, CutList* cuts) noexcept nogil:
         """Let a list borrow the arrays, with no cut and nothing missing."""
         cuts.kind = RUN
-        cuts.manner = self.manner
+        cuts.accumulator = self.accumulator
         cuts.n = 0
-        cuts.is_packed = self.manner == WORDS
+        cuts.is_packed = self.accumulator == WORDS
         cuts.is_pairs = self.words.is_pairs
         cuts.code = self.code
         cuts.run = self.run
@@ -274,7 +274,7 @@ cdef class Tally:
             self.sorter.sort(node, column, cuts)
         elif cuts.is_packed:
             self.histogram.count_words(node, column, node.n >= self.tuning.copy_from * (n_codes + 1), cuts)
-        elif cuts.manner == LANES:
+        elif cuts.accumulator == LANES:
             if not self.words.is_made:
                 self.words.make(node)
             self.histogram.count_lanes(node, column, n_codes >= self.tuning.mark_from * node.n, cuts)

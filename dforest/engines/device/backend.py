@@ -118,7 +118,7 @@ class Device(ABC):
         Of the global memory.
     array_bytes : int
         Of the largest array.
-    most_items : int
+    max_items : int
         Of a group.
 
     Attributes
@@ -134,15 +134,15 @@ class Device(ABC):
     n_groups : int
         Most groups of a launch: enough for all units to have something to do until its end. They take turns at longer lists.
     adds_words : bool
-        Whether kernels add up words of 64 bits in histograms, not pieces of 32: those for groups of one item do.
+        Whether kernels add up words of 64 bits in histograms, not limbs of 32: those for groups of one item do.
     copies : weakref.WeakKeyDictionary
         Of forests, by `PackedForest`: see `dforest.engines.device.predictor`.
     """
 
     adds_words = False
 
-    def __init__(self, name, *, is_cpu, n_units, local_bytes, memory_bytes, array_bytes, most_items):
-        self.name, self.is_cpu, self.n_units, self.most_items = name, is_cpu, n_units, most_items
+    def __init__(self, name, *, is_cpu, n_units, local_bytes, memory_bytes, array_bytes, max_items):
+        self.name, self.is_cpu, self.n_units, self.max_items = name, is_cpu, n_units, max_items
         self.local_bytes, self.memory_bytes, self.array_bytes = local_bytes, memory_bytes, array_bytes
         self.n_groups = 64 * n_units
         self.account = Account()
@@ -247,8 +247,8 @@ class Device(ABC):
         n_items = self.n_items if n_items is None else index(n_items)
         n_groups, n_local = index(n_groups), max(8, index(n_local))
         arguments = self._checked(kernel, arguments)
-        if not 1 <= n_items <= self.most_items:
-            raise ValueError(f"{kernel}: n_items={n_items}; the device {self.name!r} allows 1 to {self.most_items}")
+        if not 1 <= n_items <= self.max_items:
+            raise ValueError(f"{kernel}: n_items={n_items}; the device {self.name!r} allows 1 to {self.max_items}")
         if n_local > self.local_bytes:
             raise ValueError(f"{kernel}: n_local={n_local}; the device {self.name!r} allows up to {self.local_bytes}")
         if n_groups < 0:

@@ -52,7 +52,7 @@ class DeviceBoostShard(BoostShard):
     def __init__(self, device, tuning, rules, columns, y, weights, baseline, raw):
         self.device, self.tuning, self.rules = device, tuning, rules
         self.n_rows, self.n_features = len(y), len(columns)
-        self.most_entries = max(1, max(len(column.values) + column.has_missing for column in columns))
+        self.max_entries = max(1, max(len(column.values) + column.has_missing for column in columns))
         table = np.zeros(len(columns), record("df_column"))
         table["n_codes"] = [len(column.values) for column in columns]
         table["has_missing"] = [column.has_missing for column in columns]
@@ -81,8 +81,8 @@ class DeviceBoostShard(BoostShard):
         """How many groups divide all rows among them; 0 if there is none."""
         return min(self.tuning.n_groups, -(-self.n_rows // self.tuning.chunk))
 
-    def _cut_up(self, places):
-        chunks = cut_up(places["first"], places["n"], self.tuning.chunk)
+    def _cut_up(self, open_nodes):
+        chunks = cut_up(open_nodes["first"], open_nodes["n"], self.tuning.chunk)
         return chunks, self.device.array(chunks)
 
     def measure(self):
@@ -108,28 +108,28 @@ class DeviceBoostShard(BoostShard):
     def _first_fine(self):
         return self.output * self.n_rows * self.per
 
-    def largest(self, places):
-        chunks, there = self._cut_up(places)
+    def largest(self, open_nodes):
+        chunks, there = self._cut_up(open_nodes)
         found = self.device.empty((len(chunks), 3), np.float64)
         self._run("df_boost_find_largest", len(chunks), self.rows, there, len(chunks), self.weight, self.gradient, self.hessian,
                   self.output * self.n_rows, found)  # fmt: skip
-        return by_node(chunks, len(places), found.get(), np.maximum, 0.0)
+        return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
 
-    def refine_again(self, places, factors):
-        chunks, there = self._cut_up(places)
+    def refine_again(self, open_nodes, factors):
+        chunks, there = self._cut_up(open_nodes)
         self._run("df_boost_refine_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian,
                   self.output * self.n_rows, self.device.array(factors), self.fine, self._first_fine)  # fmt: skip
 
-    def find_cuts(self, places, features, exponents):
+    def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_split"))
-        at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.most_entries * features.shape[1]))
-        for first in range(0, len(places), at_once):
+        at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.max_entries * features.shape[1]))
+        for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)
             there = self.device.array(features[some])
-            cuts[some] = self.best_cuts(there, self.count(places[some], there), exponents[some])
+            cuts[some] = self.best_cuts(there, self.count(open_nodes[some], there), exponents[some])
         return cuts
 
-    def count(self, places, features):
+    def count(self, open_nodes, features):
         """Histograms of features, which are on the device, in nodes.
 
         Returns
@@ -138,11 +138,11 @@ class DeviceBoostShard(BoostShard):
             Sums of coarse gradients and hessians, and the number of rows.
         """
         device, tuning, n_tried = self.device, self.tuning, features.shape[1]
-        histograms = device.zeros((*features.shape, self.most_entries, 3), np.int64)
-        chunks, there = self._cut_up(places)
+        histograms = device.zeros((*features.shape, self.max_entries, 3), np.int64)
+        chunks, there = self._cut_up(open_nodes)
         width = 2 if self.times is not None or self.words.kind == boosting.WIDE else 1
         has_sums = tuning.chunk > self.spill
-        feature_bytes = 8 * self.most_entries * (width + 3 * has_sums)
+        feature_bytes = 8 * self.max_entries * (width + 3 * has_sums)
         together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))
         n_bytes = together * feature_bytes
         is_own = n_bytes <= tuning.local_bytes
@@ -151,7 +151,7 @@ class DeviceBoostShard(BoostShard):
             n_groups = min(n_groups, max(1, tuning.histogram_bytes // n_bytes))
         memory = None if is_own else device.empty((n_groups, n_bytes), np.uint8)
         device.run("df_boost_count", n_groups, self.codes, self.n_features, self.rows, there, len(chunks), features, n_tried,
-                   together, self.most_entries, self.words.kind, self.spill, has_sums, self.fine, self._first_fine, self.times,
+                   together, self.max_entries, self.words.kind, self.spill, has_sums, self.fine, self._first_fine, self.times,
                    histograms, memory, n_bytes, n_items=tuning.n_items, n_local=n_bytes if is_own else 8)  # fmt: skip
         return histograms
 
@@ -169,31 +169,31 @@ class DeviceBoostShard(BoostShard):
         n_nodes, n_tried = features.shape
         cuts = self.device.empty((n_nodes, n_tried), record("df_boost_split"))
         n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
-        self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.most_entries, histograms,
+        self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.max_entries, histograms,
                         self.limits, self.rules.min_samples_leaf, self.device.array(exponents), cuts,
                         n_items=self.tuning.n_items)  # fmt: skip
         return cuts.get()
 
-    def partition(self, places, cuts):
-        chunks, there = self._cut_up(places)
+    def partition(self, open_nodes, cuts):
+        chunks, there = self._cut_up(open_nodes)
         n, device = len(chunks), self.device
         counted = device.empty((n,), np.int64)
         self._run("df_boost_tell_sides", n, self.columns, self.codes, self.n_features, self.rows, there, n, device.array(cuts),
                   self.sides, counted)  # fmt: skip
-        n_left, to_left, to_right = destinations(places, chunks, counted.get())
+        n_left, to_left, to_right = destinations(open_nodes, chunks, counted.get())
         self._run("df_move_rows", n, self.rows, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
         self._run("df_copy_rows", n, self.scratch, there, n, self.rows)
         return n_left
 
-    def add_up(self, places):
-        chunks, there = self._cut_up(places)
+    def add_up(self, open_nodes):
+        chunks, there = self._cut_up(open_nodes)
         sums = self.device.empty((len(chunks), 2), np.int64)
         self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.fine, self._first_fine, self.per,
                   self.times, sums)  # fmt: skip
-        return by_node(chunks, len(places), sums.get(), np.add, 0)
+        return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
 
-    def move_on(self, places, values):
-        chunks, there = self._cut_up(places)
+    def move_on(self, open_nodes, values):
+        chunks, there = self._cut_up(open_nodes)
         self._run("df_boost_move_on", len(chunks), self.rows, there, len(chunks), self.device.array(values), self.raw,
                   self.output * self.n_rows)  # fmt: skip
 

@@ -67,7 +67,7 @@ class DeviceSession(Session):
         seeds = problem.seeds_of(trees)
         driver = BestFirst if problem.rules.max_leaf_nodes else Levels
         with self._recorder.timed("train"):
-            for some in training.batches(len(trees), problem.sampling.most_records(problem.n_rows)):
+            for some in training.batches(len(trees), problem.sampling.max_records(problem.n_rows)):
                 n_trees, weights = len(trees[some]), None
                 if problem.targets.balance is None:
                     units = [problem.targets.weight_unit] * n_trees

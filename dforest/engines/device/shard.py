@@ -42,12 +42,12 @@ def extremes_by_node(chunks, n_nodes, values):
     return np.stack([by_node(chunks, n_nodes, *end) for end in ends], axis=-1)
 
 
-def destinations(places, chunks, counted):
+def destinations(open_nodes, chunks, counted):
     """How many draws of each node go left, and where the first ones of each chunk go that do, and that don't.
 
     Parameters
     ----------
-    places : ndarray of shape (n_nodes,), dtype df_open_node
+    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
     chunks : ndarray of shape (n_chunks,), dtype df_chunk
         Of the nodes.
     counted : ndarray of shape (n_chunks,), dtype int64
@@ -58,11 +58,11 @@ def destinations(places, chunks, counted):
     n_left : ndarray of shape (n_nodes,), dtype int64
     to_left, to_right : ndarray of shape (n_chunks,), dtype int64
     """
-    n_left = by_node(chunks, len(places), counted, np.add, 0)
+    n_left = by_node(chunks, len(open_nodes), counted, np.add, 0)
     node = chunks["node"]
     before = np.cumsum(counted) - counted  # of all nodes
     before -= before[np.searchsorted(node, node)]  # at the first chunk of the node
-    return n_left, places["first"][node] + before, n_left[node] + chunks["first"] - before
+    return n_left, open_nodes["first"][node] + before, n_left[node] + chunks["first"] - before
 
 
 class DeviceShard(Shard):
@@ -114,72 +114,72 @@ class DeviceShard(Shard):
             there = t.weight
         t.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts.there, device.array(ends - drawn), t.target, there,
                        stride, draws)
-        places = np.zeros(n_trees, record("df_open_node"))
-        places["n"] = drawn.sum(axis=1)
-        places["first"] = np.cumsum(places["n"]) - places["n"]
-        places["seed"] = seeds
-        places["path"] = ROOT_PATH
-        places["lower"], places["upper"] = -np.inf, np.inf
-        return draws, places
+        open_nodes = np.zeros(n_trees, record("df_open_node"))
+        open_nodes["n"] = drawn.sum(axis=1)
+        open_nodes["first"] = np.cumsum(open_nodes["n"]) - open_nodes["n"]
+        open_nodes["seed"] = seeds
+        open_nodes["path"] = ROOT_PATH
+        open_nodes["lower"], open_nodes["upper"] = -np.inf, np.inf
+        return draws, open_nodes
 
-    def _cut_up(self, places):
-        return cut_up(places["first"], places["n"], self.training.tuning.chunk)
+    def _cut_up(self, open_nodes):
+        return cut_up(open_nodes["first"], open_nodes["n"], self.training.tuning.chunk)
 
     def rows(self):
         return self.draws.get()["row"]
 
-    def add_up(self, places):
+    def add_up(self, open_nodes):
         t, device = self.training, self.device
-        chunks = self._cut_up(places)
+        chunks = self._cut_up(open_nodes)
         there, n = device.array(chunks), len(chunks)
         statistics = device.empty((n, t.layout.n_words), np.int64)
         extents = device.empty((n, 2), np.int32)
         n_bytes = 4 * int(t.problem["n_planes"])
         t.run_with_memory("df_add_chunks", min(n, t.tuning.n_groups), n_bytes, t.problem_there, self.draws, there, n, statistics,
                           extents)  # fmt: skip
-        totals = by_node(chunks, len(places), statistics.get(), np.add, 0)
-        return totals, extremes_by_node(chunks, len(places), extents.get()).astype(np.int64)
+        totals = by_node(chunks, len(open_nodes), statistics.get(), np.add, 0)
+        return totals, extremes_by_node(chunks, len(open_nodes), extents.get()).astype(np.int64)
 
-    def target_extents(self, places):
+    def target_extents(self, open_nodes):
         t, device = self.training, self.device
-        chunks = self._cut_up(places)
+        chunks = self._cut_up(open_nodes)
         found = device.empty((len(chunks), 2), np.float64)
         t.run("df_find_extents", len(chunks), self.draws, device.array(chunks), len(chunks), t.y, found)
-        return extremes_by_node(chunks, len(places), found.get())
+        return extremes_by_node(chunks, len(open_nodes), found.get())
 
-    def requantise(self, places):
+    def requantise(self, open_nodes):
         t, device = self.training, self.device
-        chunks = self._cut_up(places)
-        t.run("df_requantise", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places), t.y)
+        chunks = self._cut_up(open_nodes)
+        t.run("df_requantise", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(open_nodes), t.y)
 
-    def heaviest(self, places):
-        device, chunks = self.device, self._cut_up(places)
+    def heaviest(self, open_nodes):
+        device, chunks = self.device, self._cut_up(open_nodes)
         found = device.empty((len(chunks),), np.float64)
-        self.training.run("df_find_heaviest", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places),
-                          self.exact_weight, found)  # fmt: skip
-        return by_node(chunks, len(places), found.get(), np.maximum, 0.0)
+        self.training.run("df_find_heaviest", len(chunks), self.draws, device.array(chunks), len(chunks),
+                          device.array(open_nodes), self.exact_weight, found)  # fmt: skip
+        return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
 
-    def weigh(self, places):
-        device, chunks = self.device, self._cut_up(places)
-        self.training.run("df_weigh_draws", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(places),
+    def weigh(self, open_nodes):
+        device, chunks = self.device, self._cut_up(open_nodes)
+        self.training.run("df_weigh_draws", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(open_nodes),
                           self.exact_weight)  # fmt: skip
 
-    def key_ranges(self, places, features):
+    def key_ranges(self, open_nodes, features):
         t, device = self.training, self.device
-        chunks, n_tried = self._cut_up(places), features.shape[1]
+        chunks, n_tried = self._cut_up(open_nodes), features.shape[1]
         ranges = device.empty((len(chunks), n_tried, 2), np.uint64)
         t.run("df_find_key_ranges", len(chunks) * n_tried, t.problem_there, t.columns, t.codes, self.draws, device.array(chunks),
               len(chunks), device.array(features), n_tried, ranges)  # fmt: skip
-        return extremes_by_node(chunks, len(places), ranges.get())
+        return extremes_by_node(chunks, len(open_nodes), ranges.get())
 
-    def count(self, places, features, ranges):
+    def count(self, open_nodes, features, ranges):
         t, device = self.training, self.device
         n_nodes, n_tried = features.shape
-        entries, planes = t.layout.most_entries, int(t.problem["n_planes"])
+        entries, planes = t.layout.max_entries, int(t.problem["n_planes"])
         histograms = device.zeros((n_nodes, n_tried, entries, t.layout.n_words), np.int64)
-        chunks = self._cut_up(places)
+        chunks = self._cut_up(open_nodes)
         features = device.array(features)
-        drafts = self._draft(places, features, n_tried, ranges)
+        drafts = self._draft(open_nodes, features, n_tried, ranges)
         together, n_local = t.features_at_once(lambda k: 4 * k * entries * planes + 8 * t.layout.n_words * t.tuning.n_items)
         together = min(together, n_tried)
         n_groups = min(len(chunks) * -(-n_tried // together), t.tuning.n_groups)
@@ -187,75 +187,75 @@ class DeviceShard(Shard):
                           len(chunks), features, drafts, n_tried, together, histograms)  # fmt: skip
         return histograms
 
-    def find_cuts(self, places, totals, features, ranges, histograms):
+    def find_cuts(self, open_nodes, totals, features, ranges, histograms):
         t, device, layout = self.training, self.device, self.training.layout
         n_nodes, n_tried = features.shape
         if isinstance(histograms, np.ndarray):
             histograms = device.array(histograms)
         features = device.array(features)
-        drafts = self._draft(places, features, n_tried, ranges)
+        drafts = self._draft(open_nodes, features, n_tried, ranges)
         cuts = device.empty((n_nodes, n_tried), record("df_split"))
         subsets = device.empty((n_nodes, n_tried, layout.subset_words), np.uint64)
         words = device.empty((n_nodes, n_tried, 3, layout.n_words), np.int64)
-        keys = device.empty((n_nodes, n_tried, layout.most_categories), np.float64)
-        ranked = device.empty((n_nodes, n_tried, layout.most_categories), np.uint32)
-        t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, device.array(places), n_nodes,
+        keys = device.empty((n_nodes, n_tried, layout.max_categories), np.float64)
+        ranked = device.empty((n_nodes, n_tried, layout.max_categories), np.uint32)
+        t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, device.array(open_nodes), n_nodes,
                     device.array(totals), features, drafts, n_tried, histograms, words, keys, ranked, cuts,
                     subsets)  # fmt: skip
         return cuts.get(), subsets.get()
 
-    def _draft(self, places, features, n_tried, ranges):
+    def _draft(self, open_nodes, features, n_tried, ranges):
         """The random cuts of those features that have keys, `df_draft`s, given their ranges in the nodes; None without."""
         if ranges is None:
             return None
-        t, device, n_nodes = self.training, self.device, len(places)
+        t, device, n_nodes = self.training, self.device, len(open_nodes)
         drafts = device.empty((n_nodes, n_tried), record("df_draft"))
-        t.run_items("df_draw_cuts", n_nodes * n_tried, t.problem_there, t.columns, device.array(places), n_nodes,
+        t.run_items("df_draw_cuts", n_nodes * n_tried, t.problem_there, t.columns, device.array(open_nodes), n_nodes,
                     device.array(ranges), features, n_tried, drafts)  # fmt: skip
         return drafts
 
-    def partition(self, places, cuts, subsets):
+    def partition(self, open_nodes, cuts, subsets):
         t, device = self.training, self.device
-        chunks = self._cut_up(places)
+        chunks = self._cut_up(open_nodes)
         there, n = device.array(chunks), len(chunks)
         test = device.array(cuts), device.array(subsets)
         counted = device.empty((n,), np.int64)
         t.run("df_count_left", n, t.problem_there, t.columns, t.codes, self.draws, there, n, *test, self.sides, counted)
-        n_left, to_left, to_right = destinations(places, chunks, counted.get())
+        n_left, to_left, to_right = destinations(open_nodes, chunks, counted.get())
         t.run("df_move_draws", n, self.draws, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
         t.run("df_copy_draws", n, self.scratch, there, n, self.draws)
         return n_left
 
-    def judge(self, nodes):
-        return self._judge(self.device.array(nodes), np.arange(len(nodes)))
+    def leaf_words(self, nodes):
+        return self._leaf_words(self.device.array(nodes), np.arange(len(nodes)))
 
-    def _judge(self, nodes, numbers):
+    def _leaf_words(self, nodes, numbers):
         """What some of `nodes`, on the device, keep as leaves."""
         t, n = self.training, len(numbers)
         words = self.device.empty((n, t.layout.n_leaf_words), np.int64)
         high = self.device.empty(words.shape, np.int64) if self.has_exact_weights else None
         if n:
-            t.run("df_judge_nodes", n, t.problem_there, t.y, self.exact_weight, self.draws, nodes,
+            t.run("df_find_leaf_words", n, t.problem_there, t.y, self.exact_weight, self.draws, nodes,
                   self.device.array(numbers.astype(np.int64)), n, t.tuning.alone_up_to, t.layout.n_leaf_words, words,
                   high)  # fmt: skip
         return words.get()
 
-    def grow_subtrees(self, places):
+    def grow_subtrees(self, open_nodes):
         t, device, subset_words = self.training, self.device, self.training.layout.subset_words
-        if len(places) == 0:
+        if len(open_nodes) == 0:
             return Subtrees.none(t.layout.n_leaf_words)
-        n_grown = np.zeros(len(places), np.int64)
+        n_grown = np.zeros(len(open_nodes), np.int64)
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
         subsets = device.empty((2 * self.draws.shape[0], subset_words), np.uint64)
-        together, n_local = t.features_at_once(t.desk_bytes)
+        together, n_local = t.features_at_once(t.workspace_bytes)
         # The largest first; in batches short enough to be interrupted.
-        by_size = np.argsort(-places["n"], kind="stable")
-        batches = np.cumsum(places["n"][by_size]) // t.tuning.slice_records
+        by_size = np.argsort(-open_nodes["n"], kind="stable")
+        batches = np.cumsum(open_nodes["n"][by_size]) // t.tuning.slice_records
         for batch in np.split(by_size, np.flatnonzero(np.diff(batches)) + 1):
-            if len(turn) == 0:
+            if len(batch) == 0:
                 continue
-            n_groups = min(len(turn), t.tuning.n_growing)
-            most = int(places["n"][batch].max())
+            n_groups = min(len(batch), t.tuning.n_growing)
+            most = int(open_nodes["n"][batch].max())
             pending = device.empty((n_groups, most + 1), record("df_open_node"))
             features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
             block = rows = y = weight = None
@@ -264,17 +264,17 @@ class DeviceShard(Shard):
                 rows = device.empty((n_groups, most), np.uint32)
                 y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
                 weight = device.empty((n_groups, most if self.has_exact_weights else 0), np.float64)
-            numbers = device.empty((len(turn),), np.int64)
+            numbers = device.empty((len(batch),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
-                              self.exact_weight, self.draws, self.scratch, device.array(places[batch]), len(turn), most, pending,
-                              features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
+                              self.exact_weight, self.draws, self.scratch, device.array(open_nodes[batch]), len(batch),
+                              most, pending, features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
             n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)
         gathered = device.empty((ends[-1], subset_words), np.uint64)
-        t.run("df_gather_nodes", len(places), grown, subsets, subset_words, device.array(places), device.array(n_grown),
-              device.array(ends - n_grown), len(places), nodes, gathered)  # fmt: skip
+        t.run("df_gather_nodes", len(open_nodes), grown, subsets, subset_words, device.array(open_nodes), device.array(n_grown),
+              device.array(ends - n_grown), len(open_nodes), nodes, gathered)  # fmt: skip
         found = nodes.get()
         is_leaf = found["feature"] < 0
-        leaves = self._judge(nodes, np.flatnonzero(is_leaf))
+        leaves = self._leaf_words(nodes, np.flatnonzero(is_leaf))
         return Subtrees(n_grown, t.layout.nodes_of(found, gathered.get(), leaves), found["first"][is_leaf])

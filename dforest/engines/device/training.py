@@ -93,7 +93,7 @@ class Training:
         problem["max_features"] = splitter.max_features
         problem["skip_constant"] = splitter.skip_constant_features
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in stated.columns)
-        problem["most_entries"] = layout.most_entries
+        problem["max_entries"] = layout.max_entries
         problem["has_keys"] = layout.has_keys
         problem["criterion"] = layout.criterion_number
         problem["n_words"] = layout.n_words
@@ -101,7 +101,7 @@ class Training:
         problem["is_wide"] = stated.criterion.is_wide
         problem["is_random"] = layout.is_random
         problem["one_hot"] = splitter.one_hot
-        problem["most_categories"] = layout.most_categories
+        problem["max_categories"] = layout.max_categories
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
@@ -119,28 +119,28 @@ class Training:
         self.weight = None if targets.weight is None else array(targets.weight)
         self.exact_weight = None if targets.exact_weight is None else array(targets.exact_weight)
 
-    def set_planes(self, most_drawn):
+    def set_planes(self, max_drawn):
         """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/histogram.hpp."""
         problem = self.problem
         bits = 32 - (self.tuning.chunk - 1).bit_length()
-        heaviest = self.heaviest * most_drawn
+        heaviest = self.heaviest * max_drawn
 
-        def pieces(most):
+        def limbs(most):
             return -(-(int(most).bit_length() + 1) // bits)
 
-        problem["piece_bits"] = bits
+        problem["limb_bits"] = bits
         if self.device.adds_words:
-            n_count = problem["weight_pieces"] = problem["sum_pieces"] = 2
+            n_count = problem["weight_limbs"] = problem["sum_limbs"] = 2
         else:
             n_count = 1
-            problem["weight_pieces"] = pieces(heaviest)
-            problem["sum_pieces"] = pieces(most_drawn << 31 if problem["is_wide"] else heaviest << 31)
+            problem["weight_limbs"] = limbs(heaviest)
+            problem["sum_limbs"] = limbs(max_drawn << 31 if problem["is_wide"] else heaviest << 31)
         objective = self.layout.objective
         if objective.has_classes:
-            n = objective.n_classes if problem["is_unit"] else n_count + objective.n_classes * problem["weight_pieces"]
+            n = objective.n_classes if problem["is_unit"] else n_count + objective.n_classes * problem["weight_limbs"]
         else:
-            n = n_count + (0 if problem["is_unit"] else problem["weight_pieces"])
-            n += problem["sum_pieces"] * (2 if problem["is_wide"] else 1)
+            n = n_count + (0 if problem["is_unit"] else problem["weight_limbs"])
+            n += problem["sum_limbs"] * (2 if problem["is_wide"] else 1)
         problem["n_planes"] = n
         self.problem_there = self.device.array(problem.reshape(1))
 
@@ -170,12 +170,12 @@ class Training:
             most -= 1
         return most, bytes_of(most)
 
-    def desk_bytes(self, n_together):
-        """Memory that a group needs to grow subtrees: see `df_desk` of kernels/subtree.hpp."""
+    def workspace_bytes(self, n_together):
+        """Memory that a group needs to grow subtrees: see `df_workspace` of kernels/subtree.hpp."""
         p = self.problem
-        entries = int(p["most_entries"])
-        words = (1 + 3 * n_together) * self.layout.n_words + n_together * ((entries + 63) // 64 + self.layout.most_categories)
-        words += (1 + n_together) * self.layout.subset_words + (n_together * (1 + self.layout.most_categories) + 1) // 2
+        entries = int(p["max_entries"])
+        words = (1 + 3 * n_together) * self.layout.n_words + n_together * ((entries + 63) // 64 + self.layout.max_categories)
+        words += (1 + n_together) * self.layout.subset_words + (n_together * (1 + self.layout.max_categories) + 1) // 2
         records = n_together * (record("df_split").itemsize + record("df_draft").itemsize)
         planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes

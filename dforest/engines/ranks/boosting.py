@@ -2,7 +2,7 @@
 
 Each rank asks the shard of its own rows, and the answers are put together: sums of integers, and greatest numbers. Best cuts are
 found by all ranks, each for its share of the pairs of a node and a feature, as histograms are added up by share. All ranks see
-the places of a common numbering of all rows, in which the runs of nodes lie as if one shard had them all.
+open nodes with places in a common numbering of all rows, in which the runs of nodes lie as if one shard had them all.
 """
 
 import numpy as np
@@ -43,24 +43,24 @@ class RankBoostShard(BoostShard):
         nothing = np.zeros(1, np.int64)
         self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
 
-    def largest(self, places):
-        return self.ranks.greatest(self.own.largest(self._runs.own_places(places)))
+    def largest(self, open_nodes):
+        return self.ranks.greatest(self.own.largest(self._runs.own_open_nodes(open_nodes)))
 
-    def refine_again(self, places, factors):
-        self.own.refine_again(self._runs.own_places(places), factors)
+    def refine_again(self, open_nodes, factors):
+        self.own.refine_again(self._runs.own_open_nodes(open_nodes), factors)
 
-    def find_cuts(self, places, features, exponents):
+    def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_split"))
-        at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.most_entries * features.shape[1]))
-        for first in range(0, len(places), at_once):
+        at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.max_entries * features.shape[1]))
+        for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)
-            cuts[some] = self._find_cuts(places[some], features[some], exponents[some])
+            cuts[some] = self._find_cuts(open_nodes[some], features[some], exponents[some])
         return cuts
 
-    def _find_cuts(self, places, features, exponents):
+    def _find_cuts(self, open_nodes, features, exponents):
         """The best cuts of nodes whose histograms there is room for."""
         ranks, own, device = self.ranks, self.own, self.own.device
-        sums = own.count(self._runs.own_places(places), device.array(features)).get()
+        sums = own.count(self._runs.own_open_nodes(open_nodes), device.array(features)).get()
         sums = ranks.sum_scattered(sums.reshape(features.size, *sums.shape[2:]))
         edges = ranks.edges(features.size)
         share = slice(edges[ranks.rank], edges[ranks.rank + 1])
@@ -68,18 +68,18 @@ class RankBoostShard(BoostShard):
         cuts = own.best_cuts(device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None]), exponents)
         return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
 
-    def partition(self, places, cuts):
-        own = self._runs.own_places(places)
+    def partition(self, open_nodes, cuts):
+        own = self._runs.own_open_nodes(open_nodes)
         own_left = self.own.partition(own, cuts)
         n_left = self.ranks.sum(own_left)
-        self._runs.note_children(places, n_left, own, own_left)
+        self._runs.note_children(open_nodes, n_left, own, own_left)
         return n_left
 
-    def add_up(self, places):
-        return self.ranks.sum(self.own.add_up(self._runs.own_places(places)))
+    def add_up(self, open_nodes):
+        return self.ranks.sum(self.own.add_up(self._runs.own_open_nodes(open_nodes)))
 
-    def move_on(self, places, values):
-        self.own.move_on(self._runs.own_places(places), values)
+    def move_on(self, open_nodes, values):
+        self.own.move_on(self._runs.own_open_nodes(open_nodes), values)
 
     def raw_sums(self):
         return self.own.raw_sums()

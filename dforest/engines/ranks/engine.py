@@ -29,8 +29,8 @@ from dforest.spmd.draws import DrawDealer
 # Sizes of the machinery, set by tests: attributes of `_Sizes`. They change the time, never the forest.
 TUNING = {}
 ALL = 1 << 62  # more records than any node has
-MOST_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that saves many rounds
-MOST_TREES = 64  # of a batch
+MAX_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that saves many rounds
+MAX_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree; fewer of wide plans
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
 PACKED_BYTES = 64  # that a record in a shipment takes, beside its codes: record, packed record, and what a grower moves it to
@@ -179,17 +179,17 @@ class _Sizes:
         row_bytes = problem.n_features * training.codes.dtype.itemsize
         # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
         room = max(ranks.room, own_rows * row_bytes)
-        own_records = min(own_rows, problem.sampling.most_records(problem.n_rows))
-        self.n_trees = max(1, min(room // (own_records * DRAW_BYTES), MOST_TREES))
+        own_records = min(own_rows, problem.sampling.max_records(problem.n_rows))
+        self.n_trees = max(1, min(room // (own_records * DRAW_BYTES), MAX_TREES))
         self.shipment_records = max(1, room // (row_bytes + PACKED_BYTES))
         # Subtrees of a shipment's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.shipment_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = room
         has_kernels = NAMES.get(type(problem.criterion)) in OF_KERNELS
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
-        whole_bytes = problem.sampling.most_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
-        if not has_kernels or (problem.rules.max_leaf_nodes and whole_bytes <= MOST_ROOM):
-            self.ship_up_to, self.n_trees = ALL, max(self.n_trees, min(ranks.size, MOST_TREES))
+        whole_bytes = problem.sampling.max_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
+        if not has_kernels or (problem.rules.max_leaf_nodes and whole_bytes <= MAX_ROOM):
+            self.ship_up_to, self.n_trees = ALL, max(self.n_trees, min(ranks.size, MAX_TREES))
         for name, number in TUNING.items():
             setattr(self, name, number)
         if not has_kernels:

@@ -4,8 +4,8 @@ Each rank asks the shard of its own rows, and combines the answers of all ranks:
 of a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up by
 share. So the rounds of a level do not depend on the number of its nodes.
 
-All ranks see the places of a common numbering of all draws, in which the runs of nodes lie as if one shard had them all. Which
-run of a rank's own draws belongs to a node is known here alone.
+All ranks see open nodes with places in a common numbering of all draws, in which the runs of nodes lie as if one shard had them
+all. Which run of a rank's own draws belongs to a node is known here alone.
 
 A `RankShard` owns the table of runs; the draws are those of its own shard.
 """
@@ -20,26 +20,26 @@ from dforest.rules.records import record
 
 
 class Runs:
-    """Which run of a rank's own draws, or rows, belongs to a node, given the node's place among those of all ranks."""
+    """Which run of a rank's own draws, or rows, belongs to a node, given where its run lies among the draws of all ranks."""
 
     def __init__(self):
-        self._runs = {}  # by place among all: where the own ones of the node begin, and how many there are
+        self._runs = {}  # by first and length among all: where the own ones of the node begin, and how many there are
 
     def note(self, firsts, lengths, own_firsts, own_lengths):
         """Learn of nodes."""
         runs = zip(own_firsts.tolist(), own_lengths.tolist(), strict=True)
         self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
 
-    def note_children(self, places, n_left, own, own_left):
-        """Learn of the children of nodes, given their places, those among the own ones, and how many of each go left."""
-        self.note(places["first"], n_left, own["first"], own_left)
-        self.note(places["first"] + n_left, places["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
+    def note_children(self, open_nodes, n_left, own, own_left):
+        """Learn of the children of nodes, given their open_nodes, those among the own ones, and how many of each go left."""
+        self.note(open_nodes["first"], n_left, own["first"], own_left)
+        self.note(open_nodes["first"] + n_left, open_nodes["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
 
-    def own_places(self, places):
+    def own_open_nodes(self, open_nodes):
         """Places of nodes, or nodes that are grown, among this rank's own."""
-        keys = zip(places["first"].tolist(), places["n"].tolist(), strict=True)
+        keys = zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True)
         runs = np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
-        own = places.copy()
+        own = open_nodes.copy()
         own["first"], own["n"] = runs.T
         return own
 
@@ -67,10 +67,10 @@ class RankShard(Shard):
         self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
         self._runs = Runs()
         self._runs.note(self.roots["first"], self.roots["n"], own.roots["first"], own.roots["n"])
-        self.own_places = self._runs.own_places
+        self.own_open_nodes = self._runs.own_open_nodes
 
-    def add_up(self, places):
-        totals, extents = self.own.add_up(self.own_places(places))
+    def add_up(self, open_nodes):
+        totals, extents = self.own.add_up(self.own_open_nodes(open_nodes))
         if not self.layout.objective.has_classes:
             extents = self._extremes(extents)
         return self.ranks.sum(totals), extents
@@ -83,32 +83,32 @@ class RankShard(Shard):
         least = self.ranks.least(extents * np.array([1, -1], extents.dtype))
         return least * np.array([1, -1], extents.dtype)
 
-    def target_extents(self, places):
-        return self._extremes(self.own.target_extents(self.own_places(places)))
+    def target_extents(self, open_nodes):
+        return self._extremes(self.own.target_extents(self.own_open_nodes(open_nodes)))
 
-    def requantise(self, places):
-        self.own.requantise(self.own_places(places))
+    def requantise(self, open_nodes):
+        self.own.requantise(self.own_open_nodes(open_nodes))
 
-    def heaviest(self, places):
-        return self.ranks.greatest(self.own.heaviest(self.own_places(places)))
+    def heaviest(self, open_nodes):
+        return self.ranks.greatest(self.own.heaviest(self.own_open_nodes(open_nodes)))
 
-    def weigh(self, places):
-        self.own.weigh(self.own_places(places))
+    def weigh(self, open_nodes):
+        self.own.weigh(self.own_open_nodes(open_nodes))
 
-    def key_ranges(self, places, features):
-        return self._extremes(self.own.key_ranges(self.own_places(places), features))
+    def key_ranges(self, open_nodes, features):
+        return self._extremes(self.own.key_ranges(self.own_open_nodes(open_nodes), features))
 
-    def count(self, places, features, ranges):
-        histograms = self.own.count(self.own_places(places), features, ranges).get()
+    def count(self, open_nodes, features, ranges):
+        histograms = self.own.count(self.own_open_nodes(open_nodes), features, ranges).get()
         n_nodes, n_tried, *shape = histograms.shape
         return self.ranks.sum_scattered(histograms.reshape(n_nodes * n_tried, *shape))
 
-    def find_cuts(self, places, totals, features, ranges, histograms):
+    def find_cuts(self, open_nodes, totals, features, ranges, histograms):
         edges = self.ranks.edges(features.size)
         pairs = np.arange(edges[self.ranks.rank], edges[self.ranks.rank + 1])
         node = pairs // features.shape[1]
         cuts, subsets = self.own.find_cuts(
-            places[node],
+            open_nodes[node],
             totals[node],
             features.reshape(-1, 1)[pairs],
             None if ranges is None else ranges.reshape(-1, 1, 2)[pairs],
@@ -119,56 +119,56 @@ class RankShard(Shard):
         found = np.concatenate(self.ranks.gather(found)).reshape(features.shape)
         return found["cut"], found["subset"]
 
-    def partition(self, places, cuts, subsets):
-        own = self.own_places(places)
+    def partition(self, open_nodes, cuts, subsets):
+        own = self.own_open_nodes(open_nodes)
         own_left = self.own.partition(own, cuts, subsets)
         n_left = self.ranks.sum(own_left)
-        self._runs.note_children(places, n_left, own, own_left)
+        self._runs.note_children(open_nodes, n_left, own, own_left)
         return n_left
 
-    def judge(self, nodes):
+    def leaf_words(self, nodes):
         if not self.has_exact_weights:
-            return self._judge(nodes, None)
+            return self._leaf_words(nodes, None)
         words = np.empty((len(nodes), self.layout.n_leaf_words), np.int64)
         is_exact = nodes["first_weight"] < 0  # which holds for whole trees
         for which, exact_weight in ((is_exact, None), (~is_exact, self.own.exact_weight.get())):
             if which.any():
-                words[which] = self._judge(nodes[which], exact_weight)
+                words[which] = self._leaf_words(nodes[which], exact_weight)
         return words
 
-    def _judge(self, nodes, exact_weight):
-        """`judge`, of nodes with such exact weights."""
-        own = self.own_places(nodes)
+    def _leaf_words(self, nodes, exact_weight):
+        """`leaf_words`, of nodes with such exact weights."""
+        own = self.own_open_nodes(nodes)
         layout, is_wide = self.layout, self._is_wide
         if self._y is None and exact_weight is None:
-            return self.ranks.sum(self.own.judge(own))
+            return self.ranks.sum(self.own.leaf_words(own))
         records, shifts, n_draws = self.own.draws.get(), None, None
         if exact_weight is not None:
             n_draws = self.ranks.sum(arrays.count_draws(own, records))
-            shifts = arrays.weight_shifts(self.ranks.greatest(self.own.heaviest(_places(own))), is_fine=True)
+            shifts = arrays.weight_shifts(self.ranks.greatest(self.own.heaviest(_open_nodes(own))), is_fine=True)
         if self._y is None:
             parts = arrays.class_parts(own, records, exact_weight, shifts, layout.n_leaf_words - 1)
             return arrays.class_words(n_draws, self.ranks.sum(parts), shifts)
-        extents = self._extremes(self.own.target_extents(_places(own)))
+        extents = self._extremes(self.own.target_extents(_open_nodes(own)))
         sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide, exact_weight, shifts, n_draws))
         given = layout.criterion_number, own, records, self._y, extents, sums, is_wide
         squares = self.ranks.sum(arrays.impurity_sums(*given, exact_weight))
         return arrays.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide, shifts)
 
-    def grow_subtrees(self, places):
+    def grow_subtrees(self, open_nodes):
         exact_weight = self.own.exact_weight.get() if self.has_exact_weights else None
-        return self._shipping.grow(places, self.own_places(places), self.own.draws.get(), exact_weight)
+        return self._shipping.grow(open_nodes, self.own_open_nodes(open_nodes), self.own.draws.get(), exact_weight)
 
     def rows(self):
         raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")
 
 
-def _places(nodes):
+def _open_nodes(nodes):
     """Where the draws of nodes that are grown lie, as the shard of the own rows is asked for them."""
-    places = np.zeros(len(nodes), record("df_open_node"))
+    open_nodes = np.zeros(len(nodes), record("df_open_node"))
     for name in ("first", "n", "first_weight"):
-        places[name] = nodes[name]
-    return places
+        open_nodes[name] = nodes[name]
+    return open_nodes
 
 
 def with_traffic(report, ranks):

@@ -33,12 +33,12 @@ class Shipping:
         self._shipment_records, self._n_threads = shipment_records, n_threads
         self._y, self._has_weight = problem.targets.numbers, problem.targets.weight is not None
 
-    def grow(self, places, own, draws, exact_weight):
+    def grow(self, open_nodes, own, draws, exact_weight):
         """Grow subtrees: a collective.
 
         Parameters
         ----------
-        places : ndarray of shape (n_subtrees,), dtype df_open_node
+        open_nodes : ndarray of shape (n_subtrees,), dtype df_open_node
             Of their roots, among the draws of all ranks.
         own : ndarray of shape (n_subtrees,), dtype df_open_node
             Of their roots, among this rank's own draws.
@@ -50,9 +50,9 @@ class Shipping:
         Returns
         -------
         Subtrees
-            In the order of `places`, on every rank.
+            In the order of `open_nodes`, on every rank.
         """
-        owner, shipment = deal(places["n"], self._ranks.size, self._shipment_records)
+        owner, shipment = deal(open_nodes["n"], self._ranks.size, self._shipment_records)
         n_shipments = int(shipment.max(initial=-1)) + 1
         if n_shipments == 0:
             return Subtrees.none(self._problem.objective.n_leaf_words)
@@ -63,7 +63,7 @@ class Shipping:
             packed = self._ranks.exchange([self._pack(own[of_rank], draws, exact_weight) for of_rank in ours])
             mine = ours[self._ranks.rank]
             numbers.append(mine)
-            grown.append(self._grow(places[mine], packed records, lengths[:, mine], exact_weight is not None))
+            grown.append(self._grow(open_nodes[mine], packed, lengths[:, mine], exact_weight is not None))
         return self._collect(np.concatenate(numbers), grown)
 
     def _pack(self, own, draws, exact_weight):
@@ -71,18 +71,18 @@ class Shipping:
         runs = own["first"].copy(), own["n"].copy(), own["first_weight"].copy()
         return pack(draws, *runs, self._training.codes.get(), self._y, self._has_weight, exact_weight, self._n_threads)
 
-    def _grow(self, places, packed records, lengths, has_exact):
-        """Grow the subtrees that this rank owns, given their packed records by rank, and how many records of each a rank has sent."""
+    def _grow(self, open_nodes, packed, lengths, has_exact):
+        """Grow the subtrees that this rank owns, given their packed records by rank, and how many of each a rank has sent."""
         columns, records, y, exact_weight = unpack(
             packed, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight, has_exact,
             code_types(self._problem.columns), self._n_threads,
         )  # fmt: skip
         packed.clear()
-        places = places.copy()
-        places["n"] = lengths.sum(axis=0)
-        places["first"] = np.cumsum(places["n"]) - places["n"]
-        places["first_weight"] = np.minimum(places["first_weight"], 0)  # records have rows of their own
-        return grow_given(self._problem, columns, records, y, places, self._n_threads, exact_weight)
+        open_nodes = open_nodes.copy()
+        open_nodes["n"] = lengths.sum(axis=0)
+        open_nodes["first"] = np.cumsum(open_nodes["n"]) - open_nodes["n"]
+        open_nodes["first_weight"] = np.minimum(open_nodes["first_weight"], 0)  # records have rows of their own
+        return grow_given(self._problem, columns, records, y, open_nodes, self._n_threads, exact_weight)
 
     def _collect(self, numbers, grown):
         """The subtrees of all ranks, in order, given those that this one has grown and their numbers."""
@@ -99,9 +99,9 @@ class Shipping:
 def deal(n_records, n_owners, shipment_records):
     """In which shipment each subtree is shipped, and to whom.
 
-    Shipments are about equally large, and filled with the largest subtrees first. In a shipment the largest goes first, to whoever has
-    least of the shipment so far: as the subtrees of a shipment have about one size, owners get about equally much, and nobody waits long
-    for others.
+    Shipments are about equally large, and filled with the largest subtrees first. In a shipment the largest goes first, to
+    whoever has least of the shipment so far: as the subtrees of a shipment have about one size, owners get about equally much,
+    and nobody waits long for others.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def deal(n_records, n_owners, shipment_records):
 
     Examples
     --------
-    The first shipment has the subtrees of 9 and 6 records, the second one those of 5, 3 and 2: owner 0 gets that of 5, and owner 1
-    those of 3 and 2.
+    The first shipment has the subtrees of 9 and 6 records, the second one those of 5, 3 and 2: owner 0 gets that of 5, and
+    owner 1 those of 3 and 2.
 
     >>> deal(np.array([6, 9, 3, 5, 2]), 2, 7)
     (array([1, 0, 1, 0, 1]), array([0, 0, 1, 1, 1]))

@@ -109,8 +109,8 @@ DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const u
     }
 }
 
-// The heaviest of the rows of each chunk, and their largest derivatives, in magnitude. IN gradient, hessian : of a tree, from `first`
-// on; OUT largest : [n_chunks, 3] weight, gradient, hessian
+// The heaviest of the rows of each chunk, and their largest derivatives, in magnitude. IN gradient, hessian : of a tree, from
+// `first` on; OUT largest : [n_chunks, 3] weight, gradient, hessian
 DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *weight,
                                 const double *gradient, const double *hessian, int64_t first, double *largest, DF_LOCAL)
 {
@@ -138,8 +138,8 @@ DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, in
     }
 }
 
-// Make the integers of the rows of chunks anew, by the factors of their nodes. IN factors : [n_nodes, 2]; INOUT fine : those of the
-// tree begin at first_fine
+// Make the integers of the rows of chunks anew, by the factors of their nodes. IN factors : [n_nodes, 2]; INOUT fine : those of
+// the tree begin at first_fine
 DF_KERNEL df_boost_refine_again(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *gradient,
                                 const double *hessian, int64_t first, const double *factors, int32_t *fine, int64_t first_fine,
                                 DF_LOCAL)
@@ -177,10 +177,10 @@ DF_KERNEL df_number_rows(int64_t n_rows, uint32_t *rows, DF_LOCAL)
 DF_INLINE int df_boost_form(int kind, bool has_times) { return has_times ? DF_WIDE_WORDS : kind; }
 DF_INLINE int64_t df_boost_width(int form) { return form == DF_WIDE_WORDS ? 2 : 1; }
 
-// Add some rows to words. INOUT words : [n_features, most_entries, width]
+// Add some rows to words. INOUT words : [n_features, max_entries, width]
 template <int kind, int has_times>
 DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, int64_t row_codes, const uint32_t *rows, int64_t n,
-                                 const int32_t *__restrict features, int64_t n_features, int64_t most_entries,
+                                 const int32_t *__restrict features, int64_t n_features, int64_t max_entries,
                                  const int32_t *fine, const uint32_t *times, uint64_t *__restrict words)
 {
     const int64_t width = df_boost_width(df_boost_form(kind, has_times));
@@ -193,7 +193,7 @@ DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, in
                 df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, features, n_features);
             df_row_words(kind, has_times, fine, times, (size_t) row, &word, &second);
             for (int64_t f = 0; f < n_features; f++) {
-                int64_t *entry = (int64_t *) words + (f * most_entries + own[features[f]]) * width;
+                int64_t *entry = (int64_t *) words + (f * max_entries + own[features[f]]) * width;
                 df_add_shared(group, entry, (int64_t) word);
                 if (width == 2)
                     df_add_shared(group, entry + 1, (int64_t) second);
@@ -229,26 +229,27 @@ DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, 
 // spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
 //
 // IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; fine : those of the tree begin at first_fine
-// INOUT histograms : [n_nodes, n_tried, most_entries, 3] gradients, hessians, rows
-// Memory of the group: [n_together, most_entries, width] words, and, where chunks have more than `spill` rows, as many times 3 sums
+// INOUT histograms : [n_nodes, n_tried, max_entries, 3] gradients, hessians, rows
+// Memory of the group: [n_together, max_entries, width] words, and, where chunks have more than `spill` rows, as many times 3
+// sums
 DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
-                         const int32_t *features, int64_t n_tried, int64_t n_together, int64_t most_entries, int64_t kind,
+                         const int32_t *features, int64_t n_tried, int64_t n_together, int64_t max_entries, int64_t kind,
                          int64_t spill, int64_t has_sums, const int32_t *fine, int64_t first_fine, const uint32_t *times,
                          int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const int form = df_boost_form((int) kind, times != 0);
-        const int64_t n_passes = (n_tried + n_together - 1) / n_together, room = n_together * most_entries;
+        const int64_t n_passes = (n_tried + n_together - 1) / n_together, room = n_together * max_entries;
         uint64_t *words = (uint64_t *) df_memory(group, memory, n_bytes);
         int64_t *sums = (int64_t *) words + room * df_boost_width(form);
         df_clear(group, (uint32_t *) words, 2 * room * (df_boost_width(form) + (has_sums ? 3 : 0)));
         for (int64_t at = group.number; at < n_chunks * n_passes; at += group.n_groups) {
             const int64_t c = at / n_passes, first = at % n_passes * n_together;
             const df_chunk chunk = chunks[c];
-            const int64_t n = n_tried - first < n_together ? n_tried - first : n_together, n_entries = n * most_entries;
+            const int64_t n = n_tried - first < n_together ? n_tried - first : n_together, n_entries = n * max_entries;
             const int32_t *some = features + chunk.node * n_tried + first;
-            int64_t *to = histograms + (chunk.node * n_tried + first) * most_entries * 3;
+            int64_t *to = histograms + (chunk.node * n_tried + first) * max_entries * 3;
             const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
                                   && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
             const bool through_sums = has_sums && chunk.n > spill && !is_whole;
@@ -256,7 +257,7 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
                 const int64_t m = chunk.n - done < spill ? chunk.n - done : spill;
                 const uint32_t *own = rows + chunk.first + done;
                 const auto add = [&](auto known, auto timed) {
-                    df_boost_add_rows<known.value, timed.value>(group, codes, row_codes, own, m, some, n, most_entries,
+                    df_boost_add_rows<known.value, timed.value>(group, codes, row_codes, own, m, some, n, max_entries,
                                                                 fine + first_fine, times, words);
                 };
                 const df_number<DF_NARROW_WORDS> narrow;
@@ -285,11 +286,11 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // The best cut of each feature tried in each node, an item each: of equal scores the lowest code, of these the one with missing
 // values on the right.
 //
-// IN columns : [n_features]; histograms : [n_nodes, n_tried, most_entries, 3]
+// IN columns : [n_features]; histograms : [n_nodes, n_tried, max_entries, 3]
 // IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponents : [n_nodes] of coarse hessians
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
-                             int64_t most_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
+                             int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
                              const int32_t *exponents, df_boost_split *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -301,7 +302,7 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
             const df_boost_limits limit =
                 df_boost_limits_of(limits[0], limits[1], min_samples, exponents[at / n_tried], limits[2]);
             const df_column *column = columns + features[at];
-            const df_boost_sums *entries = (const df_boost_sums *) (histograms + at * most_entries * 3);
+            const df_boost_sums *entries = (const df_boost_sums *) (histograms + at * max_entries * 3);
             const int64_t n_codes = column->n_codes;
             df_boost_sums total = {0, 0, 0}, missing = {0, 0, 0}, below = {0, 0, 0};
             df_boost_split best = {-1.0, 0, 0, features[at], 0, 0, 0};

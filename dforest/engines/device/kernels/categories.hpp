@@ -11,8 +11,8 @@
 // Where a feature's cuts are sought.
 typedef struct {
     int64_t *words;            // [3, n_words]
-    double *keys;              // [most_categories] mean responses, or random bits
-    uint32_t *ranked;          // [most_categories]
+    double *keys;              // [max_categories] mean responses, or random bits
+    uint32_t *ranked;          // [max_categories]
     uint64_t *subset;          // [subset_words] of the cut that is found
 } df_cut_room;
 
@@ -50,7 +50,7 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
                               uint32_t *bits, uint64_t *subset)
 {
     df_stream stream;
-    df_stream_open(&stream, node->place.seed, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
     df_draw_categories(&stream, (int) p->one_hot, n, bits);
     for (uint32_t i = 0; i < n; i++)
         if (df_is_drawn(bits, i))
@@ -136,7 +136,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
 template <class Codes> DF_INLINE bool df_is_constant(const df_problem *p, const Codes &codes)
 {
     const uint32_t code = codes.after(0);
-    return code < p->most_entries && codes.after(code + 1) >= p->most_entries;
+    return code < p->max_entries && codes.after(code + 1) >= p->max_entries;
 }
 
 // The cut of any feature, by the splitter's strategy. IN draft : of a column of keys

@@ -11,7 +11,7 @@
 
 // A node while its cuts are sought.
 typedef struct {
-    df_open_node place;
+    df_open_node open_node;
     df_measure measure;
     df_leaf_rules rules;
     double weight, first;      // words 1 and 2 of its statistic
@@ -27,14 +27,14 @@ typedef struct {
 
 DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
 {
-    node->rules = df_leaf_rules_of(&p->limits, node->place.root_weight, node->place.weight_shift);
+    node->rules = df_leaf_rules_of(&p->limits, node->open_node.root_weight, node->open_node.weight_shift);
     node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
     node->weight = (double) total[1];
     node->first = (double) total[2];
     if (p->criterion == DF_SQUARED_ERROR)
         df_measure_squares(total, (int) p->is_wide, &node->measure);
     else if (p->criterion == DF_POISSON)
-        df_measure_deviance(total, (int) p->is_wide, node->place.centre, node->place.exponent, &node->measure);
+        df_measure_deviance(total, (int) p->is_wide, node->open_node.centre, node->open_node.exponent, &node->measure);
 }
 
 // What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
@@ -42,7 +42,7 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
 {
     if (df_has_classes(p))
         return (double) statistic[3] / (double) statistic[1];
-    return df_mean_target(statistic, (int) p->is_wide, node->place.centre, node->place.exponent);
+    return df_mean_target(statistic, (int) p->is_wide, node->open_node.centre, node->open_node.exponent);
 }
 
 // Whether a cut keeps to the node's bounds and the feature's direction. OUT middle : between what its sides predict
@@ -54,7 +54,7 @@ DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t
         right[k] = total[k] - left[k];
     const double a = df_prediction(p, node, left), b = df_prediction(p, node, right);
     *middle = df_middle_prediction(a, b);
-    return df_is_allowed(node->place.lower, node->place.upper, direction, a, b);
+    return df_is_allowed(node->open_node.lower, node->open_node.upper, direction, a, b);
 }
 
 // A score as a fraction: most cuts need no division, see df_may_exceed.
@@ -154,7 +154,7 @@ template <> struct df_three<0> {
 // IN total : [n_words] the node's statistic
 // OUT words : [3, n_words] scratch
 // OUT cut : but for its feature
-// Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least most_entries if none does;
+// Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least max_entries if none does;
 // `take(code, words)` its statistic, once, after which it need not be there any more; `read(code, words)` its statistic, any
 // time before.
 template <int n_words, class Codes>
@@ -302,7 +302,7 @@ DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char 
 }
 
 // Draw the cut between the lowest and the highest key of a draft; of a single value, the one after it.
-DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *place, const df_column *column, int32_t feature,
+DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *open_node, const df_column *column, int32_t feature,
                            df_draft *draft)
 {
     df_stream stream;
@@ -310,7 +310,7 @@ DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *place, const
     draft->threshold = 0.0;
     if (draft->lowest >= draft->highest)
         return;
-    df_stream_open(&stream, place->seed, df_feature_path(place->path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, open_node->seed, df_feature_path(open_node->path, (uint64_t) feature), DF_THRESHOLD);
     draft->cut = df_draw_key(draft->lowest, draft->highest, df_uniform(&stream), column->key_bits == 64,
                              (int) column->is_float32, &draft->threshold);
 }
@@ -338,7 +338,7 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
     if (lowest == highest && n_missing == 0)
         return;
     if (lowest < highest && column->key_bits == 0) {
-        df_stream_open(&stream, node->place.seed, df_feature_path(node->place.path, (uint64_t) feature), DF_THRESHOLD);
+        df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
         if (column->kind == DF_ORDINAL)
             cut_code += df_below(&stream, highest - lowest);
         else {

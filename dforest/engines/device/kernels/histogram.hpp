@@ -1,15 +1,15 @@
 // Histograms of codes, in memory that the items of a group share.
 //
 // An *entry* of a histogram holds the statistic of the draws of a code in *planes* of 32 bits, so that they are added by
-// atomics that every device has. A count takes a plane; a word of more bits is cut into pieces of `piece_bits`, the highest
-// with its sign, each in a plane of its own. As a chunk has at most 2^(32 - piece_bits) records, no plane overflows.
+// atomics that every device has. A count takes a plane; a word of more bits is cut into limbs of `limb_bits`, the highest
+// with its sign, each in a plane of its own. As a chunk has at most 2^(32 - limb_bits) records, no plane overflows.
 //
 //     classes, weights 1:   the count of each class
-//     classes:              the count; the weight of each class, in weight_pieces
-//     sums:                 the count; the weight, in weight_pieces (unless they are 1); the sum, in sum_pieces; if it is
-//                           wide, its higher word, in as many pieces
+//     classes:              the count; the weight of each class, in weight_limbs
+//     sums:                 the count; the weight, in weight_limbs (unless they are 1); the sum, in sum_limbs; if it is
+//                           wide, its higher word, in as many limbs
 //
-// Where groups have one item, which needs no atomics, a word of more bits is one piece of 64 bits in two planes, and so is the
+// Where groups have one item, which needs no atomics, a word of more bits is one limb of 64 bits in two planes, and so is the
 // count before it.
 //
 // Planes are 0 between uses: who takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
@@ -42,8 +42,8 @@ DF_INLINE void df_add_word(uint32_t *plane, int64_t x)
 
 DF_INLINE void df_add_count(const df_group &, uint32_t *plane, uint32_t count) { df_add_word(plane, count); }
 DF_INLINE int64_t df_count_at(const uint32_t *plane) { return df_word_at(plane); }
-DF_INLINE void df_add_pieces(const df_group &, const df_problem *, uint32_t *plane, int64_t, int64_t x) { df_add_word(plane, x); }
-DF_INLINE int64_t df_join_pieces(const df_problem *, const uint32_t *plane, int64_t) { return df_word_at(plane); }
+DF_INLINE void df_add_limbs(const df_group &, const df_problem *, uint32_t *plane, int64_t, int64_t x) { df_add_word(plane, x); }
+DF_INLINE int64_t df_join_limbs(const df_problem *, const uint32_t *plane, int64_t) { return df_word_at(plane); }
 
 #else
 
@@ -52,22 +52,22 @@ enum { DF_COUNT_PLANES = 1 };
 DF_INLINE void df_add_count(const df_group &group, uint32_t *plane, uint32_t count) { df_add(group, plane, count); }
 DF_INLINE int64_t df_count_at(const uint32_t *plane) { return *plane; }
 
-DF_INLINE void df_add_pieces(const df_group &group, const df_problem *p, uint32_t *plane, int64_t pieces, int64_t x)
+DF_INLINE void df_add_limbs(const df_group &group, const df_problem *p, uint32_t *plane, int64_t limbs, int64_t x)
 {
-    const int64_t bits = p->piece_bits, mask = ((int64_t) 1 << bits) - 1;
-    for (int64_t j = 1; j < pieces; j++) {
+    const int64_t bits = p->limb_bits, mask = ((int64_t) 1 << bits) - 1;
+    for (int64_t j = 1; j < limbs; j++) {
         df_add(group, plane++, (uint32_t) (x & mask));
         x >>= bits;
     }
     df_add(group, plane, (uint32_t) x);
 }
 
-DF_INLINE int64_t df_join_pieces(const df_problem *p, const uint32_t *plane, int64_t pieces)
+DF_INLINE int64_t df_join_limbs(const df_problem *p, const uint32_t *plane, int64_t limbs)
 {
-    const int64_t bits = p->piece_bits;
+    const int64_t bits = p->limb_bits;
     uint64_t x = 0;
-    for (int64_t j = 0; j < pieces; j++)
-        x += (uint64_t) (j + 1 < pieces ? (int64_t) plane[j] : (int64_t) (int32_t) plane[j]) << (bits * j);
+    for (int64_t j = 0; j < limbs; j++)
+        x += (uint64_t) (j + 1 < limbs ? (int64_t) plane[j] : (int64_t) (int32_t) plane[j]) << (bits * j);
     return (int64_t) x;
 }
 
@@ -91,21 +91,21 @@ template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_p
     df_add_count(group, entry, record->count);
     entry += DF_COUNT_PLANES;
     if (kind == DF_WEIGHTED_CLASSES) {
-        df_add_pieces(group, p, entry + record->target * p->weight_pieces, p->weight_pieces,
+        df_add_limbs(group, p, entry + record->target * p->weight_limbs, p->weight_limbs,
                       (int64_t) record->count * record->weight);
         return;
     }
     if (kind != DF_UNIT_SUMS && !p->is_unit) {
-        df_add_pieces(group, p, entry, p->weight_pieces, (int64_t) record->count * record->weight);
-        entry += p->weight_pieces;
+        df_add_limbs(group, p, entry, p->weight_limbs, (int64_t) record->count * record->weight);
+        entry += p->weight_limbs;
     }
     const int64_t product = (kind == DF_UNIT_SUMS ? (int64_t) 1 : (int64_t) record->weight) * record->target;
     if (kind == DF_UNIT_SUMS || !p->is_wide) {
-        df_add_pieces(group, p, entry, p->sum_pieces, product * record->count);
+        df_add_limbs(group, p, entry, p->sum_limbs, product * record->count);
         return;
     }
-    df_add_pieces(group, p, entry, p->sum_pieces, df_low_part(product) * record->count);
-    df_add_pieces(group, p, entry + p->sum_pieces, p->sum_pieces, df_high_part(product) * record->count);
+    df_add_limbs(group, p, entry, p->sum_limbs, df_low_part(product) * record->count);
+    df_add_limbs(group, p, entry + p->sum_limbs, p->sum_limbs, df_high_part(product) * record->count);
 }
 
 // The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
@@ -128,20 +128,20 @@ template <int n_words> DF_INLINE bool df_read_entry(const df_problem *p, const u
     if (df_has_classes(p)) {
         words[1] = 0;
         for (int64_t k = 2; k < last; k++) {
-            words[k] = df_join_pieces(p, entry, p->weight_pieces);
+            words[k] = df_join_limbs(p, entry, p->weight_limbs);
             words[1] += words[k];
-            entry += p->weight_pieces;
+            entry += p->weight_limbs;
         }
         return true;
     }
     words[1] = words[0];
     if (!p->is_unit) {
-        words[1] = df_join_pieces(p, entry, p->weight_pieces);
-        entry += p->weight_pieces;
+        words[1] = df_join_limbs(p, entry, p->weight_limbs);
+        entry += p->weight_limbs;
     }
-    words[2] = df_join_pieces(p, entry, p->sum_pieces);
+    words[2] = df_join_limbs(p, entry, p->sum_limbs);
     if (p->is_wide)
-        words[3] = df_join_pieces(p, entry + p->sum_pieces, p->sum_pieces);
+        words[3] = df_join_limbs(p, entry + p->sum_limbs, p->sum_limbs);
     return true;
 }
 
@@ -152,7 +152,7 @@ DF_INLINE void df_clear_entry(const df_problem *p, uint32_t *entry)
 }
 
 // Words of the flags of a feature.
-DF_INLINE int64_t df_flag_words(const df_problem *p) { return (p->most_entries + 63) / 64; }
+DF_INLINE int64_t df_flag_words(const df_problem *p) { return (p->max_entries + 63) / 64; }
 
 DF_INLINE void df_set_flag(const df_group &group, uint64_t *flags, int64_t code)
 {
@@ -198,7 +198,7 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
                               uint32_t *__restrict planes, uint64_t *__restrict flags)
 {
     const int64_t row_codes = p->n_features, n_planes = known_planes ? known_planes : p->n_planes;
-    const int64_t stride = p->most_entries * n_planes, flag_stride = df_flag_words(p);
+    const int64_t stride = p->max_entries * n_planes, flag_stride = df_flag_words(p);
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items) {
             const df_record record = records[i];
@@ -241,7 +241,7 @@ DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const c
 // IN draws : [n]
 // IN features : [n_features]
 // IN drafts : NULL, or [n_features]
-// INOUT planes : [n_features, most_entries, n_planes]
+// INOUT planes : [n_features, max_entries, n_planes]
 // INOUT flags : NULL, or [n_features, df_flag_words]
 DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                         const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,

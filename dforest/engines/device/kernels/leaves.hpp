@@ -8,7 +8,7 @@
 //
 // OUT words : [n_words - 1] classes; [4] otherwise; high : [n_words - 2] scratch, of classes with exact weights
 template <class Group>
-DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words, int64_t *high)
+DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words, int64_t *high)
 {
     const df_problem *p = fit->problem;
     const df_record *records = fit->records + grown->first;
@@ -61,10 +61,10 @@ DF_INLINE void df_judge(const Group &group, const df_fit *fit, const df_grown *g
     }
     int64_t total[4] = {0, 0, 0, 0};
     df_node node;
-    node.place.centre = grown->centre;
-    node.place.exponent = grown->exponent;
-    node.place.root_weight = 0.0;
-    node.place.weight_shift = 0;
+    node.open_node.centre = grown->centre;
+    node.open_node.exponent = grown->exponent;
+    node.open_node.root_weight = 0.0;
+    node.open_node.weight_shift = 0;
     const df_quantiser scale = df_quantiser_of(grown->centre, grown->exponent);
     const auto target = [&](int64_t i) { return df_quantised(&scale, fit->y[records[i].row]); };
     total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });

@@ -77,13 +77,13 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
         }
         return own;
     });
-    const int exponent = df_score_exponent(p->criterion, node->place.exponent);
+    const int exponent = df_score_exponent(p->criterion, node->open_node.exponent);
     return p->criterion == DF_POISSON ? df_deviance_impurity(&sum, total[1], exponent)
                                       : df_square_impurity(&sum, total[1], &measure, exponent);
 }
 
-// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits. `weight(i)`
-// of a draw of record i; `total` of all
+// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits.
+// `weight(i)` of a draw of record i; `total` of all
 template <class Group, class Weight>
 DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, Weight weight, double total,
                                int bits, double lo, double hi)

@@ -4,8 +4,8 @@
 // then have the rows of the block, until the subtree is done.
 //
 // Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
-// to add up in: see `Training.desk_bytes`. In global memory each group has a stack of nodes to come, the order of the features,
-// and *marks* of features that were found constant in an ancestor of the node, or in the node.
+// to add up in: see `Training.workspace_bytes`. In global memory each group has a stack of nodes to come, the order of the
+// features, and *marks* of features that were found constant in an ancestor of the node, or in the node.
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
@@ -42,48 +42,48 @@ typedef struct {
     df_shared *shared;
     int64_t *total;            // [n_words] of the node
     int64_t *words;            // [n_together, 3, n_words]
-    double *keys;              // [n_together, most_categories]
+    double *keys;              // [n_together, max_categories]
     uint64_t *subsets;         // [1 + n_together, subset_words] of the best cut, and of those in `cuts`
     df_split *cuts;              // [n_together]
     df_draft *drafts;          // [n_together]
     int32_t *features;         // [n_together]
-    uint32_t *ranked;          // [n_together, most_categories]
+    uint32_t *ranked;          // [n_together, max_categories]
     uint32_t *entry;           // [n_planes]
-    uint32_t *planes;          // [n_together, most_entries, n_planes]
+    uint32_t *planes;          // [n_together, max_entries, n_planes]
     uint64_t *flags;           // [n_together, df_flag_words]
-} df_desk;
+} df_workspace;
 
-DF_INLINE df_desk df_desk_at(const df_problem *p, char *memory, int64_t n_together)
+DF_INLINE df_workspace df_workspace_at(const df_problem *p, char *memory, int64_t n_together)
 {
-    df_desk desk;
-    desk.shared = (df_shared *) memory;
-    desk.total = (int64_t *) (memory + DF_SHARED_BYTES);
-    desk.words = desk.total + p->n_words;
-    desk.keys = (double *) (desk.words + n_together * 3 * p->n_words);
-    desk.subsets = (uint64_t *) (desk.keys + n_together * p->most_categories);
-    desk.cuts = (df_split *) (desk.subsets + (1 + n_together) * p->subset_words);
-    desk.drafts = (df_draft *) (desk.cuts + n_together);
-    desk.features = (int32_t *) (desk.drafts + n_together);
-    desk.ranked = (uint32_t *) desk.features + n_together;
-    desk.flags = (uint64_t *) (desk.ranked + (n_together * (1 + p->most_categories) + 1) / 2 * 2 - n_together);
-    desk.entry = (uint32_t *) (desk.flags + n_together * df_flag_words(p));
-    desk.planes = desk.entry + p->n_planes;
-    return desk;
+    df_workspace workspace;
+    workspace.shared = (df_shared *) memory;
+    workspace.total = (int64_t *) (memory + DF_SHARED_BYTES);
+    workspace.words = workspace.total + p->n_words;
+    workspace.keys = (double *) (workspace.words + n_together * 3 * p->n_words);
+    workspace.subsets = (uint64_t *) (workspace.keys + n_together * p->max_categories);
+    workspace.cuts = (df_split *) (workspace.subsets + (1 + n_together) * p->subset_words);
+    workspace.drafts = (df_draft *) (workspace.cuts + n_together);
+    workspace.features = (int32_t *) (workspace.drafts + n_together);
+    workspace.ranked = (uint32_t *) workspace.features + n_together;
+    workspace.flags = (uint64_t *) (workspace.ranked + (n_together * (1 + p->max_categories) + 1) / 2 * 2 - n_together);
+    workspace.entry = (uint32_t *) (workspace.flags + n_together * df_flag_words(p));
+    workspace.planes = workspace.entry + p->n_planes;
+    return workspace;
 }
 
 static_assert(sizeof(df_shared) <= DF_SHARED_BYTES && DF_SHARED_BYTES % 8 == 0, "memory of a group");
 
 // Set to 0 what is to be so at first: flags, entry and planes lie next to each other.
-DF_INLINE void df_clear_desk(const df_group &group, const df_problem *p, const df_desk &desk, int64_t n_together)
+DF_INLINE void df_clear_workspace(const df_group &group, const df_problem *p, const df_workspace &workspace, int64_t n_together)
 {
-    uint32_t *end = desk.planes + n_together * p->most_entries * p->n_planes;
-    df_clear(group, (uint32_t *) desk.flags, end - (uint32_t *) desk.flags);
+    uint32_t *end = workspace.planes + n_together * p->max_entries * p->n_planes;
+    df_clear(group, (uint32_t *) workspace.flags, end - (uint32_t *) workspace.flags);
 }
 
 // The codes of a histogram, for df_find_cut.
 struct df_local_codes {
     const df_problem *p;
-    uint32_t *planes;          // [most_entries, n_planes]
+    uint32_t *planes;          // [max_entries, n_planes]
     const uint64_t *flags;     // [df_flag_words]
     uint32_t after(uint32_t code) const
     {
@@ -135,11 +135,11 @@ DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, const 
 }
 
 // Give draws other weights, if all are far lighter than the node's shift was made for.
-DF_INLINE void df_weigh(const df_group &group, const df_fit *fit, df_open_node *place, df_record *records)
+DF_INLINE void df_weigh(const df_group &group, const df_fit *fit, df_open_node *open_node, df_record *records)
 {
-    const int64_t n = place->n;
+    const int64_t n = open_node->n;
     const double heaviest = df_heaviest(group, records, n, fit->exact_weight);
-    if (!(heaviest < df_light_below(place->weight_shift)))
+    if (!(heaviest < df_light_below(open_node->weight_shift)))
         return;
     const int32_t shift = df_weight_shift(heaviest);
     const df_quantiser weigher = df_weigher_of(shift);
@@ -147,26 +147,26 @@ DF_INLINE void df_weigh(const df_group &group, const df_fit *fit, df_open_node *
         for (int64_t i = item; i < n; i += group.n_items)
             records[i].weight = df_node_weight(&weigher, fit->exact_weight[records[i].row]);
         if (item == 0)
-            place->weight_shift = shift;
+            open_node->weight_shift = shift;
     });
 }
 
 // Set the node's statistic, and whether it is a leaf.
-DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &desk)
+DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_workspace &workspace)
 {
     const df_problem *p = fit->problem;
-    df_shared *shared = desk.shared;
-    df_open_node *place = &shared->node.place;
-    df_record *records = fit->records + place->first;
-    const int64_t n = place->n;
+    df_shared *shared = workspace.shared;
+    df_open_node *open_node = &shared->node.open_node;
+    df_record *records = fit->records + open_node->first;
+    const int64_t n = open_node->n;
     bool is_pure = n == 1;
     if (fit->exact_weight)
-        df_weigh(group, fit, place, records);
+        df_weigh(group, fit, open_node, records);
     const auto range = [&] {
         const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;
     };
-    if (!df_has_classes(p) && n > 1 && df_is_narrow(n, range(), place->range)) {
+    if (!df_has_classes(p) && n > 1 && df_is_narrow(n, range(), open_node->range)) {
         const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
         is_pure = lo == hi;
         if (!is_pure) {
@@ -180,27 +180,28 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
             const int64_t own = range();
             group.each([&](int64_t item) {
                 if (item == 0) {
-                    place->centre = centre;
-                    place->exponent = exponent;
-                    place->range = own;
+                    open_node->centre = centre;
+                    open_node->exponent = exponent;
+                    open_node->range = own;
                 }
             });
         }
     }
-    df_add_up(group, p, records, n, desk.entry);
+    df_add_up(group, p, records, n, workspace.entry);
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        df_read_entry<0>(p, desk.entry, desk.total);
-        df_clear_entry(p, desk.entry);
-        shared->is_leaf = (df_has_classes(p) ? df_has_one_class(desk.total, p->n_words) : is_pure)
-                          || df_is_leaf_by_size(&p->limits, place->depth, desk.total[0],
-                                                df_shifted_weight(desk.total[1], place->weight_shift), place->root_weight);
+        df_read_entry<0>(p, workspace.entry, workspace.total);
+        df_clear_entry(p, workspace.entry);
+        shared->is_leaf = (df_has_classes(p) ? df_has_one_class(workspace.total, p->n_words) : is_pure)
+                          || df_is_leaf_by_size(&p->limits, open_node->depth, workspace.total[0],
+                                                df_shifted_weight(workspace.total[1], open_node->weight_shift),
+                                                open_node->root_weight);
         if (!shared->is_leaf)
-            df_measure_node(p, desk.total, &shared->node);
+            df_measure_node(p, workspace.total, &shared->node);
     });
     if (p->limits.impurity_threshold > 0.0 && !shared->is_leaf) {
-        const double impurity = df_node_impurity(group, p, &shared->node, desk.total, n,
+        const double impurity = df_node_impurity(group, p, &shared->node, workspace.total, n,
                                                  [&](int64_t i) { return records[i].target; },
                                                  [&](int64_t i) { return (int64_t) records[i].count * records[i].weight; });
         group.each([&](int64_t item) {
@@ -211,43 +212,44 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_desk &
 }
 
 // Draw the cuts of those features of this pass that have keys.
-DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_desk &desk, const df_record *records, int64_t n)
+DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_workspace &workspace, const df_record *records,
+                             int64_t n)
 {
     const df_problem *p = fit->problem;
-    for (int64_t f = 0; f < desk.shared->n_tried; f++) {
-        const int32_t feature = desk.features[f];
+    for (int64_t f = 0; f < workspace.shared->n_tried; f++) {
+        const int32_t feature = workspace.features[f];
         const df_column *column = fit->columns + feature;
         uint64_t range[2] = {1, 0};
         if (column->key_bits)
             df_key_range(group, p, fit->codes, records, n, feature, df_missing_code(column), range);
         group.each([&](int64_t item) {
-            df_draft *draft = desk.drafts + f;
+            df_draft *draft = workspace.drafts + f;
             if (item > 0)
                 return;
             draft->is_used = column->key_bits != 0;
             draft->lowest = range[0];
             draft->highest = range[1];
-            df_draw_cut(p, &desk.shared->node.place, column, feature, draft);
+            df_draw_cut(p, &workspace.shared->node.open_node, column, feature, draft);
         });
     }
 }
 
 // Set the best cut of the node; its feature is -1 if there is none.
-DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk &desk, const df_features &features,
+DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_workspace &workspace, const df_features &features,
                          int64_t n_together)
 {
     const df_problem *p = fit->problem;
-    df_shared *shared = desk.shared;
-    const df_record *records = fit->records + shared->node.place.first;
-    const int64_t n = shared->node.place.n;
+    df_shared *shared = workspace.shared;
+    const df_record *records = fit->records + shared->node.open_node.first;
+    const int64_t n = shared->node.open_node.n;
     group.each([&](int64_t item) {
         if (item > 0)
             return;
         shared->best.feature = -1;
         shared->best.score = -1.0;
         shared->n_drawn = shared->n_counted = 0;
-        df_forget_marks(shared, features, (uint32_t) shared->node.place.depth);
-        df_stream_open(&shared->stream, shared->node.place.seed, shared->node.place.path, DF_FEATURES);
+        df_forget_marks(shared, features, (uint32_t) shared->node.open_node.depth);
+        df_stream_open(&shared->stream, shared->node.open_node.seed, shared->node.open_node.path, DF_FEATURES);
     });
     while (shared->n_drawn < p->n_features && (shared->n_counted < p->max_features || shared->best.feature < 0)) {
         const bool is_extra = shared->n_counted >= p->max_features; // then the first that has a cut is taken
@@ -260,27 +262,27 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
                 const bool is_marked = features.marked_at[feature] > 0;
                 n_counted += !(is_marked && p->skip_constant);
                 if (!is_marked)
-                    desk.features[n_tried++] = feature;
+                    workspace.features[n_tried++] = feature;
             }
             shared->n_tried = n_tried;
             shared->n_counted = n_counted;
         });
         const int64_t n_tried = shared->n_tried;
         if (p->has_keys)
-            df_draft_cuts(group, fit, desk, records, n);
-        df_count(group, p, fit->codes, records, n, desk.features, n_tried, p->has_keys ? desk.drafts : (const df_draft *) 0,
-                 desk.planes, desk.flags);
+            df_draft_cuts(group, fit, workspace, records, n);
+        df_count(group, p, fit->codes, records, n, workspace.features, n_tried, p->has_keys ? workspace.drafts : (const df_draft *) 0,
+                 workspace.planes, workspace.flags);
         group.each([&](int64_t item) {
             for (int64_t f = item; f < n_tried; f += group.n_items) {
-                uint64_t *flags = desk.flags + f * df_flag_words(p);
-                const df_local_codes codes = {p, desk.planes + f * p->most_entries * p->n_planes, flags};
-                const df_cut_room room = {desk.words + f * 3 * p->n_words, desk.keys + f * p->most_categories,
-                                          desk.ranked + f * p->most_categories, desk.subsets + (1 + f) * p->subset_words};
-                const int32_t feature = desk.features[f];
-                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, desk.total, desk.drafts + f, codes, &room,
-                            desk.cuts + f);
+                uint64_t *flags = workspace.flags + f * df_flag_words(p);
+                const df_local_codes codes = {p, workspace.planes + f * p->max_entries * p->n_planes, flags};
+                const df_cut_room room = {workspace.words + f * 3 * p->n_words, workspace.keys + f * p->max_categories,
+                                          workspace.ranked + f * p->max_categories, workspace.subsets + (1 + f) * p->subset_words};
+                const int32_t feature = workspace.features[f];
+                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, workspace.total, workspace.drafts + f, codes, &room,
+                            workspace.cuts + f);
                 if (p->is_random || fit->columns[feature].kind == DF_CATEGORICAL) // not all have been taken
-                    for (uint32_t code = codes.after(0); code < p->most_entries; code = codes.after(code + 1))
+                    for (uint32_t code = codes.after(0); code < p->max_entries; code = codes.after(code + 1))
                         df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
                 for (int64_t i = 0; i < df_flag_words(p); i++)
                     flags[i] = 0;
@@ -290,15 +292,15 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             if (item > 0)
                 return;
             for (int64_t f = 0; f < n_tried; f++) {
-                if (desk.cuts[f].is_constant) {
-                    features.marks[shared->n_marks++] = (uint32_t) desk.features[f];
-                    features.marked_at[desk.features[f]] = 1 + (uint32_t) shared->node.place.depth;
+                if (workspace.cuts[f].is_constant) {
+                    features.marks[shared->n_marks++] = (uint32_t) workspace.features[f];
+                    features.marked_at[workspace.features[f]] = 1 + (uint32_t) shared->node.open_node.depth;
                     shared->n_counted -= p->skip_constant;
                 }
-                if (desk.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0)) {
-                    shared->best = desk.cuts[f];
+                if (workspace.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0)) {
+                    shared->best = workspace.cuts[f];
                     for (int64_t i = 0; i < p->subset_words; i++)
-                        desk.subsets[i] = desk.subsets[(1 + f) * p->subset_words + i];
+                        workspace.subsets[i] = workspace.subsets[(1 + f) * p->subset_words + i];
                 }
             }
         });
@@ -308,21 +310,22 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_desk
             return;
         df_undo_features(features.order, features.swapped, (uint32_t) shared->n_drawn);
         df_split *best = &shared->best;
-        const df_open_node *place = &shared->node.place;
-        const int exponent = df_score_exponent(p->criterion, place->exponent);
+        const df_open_node *open_node = &shared->node.open_node;
+        const int exponent = df_score_exponent(p->criterion, open_node->exponent);
         if (best->feature >= 0
-            && !df_decreases_enough(&p->limits, df_absolute_score(best->score, exponent, place->weight_shift), place->root_weight))
+            && !df_decreases_enough(&p->limits, df_absolute_score(best->score, exponent, open_node->weight_shift),
+                                    open_node->root_weight))
             best->feature = -1;
     });
 }
 
 // Move the draws that go left to the front, keeping the order on either side; sets n_left.
-DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_desk &desk)
+DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_workspace &workspace)
 {
-    df_shared *shared = desk.shared;
-    df_record *records = fit->records + shared->node.place.first, *scratch = fit->scratch + shared->node.place.first;
-    const int64_t n = shared->node.place.n, share = (n + group.n_items - 1) / group.n_items;
-    const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best, desk.subsets);
+    df_shared *shared = workspace.shared;
+    df_record *records = fit->records + shared->node.open_node.first, *scratch = fit->scratch + shared->node.open_node.first;
+    const int64_t n = shared->node.open_node.n, share = (n + group.n_items - 1) / group.n_items;
+    const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best, workspace.subsets);
     if (group.n_items == 1) {
         int64_t left = 0, right = 0;
         for (int64_t i = 0; i < n; i++) { // written to both, and kept in one
@@ -370,16 +373,16 @@ typedef struct {
 } df_room;
 
 // Copy the rows of some draws into the block, and have the draws lead there; return what to work with.
-DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const df_open_node *place, const df_room &room)
+DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const df_open_node *open_node, const df_room &room)
 {
     const int64_t row_bytes = fit->problem->n_features * fit->problem->code_bytes;
-    df_record *records = fit->records + place->first;
+    df_record *records = fit->records + open_node->first;
     df_fit inside = *fit;
     inside.codes = room.codes;
     inside.y = fit->y ? room.y : fit->y;
     inside.exact_weight = fit->exact_weight ? room.exact_weight : fit->exact_weight;
     group.each([&](int64_t item) {
-        for (int64_t i = item; i < place->n; i += group.n_items) {
+        for (int64_t i = item; i < open_node->n; i += group.n_items) {
             const uint32_t row = records[i].row;
             const char *from = fit->codes + row * row_bytes;
             char *to = room.codes + i * row_bytes;
@@ -395,27 +398,27 @@ DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const d
     return inside;
 }
 
-DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df_open_node *place, const df_room &room)
+DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df_open_node *open_node, const df_room &room)
 {
-    df_record *records = fit->records + place->first;
+    df_record *records = fit->records + open_node->first;
     group.each([&](int64_t item) {
-        for (int64_t i = item; i < place->n; i += group.n_items)
+        for (int64_t i = item; i < open_node->n; i += group.n_items)
             records[i].row = room.rows[records[i].row];
     });
 }
 
-// IN place : of the subtree's root
-// OUT grown : [2 * place->n - 1]; subsets : [2 * place->n - 1, subset_words] of nodes that test categories
+// IN open_node : the subtree's root
+// OUT grown : [2 * open_node->n - 1]; subsets : [2 * open_node->n - 1, subset_words] of nodes that test categories
 // Returns how many nodes there are.
-DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_desk &desk, const df_open_node *place,
+DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_workspace &workspace, const df_open_node *open_node,
                           df_grown *grown, uint64_t *subsets, const df_room &room, int64_t n_together)
 {
-    df_shared *shared = desk.shared;
+    df_shared *shared = workspace.shared;
     df_open_node *pending = room.pending;
     group.each([&](int64_t item) {
         if (item > 0)
             return;
-        pending[0] = *place;
+        pending[0] = *open_node;
         pending[0].right = 0;
         shared->n_pending = 1;
         shared->n_grown = 0;
@@ -424,15 +427,15 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
     while (shared->n_pending > 0) {
         group.each([&](int64_t item) {
             if (item == 0)
-                shared->node.place = pending[--shared->n_pending];
+                shared->node.open_node = pending[--shared->n_pending];
         });
-        df_open(group, fit, desk);
+        df_open(group, fit, workspace);
         if (!shared->is_leaf)
-            df_search(group, fit, desk, room.features, n_together);
+            df_search(group, fit, workspace, room.features, n_together);
         group.each([&](int64_t item) {
             if (item > 0)
                 return;
-            const df_open_node *at = &shared->node.place;
+            const df_open_node *at = &shared->node.open_node;
             df_grown *node = grown + shared->n_grown;
             if (at->right)
                 grown[at->right - 1].right = (uint32_t) shared->n_grown;
@@ -452,18 +455,18 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_des
             node->only_missing = shared->best.only_missing;
             node->right = 0;
             for (int64_t i = 0; i < fit->problem->subset_words; i++)
-                subsets[shared->n_grown * fit->problem->subset_words + i] = desk.subsets[i];
+                subsets[shared->n_grown * fit->problem->subset_words + i] = workspace.subsets[i];
             shared->is_leaf = node->feature < 0;
         });
         if (!shared->is_leaf) {
-            df_partition(group, fit, desk);
+            df_partition(group, fit, workspace);
             group.each([&](int64_t item) {
                 if (item > 0)
                     return;
                 const int32_t direction = fit->columns[shared->best.feature].direction;
                 for (int right = 1; right >= 0; right--) { // the left one comes next
                     df_open_node *child = pending + shared->n_pending++;
-                    *child = df_child_of(&shared->node.place, right, shared->n_left, direction, shared->best.middle);
+                    *child = df_child_of(&shared->node.open_node, right, shared->n_left, direction, shared->best.middle);
                     child->right = right ? (uint32_t) shared->n_grown + 1 : 0;
                 }
             });

@@ -104,14 +104,14 @@ DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int6
 }
 
 // Give draws the targets of their nodes' scales.
-DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places, const double *y,
+DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *open_nodes, const double *y,
                         DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_quantiser scale = df_quantiser_of(places[chunk.node].centre, places[chunk.node].exponent);
+            const df_quantiser scale = df_quantiser_of(open_nodes[chunk.node].centre, open_nodes[chunk.node].exponent);
             df_record *own = records + chunk.first;
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
@@ -122,14 +122,14 @@ DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_ch
 }
 
 // OUT heaviest : [n_chunks] exact weight; of trees without such weights infinite
-DF_KERNEL df_find_heaviest(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places,
+DF_KERNEL df_find_heaviest(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *open_nodes,
                            const double *exact_weight, double *heaviest, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const int64_t first = places[chunk.node].first_weight;
+            const int64_t first = open_nodes[chunk.node].first_weight;
             double found = INFINITY;
             if (first >= 0)
                 found = df_heaviest(group, records + chunk.first, chunk.n, exact_weight + first);
@@ -142,19 +142,19 @@ DF_KERNEL df_find_heaviest(const df_record *records, const df_chunk *chunks, int
 }
 
 // Give draws the weights of their nodes' shifts.
-DF_KERNEL df_weigh_draws(df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *places,
+DF_KERNEL df_weigh_draws(df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *open_nodes,
                          const double *exact_weight, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_open_node *place = places + chunk.node;
-            const df_quantiser weigher = df_weigher_of(place->weight_shift);
+            const df_open_node *open_node = open_nodes + chunk.node;
+            const df_quantiser weigher = df_weigher_of(open_node->weight_shift);
             df_record *own = records + chunk.first;
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    own[i].weight = df_node_weight(&weigher, exact_weight[place->first_weight + own[i].row]);
+                    own[i].weight = df_node_weight(&weigher, exact_weight[open_node->first_weight + own[i].row]);
             });
         }
     }
@@ -188,7 +188,7 @@ DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns
 //
 // IN ranges : [n_nodes, n_tried, 2] of keys, the lowest and the highest; the other way round: there are none
 // OUT drafts : [n_nodes, n_tried]
-DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, const df_open_node *places, int64_t n_nodes,
+DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, const df_open_node *open_nodes, int64_t n_nodes,
                        const uint64_t *ranges, const int32_t *features, int64_t n_tried, df_draft *drafts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -198,7 +198,7 @@ DF_KERNEL df_draw_cuts(const df_problem *problem, const df_column *columns, cons
             if (node >= n_nodes)
                 return;
             df_draft draft = {ranges[2 * at], ranges[2 * at + 1], 0, 0.0, columns[features[at]].key_bits != 0};
-            df_draw_cut(problem, places + node, columns + features[at], features[at], &draft);
+            df_draw_cut(problem, open_nodes + node, columns + features[at], features[at], &draft);
             drafts[at] = draft;
         });
     }
@@ -231,8 +231,8 @@ DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a pass.
 //
 // IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
-// INOUT histograms : [n_nodes, n_tried, most_entries, n_words]
-// Memory of the group: [n_together, most_entries, n_planes] of 32 bits, and n_items times n_words of 64
+// INOUT histograms : [n_nodes, n_tried, max_entries, n_words]
+// Memory of the group: [n_together, max_entries, n_planes] of 32 bits, and n_items times n_words of 64
 DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_record *records, const df_chunk *chunks,
                             int64_t n_chunks, const int32_t *features, const df_draft *drafts, int64_t n_tried,
                             int64_t n_together, int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
@@ -243,15 +243,15 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
         const int64_t n_passes = (n_tried + n_together - 1) / n_together;
         int64_t *words = (int64_t *) df_memory(group, memory, n_bytes);
         uint32_t *planes = (uint32_t *) (words + group.n_items * p->n_words);
-        df_clear(group, planes, n_together * p->most_entries * p->n_planes);
+        df_clear(group, planes, n_together * p->max_entries * p->n_planes);
         for (int64_t at = group.number; at < n_chunks * n_passes; at += group.n_groups) {
             const df_chunk chunk = chunks[at / n_passes];
             const int64_t first = at % n_passes * n_together;
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
-            int64_t *to = histograms + (chunk.node * n_tried + first) * p->most_entries * p->n_words;
+            int64_t *to = histograms + (chunk.node * n_tried + first) * p->max_entries * p->n_words;
             df_count(group, p, codes, records + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
                      drafts ? drafts + chunk.node * n_tried + first : drafts, planes, (uint64_t *) 0);
-            const int64_t c = at / n_passes, n_entries = n * p->most_entries;
+            const int64_t c = at / n_passes, n_entries = n * p->max_entries;
             const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
                                   && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
             if (p->n_words == 3)
@@ -266,10 +266,10 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
 
 struct df_global_codes {
     const df_problem *p;
-    const int64_t *words;      // [most_entries, n_words]
+    const int64_t *words;      // [max_entries, n_words]
     uint32_t after(uint32_t code) const
     {
-        while (code < (uint32_t) p->most_entries && words[(int64_t) code * p->n_words] == 0)
+        while (code < (uint32_t) p->max_entries && words[(int64_t) code * p->n_words] == 0)
             code++;
         return code;
     }
@@ -283,11 +283,11 @@ struct df_global_codes {
 
 // The best cut of each feature tried in each node, an item each.
 //
-// IN places : [n_nodes]; totals : [n_nodes, n_words]
+// IN open_nodes : [n_nodes]; totals : [n_nodes, n_words]
 // OUT cuts : [n_nodes, n_tried]; subsets : [n_nodes, n_tried, subset_words]
-// OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, most_categories] scratch
+// OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, max_categories] scratch
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                       const double *highs, const df_open_node *places, int64_t n_nodes, const int64_t *totals,
+                       const double *highs, const df_open_node *open_nodes, int64_t n_nodes, const int64_t *totals,
                        const int32_t *features, const df_draft *drafts, int64_t n_tried, const int64_t *histograms,
                        int64_t *words, double *keys, uint32_t *ranked, df_split *cuts, uint64_t *subsets, DF_LOCAL)
 {
@@ -300,11 +300,11 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
             if (at >= n_nodes * n_tried)
                 return;
             const int64_t *total = totals + at / n_tried * p->n_words;
-            const df_global_codes own = {p, histograms + at * p->most_entries * p->n_words};
-            const df_cut_room room = {words + at * 3 * p->n_words, keys + at * p->most_categories,
-                                      ranked + at * p->most_categories, subsets + at * p->subset_words};
+            const df_global_codes own = {p, histograms + at * p->max_entries * p->n_words};
+            const df_cut_room room = {words + at * 3 * p->n_words, keys + at * p->max_categories,
+                                      ranked + at * p->max_categories, subsets + at * p->subset_words};
             df_node node;
-            node.place = places[at / n_tried];
+            node.open_node = open_nodes[at / n_tried];
             df_measure_node(p, total, &node);
             df_find_cut(p, &node, columns, &numbers, features[at], total, drafts ? drafts + at : drafts, own, &room,
                         cuts + at);
@@ -394,14 +394,14 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 
 // Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
 //
-// IN places : [n_places], of up to most_records records
-// OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_places]
-// INOUT pending, features, block, rows, block_y, block_weight : [n_groups], each with a `df_room` of most_records; block may be NULL
-// Memory of the group: see Training.desk_bytes
+// IN open_nodes : [n_nodes], of up to max_records records
+// OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_nodes]
+// INOUT pending, features, block, rows, block_y, block_weight : [n_groups], each with a `df_room` of max_records; block may be
+// NULL Memory of the group: see Training.workspace_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, const double *exact_weight,
                            df_record *records, df_record *scratch,
-                           const df_open_node *places, int64_t n_places, int64_t most_records, df_open_node *pending,
+                           const df_open_node *open_nodes, int64_t n_nodes, int64_t max_records, df_open_node *pending,
                            uint32_t *features, char *block, uint32_t *rows, double *block_y, double *block_weight,
                            int64_t n_together, df_grown *grown,
                            uint64_t *subsets, int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
@@ -409,32 +409,32 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
     DF_EACH_GROUP(group)
     {
         df_fit fit = {problem, columns, {values, lows, highs}, codes, y, exact_weight, records, scratch};
-        const df_desk desk = df_desk_at(problem, df_memory(group, memory, n_bytes), n_together);
-        df_room room = {pending + group.number * (most_records + 1),
+        const df_workspace workspace = df_workspace_at(problem, df_memory(group, memory, n_bytes), n_together);
+        df_room room = {pending + group.number * (max_records + 1),
                         df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0, 0};
         if (block) {
-            room.codes = block + group.number * most_records * problem->n_features * problem->code_bytes;
-            room.rows = rows + group.number * most_records;
-            room.y = block_y + group.number * most_records;
-            room.exact_weight = block_weight + group.number * most_records;
+            room.codes = block + group.number * max_records * problem->n_features * problem->code_bytes;
+            room.rows = rows + group.number * max_records;
+            room.y = block_y + group.number * max_records;
+            room.exact_weight = block_weight + group.number * max_records;
         }
-        df_clear_desk(group, problem, desk, n_together);
+        df_clear_workspace(group, problem, workspace, n_together);
         group.each([&](int64_t item) {
             if (item == 0)
-                desk.shared->n_marks = 0;
+                workspace.shared->n_marks = 0;
             for (int64_t i = item; i < problem->n_features; i += group.n_items) {
                 room.features.order[i] = (uint32_t) i;
                 room.features.marked_at[i] = 0;
             }
         });
-        for (int64_t i = group.number; i < n_places; i += group.n_groups) {
-            const df_open_node *place = places + i;
-            fit.exact_weight = exact_weight && place->first_weight >= 0 ? exact_weight + place->first_weight : 0;
-            const df_fit inside = block ? df_fill_block(group, &fit, place, room) : fit;
-            const int64_t n = df_grow(group, &inside, desk, place, grown + 2 * place->first,
-                                      subsets + 2 * place->first * problem->subset_words, room, n_together);
+        for (int64_t i = group.number; i < n_nodes; i += group.n_groups) {
+            const df_open_node *open_node = open_nodes + i;
+            fit.exact_weight = exact_weight && open_node->first_weight >= 0 ? exact_weight + open_node->first_weight : 0;
+            const df_fit inside = block ? df_fill_block(group, &fit, open_node, room) : fit;
+            const int64_t n = df_grow(group, &inside, workspace, open_node, grown + 2 * open_node->first,
+                                      subsets + 2 * open_node->first * problem->subset_words, room, n_together);
             if (block)
-                df_leave_block(group, &fit, place, room);
+                df_leave_block(group, &fit, open_node, room);
             group.each([&](int64_t item) {
                 if (item == 0)
                     n_grown[i] = n;
@@ -443,17 +443,17 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
     }
 }
 
-// Put the nodes of subtrees behind each other. IN firsts : [n_places] where those of each begin
-DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_t subset_words, const df_open_node *places,
-                          const int64_t *n_grown, const int64_t *firsts, int64_t n_places, df_grown *gathered,
+// Put the nodes of subtrees behind each other. IN firsts : [n_nodes] where those of each begin
+DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_t subset_words, const df_open_node *open_nodes,
+                          const int64_t *n_grown, const int64_t *firsts, int64_t n_nodes, df_grown *gathered,
                           uint64_t *gathered_subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        for (int64_t s = group.number; s < n_places; s += group.n_groups)
+        for (int64_t s = group.number; s < n_nodes; s += group.n_groups)
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < n_grown[s]; i += group.n_items) {
-                    const int64_t from = 2 * places[s].first + i, to = firsts[s] + i;
+                    const int64_t from = 2 * open_nodes[s].first + i, to = firsts[s] + i;
                     gathered[to] = grown[from];
                     for (int64_t k = 0; k < subset_words; k++)
                         gathered_subsets[to * subset_words + k] = subsets[from * subset_words + k];
@@ -462,12 +462,13 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
     }
 }
 
-// What nodes keep as leaves. Those of up to `alone_up_to` records are judged by an item each, the others by a group.
+// What nodes keep as leaves. Those of up to `alone_up_to` records are done by an item each, the others by a group.
 //
 // IN numbers : [n] which of `nodes`
 // OUT words : [n, n_leaf_words]; high : [n, n_leaf_words] scratch, if there are exact weights
-DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, const double *exact_weight, df_record *records,
-                         const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, int64_t *high,
+DF_KERNEL df_find_leaf_words(const df_problem *problem, const double *y, const double *exact_weight, df_record *records,
+                               const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to,
+                               int64_t n_leaf_words, int64_t *words, int64_t *high,
                          DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -478,11 +479,11 @@ DF_KERNEL df_judge_nodes(const df_problem *problem, const double *y, const doubl
             const df_alone alone;
             for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)
                 if (nodes[numbers[i]].n <= alone_up_to)
-                    df_judge(alone, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
+                    df_leaf_words_of(alone, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
         });
         for (int64_t i = group.number; i < n; i += group.n_groups)
             if (nodes[numbers[i]].n > alone_up_to)
-                df_judge(group, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
+                df_leaf_words_of(group, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
     }
 }
 

@@ -1,4 +1,4 @@
-"""Subtrees of few records, grown whole: the nodes that the long way makes, and when there are twigs at all."""
+"""Subtrees of few records, grown whole: the nodes that the long way makes, and when there are small subtrees at all."""
 
 import itertools
 
@@ -52,7 +52,7 @@ def random_rules(rng):
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3, 8])
 @pytest.mark.parametrize("seed", range(50))
-def test_a_twig_has_the_nodes_of_the_long_way(seed, n_classes, each_loops):
+def test_a_small_subtree_has_the_nodes_of_the_long_way(seed, n_classes, each_loops):
     rng = np.random.default_rng([seed, n_classes])
     n, n_features = int(rng.integers(5, 200)), int(rng.choice([1, 3, 9, 70]))
     X, y = random_data(rng, max(n, n_classes), n_features, n_classes)
@@ -62,7 +62,7 @@ def test_a_twig_has_the_nodes_of_the_long_way(seed, n_classes, each_loops):
                   ordinal_features=ordinal if len(ordinal) else None)  # fmt: skip
     grown = []
     for tuning in (
-        {"twig_up_to": 0}, {}, {"twig_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}, {"twig_up_to": 0, "foresee_up_to": 0},
+        {"small_up_to": 0}, {}, {"small_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}, {"small_up_to": 0, "foresee_up_to": 0},
         {"fetch_up_to": 64}, {"fetch_up_to": 64, "block_bytes": 0},
     ):  # fmt: skip
         estimator.TUNING.update(tuning)
@@ -87,7 +87,7 @@ def test_rows_of_leaves_are_those_of_the_long_way(kind):
     _, problem = random_problem(5, kind)
     kept = []
     for most in (32, 0):
-        problem.splitter.tuning["twig_up_to"] = most
+        problem.splitter.tuning["small_up_to"] = most
         sink = Kept()
         with CpuEngine(2).open(problem) as session:
             session.grow(range(4), sink, keep_leaves=True)
@@ -97,8 +97,8 @@ def test_rows_of_leaves_are_those_of_the_long_way(kind):
         np.testing.assert_array_equal(a, b)
 
 
-def most_records(forest, X, y, monkeypatch, **fit):
-    """Of a twig in a fit: 0 if everything goes the long way."""
+def max_records(forest, X, y, monkeypatch, **fit):
+    """Of a small subtree in a fit: 0 if everything goes the long way."""
     found = []
     make = Trainer._make_grower
 
@@ -108,7 +108,7 @@ def most_records(forest, X, y, monkeypatch, **fit):
 
     monkeypatch.setattr(Trainer, "_make_grower", spy)
     forest.set_params(n_estimators=1).fit(X, y, **fit)
-    return found[0].twig.most_records
+    return found[0].small.max_records
 
 
 LONG_WAY = [
@@ -117,15 +117,15 @@ LONG_WAY = [
 ]  # fmt: skip
 
 
-def test_twigs_are_grown_where_scores_count_draws(monkeypatch):
+def test_small_subtrees_are_grown_where_scores_count_draws(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 3)).astype(float), rng.integers(0, 2, 60)
     for way in itertools.product(("hist", "dense"), ("best", "random")):
         how = dict(zip(("method", "splitter"), way, strict=True))
-        assert most_records(dforest.RandomForestClassifier(**how), X, y, monkeypatch) == 32
-        assert most_records(dforest.RandomForestRegressor(**how), X, y, monkeypatch) == 32
-        assert most_records(dforest.RandomForestClassifier(**how), X, np.arange(60) % 9, monkeypatch) == 0
+        assert max_records(dforest.RandomForestClassifier(**how), X, y, monkeypatch) == 32
+        assert max_records(dforest.RandomForestRegressor(**how), X, y, monkeypatch) == 32
+        assert max_records(dforest.RandomForestClassifier(**how), X, np.arange(60) % 9, monkeypatch) == 0
     for parameters in LONG_WAY:
-        assert most_records(dforest.RandomForestClassifier(**parameters), X, y, monkeypatch) == 0, parameters
+        assert max_records(dforest.RandomForestClassifier(**parameters), X, y, monkeypatch) == 0, parameters
     weight = rng.integers(1, 3, 60)
-    assert most_records(dforest.RandomForestClassifier(), X, y, monkeypatch, sample_weight=weight) == 0
+    assert max_records(dforest.RandomForestClassifier(), X, y, monkeypatch, sample_weight=weight) == 0

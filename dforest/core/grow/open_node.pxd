@@ -1,6 +1,6 @@
 """Where a node of a growing tree stands: what a grower keeps of a node until it looks at the node's records.
 
-A *place* is a value. It owns no memory: its records lie in the draws of its tree (`dforest.core.grow.tree`).
+An `OpenNode` is a value. It owns no memory: its records lie in the draws of its tree (`dforest.core.grow.tree`).
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
@@ -11,27 +11,27 @@ from dforest.rules.bounds cimport df_bounds, df_child_bounds
 from dforest.rules.random cimport DF_ROOT_PATH, df_child_path
 from dforest.rules.records cimport df_open_node
 
-cdef struct Place:
+cdef struct OpenNode:
     Py_ssize_t first, n            # its records: n of the tree's draws, from `first` on
     uint64_t path                  # what its random numbers follow from, beside the tree's seed
     Py_ssize_t depth               # the root's is 0
-    Py_ssize_t parent              # number of its parent in the piece that is being written; -1: the piece begins with it
+    Py_ssize_t parent              # number of its parent in the part that is being written; -1: the part begins with it
     bint is_right                  # it is its parent's right child
     Scale scale                    # of its records' targets
     int32_t weight_shift           # of its records' weights: see Node.exact_weight
     double lower, upper            # bounds of what it may predict
     Sums sums                      # what is known of its draws
-    int piece                      # number of the piece that grows here, as the subtree was given away; -1: it was not
+    int part                      # number of the part that grows here, as the subtree was given away; -1: it was not
 
 
-cdef inline Place root_place(Py_ssize_t n) noexcept nogil:
-    """The place of a tree's root, given how many records the tree has."""
-    cdef Place root
+cdef inline OpenNode root_node(Py_ssize_t n) noexcept nogil:
+    """A tree's root, given how many records the tree has."""
+    cdef OpenNode root
     root.first = 0
     root.n = n
     root.path = DF_ROOT_PATH
     root.depth = 0
-    root.parent = root.piece = -1
+    root.parent = root.part = -1
     root.is_right = False
     root.scale.centre = 0.0            # a range of 0: whoever opens the node makes a scale of its targets
     root.scale.exponent = 0
@@ -43,28 +43,28 @@ cdef inline Place root_place(Py_ssize_t n) noexcept nogil:
     return root
 
 
-cdef inline Place given_place(const df_open_node* node) noexcept nogil:
-    """The place of a node with which a tree, or a subtree, begins whose records are all there are."""
-    cdef Place place
-    place.first = 0
-    place.n = node.n
-    place.path = node.path
-    place.depth = node.depth
-    place.parent = place.piece = -1
-    place.is_right = False
-    place.scale.centre = node.centre
-    place.scale.exponent = node.exponent
-    place.scale.range = node.range
-    place.weight_shift = node.weight_shift
-    place.lower = node.lower
-    place.upper = node.upper
-    place.sums.kind = NO_SUMS
-    return place
+cdef inline OpenNode given_node(const df_open_node* node) noexcept nogil:
+    """A node with which a tree, or a subtree, begins whose records are all there are."""
+    cdef OpenNode open_node
+    open_node.first = 0
+    open_node.n = node.n
+    open_node.path = node.path
+    open_node.depth = node.depth
+    open_node.parent = open_node.part = -1
+    open_node.is_right = False
+    open_node.scale.centre = node.centre
+    open_node.scale.exponent = node.exponent
+    open_node.scale.range = node.range
+    open_node.weight_shift = node.weight_shift
+    open_node.lower = node.lower
+    open_node.upper = node.upper
+    open_node.sums.kind = NO_SUMS
+    return open_node
 
 
-cdef inline void place_children(const Node* node, Py_ssize_t first, Py_ssize_t n_left, int32_t direction, double middle,
-                                Place* left, Place* right) noexcept nogil:
-    """Set the places of a partitioned node's children, but for their parent's number and what is known of their draws.
+cdef inline void open_children(const Node* node, Py_ssize_t first, Py_ssize_t n_left, int32_t direction, double middle,
+                               OpenNode* left, OpenNode* right) noexcept nogil:
+    """Set a partitioned node's children, but for their parent's number and what is known of their draws.
 
     A node of the records 10 to 15 whose first 4 go left has children of the records 10 to 13, and 14 and 15.
 
@@ -85,7 +85,7 @@ cdef inline void place_children(const Node* node, Py_ssize_t first, Py_ssize_t n
     left.depth = right.depth = node.depth + 1
     left.is_right = False
     right.is_right = True
-    left.piece = right.piece = -1
+    left.part = right.part = -1
     left.scale = right.scale = node.scale
     left.weight_shift = right.weight_shift = node.weight_shift
     own = df_child_bounds(bounds, False, direction, middle)

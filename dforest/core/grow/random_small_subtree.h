@@ -1,4 +1,4 @@
-/* Random cuts in twigs (C99 and C++): see twig.h, which includes this.
+/* Random cuts in small subtrees (C99 and C++): see small_subtree.h, which includes this.
  *
  * All features of a node that are tried are taken step by step: their codes are gathered, the uniform numbers of all are drawn
  * at once (core/search/random_cut.h), each is cut, the records on the left are added up, and the cuts are scored together. So
@@ -6,10 +6,10 @@
  * gets is what dforest.core.search.splitter.RandomSplitter says.
  *
  * Continuous columns have keys, or bins; ordinal ones have codes of 32 bits at most. */
-#ifndef DFOREST_RANDOM_TWIG_H
-#define DFOREST_RANDOM_TWIG_H
+#ifndef DFOREST_RANDOM_SMALL_SUBTREE_H
+#define DFOREST_RANDOM_SMALL_SUBTREE_H
 
-#include "core/grow/twig.h"
+#include "core/grow/small_subtree.h"
 #include "core/search/random_cut.h"
 #include "core/search/side.h"
 
@@ -24,7 +24,7 @@ typedef struct {
     uint32_t feature[DF_DRAFTS];
     uint64_t path[DF_DRAFTS];
     double u[DF_DRAFTS];
-    uint64_t codes[DF_DRAFTS][DF_TWIG]; /* of the records: numbers of 32 bits, unless keys have 64 */
+    uint64_t codes[DF_DRAFTS][DF_SMALL]; /* of the records: numbers of 32 bits, unless keys have 64 */
     df_extent extent[DF_DRAFTS];
     uint64_t cut[DF_DRAFTS]; /* the highest code on the left */
     double threshold[DF_DRAFTS];
@@ -39,7 +39,7 @@ DF_INLINE uint64_t df_draft_missing(const df_coded_column *column) {
 }
 
 /* Copy the codes of a column. What copies them one by one looks at none: a vector that is read at once of what has just been
- * written in pieces would wait. */
+ * written in parts would wait. */
 #define DF_DRAFT_GATHER(from, to_type)                          \
     for (int i = 0; i < room; i += DF_STRIDE)                   \
         for (int j = i; j < i + DF_STRIDE; j++)                 \
@@ -79,16 +79,16 @@ DF_INLINE uint64_t df_draft_side(const df_drafts *drafts, int k, int is_wide, in
 }
 
 /* Gather codes, draw cuts and add up sides. room : records, and up to a multiple of 8 */
-DF_INLINE void df_draft_all(const df_twig *twig, const df_twig_node *node, df_drafts *drafts, int room, uint64_t total) {
+DF_INLINE void df_draft_all(const df_small_subtree *small, const df_small_node *node, df_drafts *drafts, int room, uint64_t total) {
     const int n = drafts->n;
     for (int k = 0; k < n; k++) {
         drafts->path[k] = df_feature_path(node->path, drafts->feature[k]);
-        df_draft_gather(twig->columns + drafts->feature[k], drafts->row, room, drafts->codes[k]);
+        df_draft_gather(small->columns + drafts->feature[k], drafts->row, room, drafts->codes[k]);
     }
-    df_uniforms(twig->seed, drafts->path, n, drafts->u);
+    df_uniforms(small->seed, drafts->path, n, drafts->u);
     drafts->n_missing = 0;
     for (int k = 0; k < n; k++) {
-        const df_coded_column *column = twig->columns + drafts->feature[k];
+        const df_coded_column *column = small->columns + drafts->feature[k];
         df_extent *extent = &drafts->extent[k];
         const uint64_t missing = df_draft_missing(column);
         int has_missing;
@@ -100,7 +100,7 @@ DF_INLINE void df_draft_all(const df_twig *twig, const df_twig_node *node, df_dr
         drafts->cut[k] = extent->lowest;
         drafts->threshold[k] = INFINITY;
         if (extent->lowest < extent->highest_value)
-            drafts->cut[k] = df_draft_cut(column, twig->seed, drafts->path[k], drafts->u[k], extent->lowest,
+            drafts->cut[k] = df_draft_cut(column, small->seed, drafts->path[k], drafts->u[k], extent->lowest,
                                           extent->highest_value, &drafts->threshold[k]);
         drafts->left[k] = df_draft_side(drafts, k, column->width == 8, room, drafts->cut[k]);
         drafts->missing[k] = 0;
@@ -115,9 +115,9 @@ DF_INLINE void df_draft_all(const df_twig *twig, const df_twig_node *node, df_dr
 /* Draws that a word stands for. */
 DF_INLINE uint64_t df_draft_draws(uint64_t word, const int kind) {
     uint64_t pairs;
-    if (kind == DF_TWIG_SUMS)
+    if (kind == DF_SMALL_SUMS)
         return word >> DF_SUM_BITS;
-    if (kind == DF_TWIG_PAIRS)
+    if (kind == DF_SMALL_PAIRS)
         return (word & 255) + (word >> 8);
     pairs = (word & 0x00FF00FF00FF00FFull) + (word >> 8 & 0x00FF00FF00FF00FFull);
     pairs += pairs >> 32;
@@ -126,21 +126,21 @@ DF_INLINE uint64_t df_draft_draws(uint64_t word, const int kind) {
 
 /* Score the cuts whose left sides these are; -1: one that is not valid, or no cut at all. IN left, OUT score : [n], a multiple of
  * DF_UNIFORMS */
-DF_INLINE void df_draft_scores(const df_twig *twig, const int kind, const df_twig_open *open, int n, const uint64_t *left,
+DF_INLINE void df_draft_scores(const df_small_subtree *small, const int kind, const df_small_open *open, int n, const uint64_t *left,
                                double *score) {
-    const double weight = (double)open->draws, least = (double)twig->least, most = weight - least;
-    const double shift = kind == DF_TWIG_SUMS ? (double)open->measure.mean + (double)DF_SUM_BIAS : 0.0;
+    const double weight = (double)open->draws, least = (double)small->least, most = weight - least;
+    const double shift = kind == DF_SMALL_SUMS ? (double)open->measure.mean + (double)DF_SUM_BIAS : 0.0;
     for (int first = 0; first < n; first += DF_UNIFORMS) {
         double n_left[DF_UNIFORMS], squares[DF_UNIFORMS];
         for (int k = 0; k < DF_UNIFORMS; k++)
             n_left[k] = df_from_bits(df_draft_draws(left[first + k], kind));
-        if (kind == DF_TWIG_SUMS)
+        if (kind == DF_SMALL_SUMS)
             for (int k = 0; k < DF_UNIFORMS; k++) {
                 const double sum = df_from_bits(left[first + k] & DF_SUM_MASK) - n_left[k] * shift;
                 const double d = weight * sum - n_left[k] * open->measure.remainder;
                 squares[k] = d * d;
             }
-        else if (kind == DF_TWIG_PAIRS)
+        else if (kind == DF_SMALL_PAIRS)
             for (int k = 0; k < DF_UNIFORMS; k++) {
                 const double d = weight * df_from_bits(left[first + k] & 255) - n_left[k] * (double)open->of_class[0];
                 squares[k] = d * d + d * d;
@@ -148,7 +148,7 @@ DF_INLINE void df_draft_scores(const df_twig *twig, const int kind, const df_twi
         else {
             for (int k = 0; k < DF_UNIFORMS; k++)
                 squares[k] = 0.0;
-            for (int c = 0; c < twig->n_classes; c++)
+            for (int c = 0; c < small->n_classes; c++)
                 for (int k = 0; k < DF_UNIFORMS; k++) {
                     const double d = weight * df_from_bits(left[first + k] >> 8 * c & 255) - n_left[k] * (double)open->of_class[c];
                     squares[k] += d * d;
@@ -164,12 +164,12 @@ DF_INLINE void df_draft_scores(const df_twig *twig, const int kind, const df_twi
 }
 
 /* Send missing values to the side where they score more. */
-DF_INLINE void df_draft_turn(const df_twig *twig, const int kind, const df_twig_open *open, df_drafts *drafts, int room) {
+DF_INLINE void df_draft_turn(const df_small_subtree *small, const int kind, const df_small_open *open, df_drafts *drafts, int room) {
     uint64_t left[DF_DRAFTS];
     double score[DF_DRAFTS];
     for (int k = 0; k < room; k++)
         left[k] = drafts->left[k] + drafts->missing[k];
-    df_draft_scores(twig, kind, open, room, left, score);
+    df_draft_scores(small, kind, open, room, left, score);
     for (int k = 0; k < drafts->n; k++) {
         const int64_t with = df_imbalance(score[k], (int64_t)df_draft_draws(left[k], kind), open->draws);
         const int64_t without = df_imbalance(drafts->score[k], (int64_t)df_draft_draws(drafts->left[k], kind), open->draws);
@@ -181,9 +181,9 @@ DF_INLINE void df_draft_turn(const df_twig *twig, const int kind, const df_twig_
 }
 
 /* Say all that there is to say of a node's split by the k-th of the drafts. */
-DF_INLINE void df_draft_take(const df_twig *twig, const int kind, const df_drafts *drafts, int k, df_twig_node *node,
-                             df_twig_open *open) {
-    const df_coded_column *column = twig->columns + drafts->feature[k];
+DF_INLINE void df_draft_take(const df_small_subtree *small, const int kind, const df_drafts *drafts, int k, df_small_node *node,
+                             df_small_open *open) {
+    const df_coded_column *column = small->columns + drafts->feature[k];
     const uint64_t cut = drafts->cut[k], also = drafts->missing_left[k] ? df_draft_missing(column) : cut;
     const int64_t n_left = (int64_t)df_draft_draws(drafts->left[k], kind);
     const int64_t n_missing = (int64_t)df_draft_draws(drafts->missing[k], kind);
@@ -203,37 +203,37 @@ DF_INLINE void df_draft_take(const df_twig *twig, const int kind, const df_draft
 }
 
 /* Draw the features of a node of three records or more in their order, some at a time, and keep the best cut. */
-DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_stream *stream, df_twig_node *node,
-                                     df_twig_open *open) {
+DF_INLINE void df_small_search_random(df_small_subtree *small, const int kind, df_stream *stream, df_small_node *node,
+                                     df_small_open *open) {
     const uint8_t *run = open->run;
     const int room = (node->n + DF_STRIDE - 1) / DF_STRIDE * DF_STRIDE;
-    uint32_t row[DF_TWIG], n_drawn = 0;
-    uint64_t word[DF_TWIG], total = 0;
+    uint32_t row[DF_SMALL], n_drawn = 0;
+    uint64_t word[DF_SMALL], total = 0;
     int64_t n_counted = 0;
     df_drafts drafts;
     for (int i = 0; i < room; i++) { /* behind the last record: codes that occur, and words of nothing */
-        row[i] = twig->row[run[0]];
+        row[i] = small->row[run[0]];
         word[i] = 0;
     }
     for (int i = 0; i < node->n; i++) {
-        row[i] = twig->row[run[i]];
-        word[i] = kind == DF_TWIG_PAIRS ? twig->pair[run[i]] : twig->word[run[i]];
+        row[i] = small->row[run[i]];
+        word[i] = kind == DF_SMALL_PAIRS ? small->pair[run[i]] : small->word[run[i]];
         total += word[i];
     }
     drafts.row = row;
     drafts.word = word;
-    while (n_drawn < twig->n_features && (n_counted < twig->max_features || node->feature < 0)) {
-        int64_t most = twig->max_features - n_counted;
+    while (n_drawn < small->n_features && (n_counted < small->max_features || node->feature < 0)) {
+        int64_t most = small->max_features - n_counted;
         int best, n_room;
         most = most < 1 ? 1 : most > DF_DRAFTS ? DF_DRAFTS : most;
         drafts.n = 0;
-        while (n_drawn < twig->n_features && drafts.n < most) {
-            const uint32_t feature = df_draw_feature(stream, twig->features, twig->swapped, n_drawn, twig->n_features);
-            const int is_constant = twig->is_constant[feature] || (feature < 64 && node->constants >> feature & 1);
+        while (n_drawn < small->n_features && drafts.n < most) {
+            const uint32_t feature = df_draw_feature(stream, small->features, small->swapped, n_drawn, small->n_features);
+            const int is_constant = small->is_constant[feature] || (feature < 64 && node->constants >> feature & 1);
             n_drawn++;
             drafts.feature[drafts.n] = feature;
             drafts.n += !is_constant;
-            if (is_constant && !twig->skip_constant) {
+            if (is_constant && !small->skip_constant) {
                 n_counted++;
                 most--;
             }
@@ -245,38 +245,38 @@ DF_INLINE void df_twig_search_random(df_twig *twig, const int kind, df_stream *s
             drafts.path[k] = 0;
             drafts.left[k] = drafts.missing[k] = 0;
         }
-        df_draft_all(twig, node, &drafts, room, total);
-        df_draft_scores(twig, kind, open, n_room, drafts.left, drafts.score);
+        df_draft_all(small, node, &drafts, room, total);
+        df_draft_scores(small, kind, open, n_room, drafts.left, drafts.score);
         if (drafts.n_missing > 0)
-            df_draft_turn(twig, kind, open, &drafts, n_room);
+            df_draft_turn(small, kind, open, &drafts, n_room);
         for (int k = 0; k < drafts.n; k++) {
             const uint32_t feature = drafts.feature[k];
             const int is_constant = drafts.extent[k].lowest == drafts.extent[k].highest;
             node->constants |= (uint64_t)(is_constant & (feature < 64)) << (feature & 63);
-            n_counted += !(is_constant & twig->skip_constant);
+            n_counted += !(is_constant & small->skip_constant);
         }
         best = df_lowest_bit(df_at_least(drafts.score, n_room, df_highest(drafts.score, n_room)));
         if (drafts.score[best] > open->score)
-            df_draft_take(twig, kind, &drafts, best, node, open);
+            df_draft_take(small, kind, &drafts, best, node, open);
     }
-    df_undo_features(twig->features, twig->swapped, n_drawn);
+    df_undo_features(small->features, small->swapped, n_drawn);
 }
 
 /* The code of a record, which may be a key of 64 bits. */
 DF_INLINE uint64_t df_draft_code(const df_coded_column *column, uint32_t row) {
-    return column->width == 8 ? ((const uint64_t *)column->codes)[row] : df_twig_code(column, NULL, row);
+    return column->width == 8 ? ((const uint64_t *)column->codes)[row] : df_small_code(column, NULL, row);
 }
 
 /* Split a node of two records: every feature that parts them does it by the same score. */
-DF_INLINE void df_twig_part_two_random(df_twig *twig, df_stream *stream, df_twig_node *node, df_twig_open *open) {
+DF_INLINE void df_small_part_two_random(df_small_subtree *small, df_stream *stream, df_small_node *node, df_small_open *open) {
     const uint8_t *run = open->run;
     uint32_t n_drawn = 0;
-    if (twig->count[run[0]] < twig->least || twig->count[run[1]] < twig->least)
+    if (small->count[run[0]] < small->least || small->count[run[1]] < small->least)
         return;
-    while (n_drawn < twig->n_features && node->feature < 0) {
-        const uint32_t feature = df_draw_feature(stream, twig->features, twig->swapped, n_drawn++, twig->n_features);
-        const df_coded_column *column = twig->columns + feature;
-        const uint64_t a = df_draft_code(column, twig->row[run[0]]), b = df_draft_code(column, twig->row[run[1]]);
+    while (n_drawn < small->n_features && node->feature < 0) {
+        const uint32_t feature = df_draw_feature(stream, small->features, small->swapped, n_drawn++, small->n_features);
+        const df_coded_column *column = small->columns + feature;
+        const uint64_t a = df_draft_code(column, small->row[run[0]]), b = df_draft_code(column, small->row[run[1]]);
         const int turned = a > b; /* a missing value has the highest code: it goes right, and alone */
         const uint64_t lo = turned ? b : a, hi = turned ? a : b, path = df_feature_path(node->path, feature);
         df_stream own;
@@ -285,14 +285,14 @@ DF_INLINE void df_twig_part_two_random(df_twig *twig, df_stream *stream, df_twig
         node->feature = (int32_t)feature;
         node->threshold = INFINITY;
         node->only_missing_right = column->has_missing && hi == column->n_codes;
-        node->missing_left = !node->only_missing_right && 2 * (int64_t)twig->count[run[turned]] > open->draws;
+        node->missing_left = !node->only_missing_right && 2 * (int64_t)small->count[run[turned]] > open->draws;
         open->left = turned ? 2 : 1;
         if (!node->only_missing_right) {
-            df_stream_open(&own, twig->seed, path, DF_THRESHOLD);
-            df_draft_cut(column, twig->seed, path, df_uniform(&own), lo, hi, &node->threshold);
+            df_stream_open(&own, small->seed, path, DF_THRESHOLD);
+            df_draft_cut(column, small->seed, path, df_uniform(&own), lo, hi, &node->threshold);
         }
     }
-    df_undo_features(twig->features, twig->swapped, n_drawn);
+    df_undo_features(small->features, small->swapped, n_drawn);
 }
 
 #endif

@@ -1,11 +1,11 @@
-"""What becomes of a node, or of a small subtree, and checks of what classes from elsewhere answer: see judge.pyx."""
+"""What becomes of a node, or of a small subtree, and checks of what classes from elsewhere answer: see node_decision.pyx."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.place cimport Place
-from dforest.core.grow.tree cimport TreeWriter, Trunk
-from dforest.core.loops cimport df_twig
+from dforest.core.grow.open_node cimport OpenNode
+from dforest.core.grow.tree cimport TreeWriter, TreeRecords
+from dforest.core.loops cimport df_small_subtree
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport RandomSplitter, Splitter
 from dforest.core.search.sums cimport Sums, SumsKind
@@ -48,27 +48,27 @@ cdef int refuse_side(Splitter splitter, const LeafRules* rules, double min_fract
 cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left) except -1 nogil
 
 # Raise CriterionError, for a value or an impurity that is not finite.
-cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) except -1 nogil
+cdef int refuse_node_value(Criterion criterion, double found, bint is_impurity) except -1 nogil
 
 
 @cython.final
-cdef class Judge:
+cdef class NodeDecision:
     cdef DataView data
     cdef Criterion criterion
     cdef Splitter splitter
     cdef df_limits limits
     cdef Py_ssize_t first_weight, n_weights  # the words of a statistic that a leaf keeps: see Objective.weight_words
-    cdef bint keeps_values         # a leaf keeps its judgement, too
-    # A node's *judgement* is what it predicts if it is a leaf, a number for each output, and its impurity.
-    cdef readonly Py_ssize_t n_judged    # numbers of a judgement
+    cdef bint keeps_values         # a leaf keeps its node values, too
+    # *Node values* are what a node predicts if it is a leaf, a number for each output, and its impurity.
+    cdef readonly Py_ssize_t n_node_values    # of a node
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
     cdef int64_t* high             # [n_weights] scratch of `store_weights`
     cdef int64_t[:, ::1] sets      # of each output's weights among those of a leaf, the first one and the one after the last
-    cdef const Trunk* trunk        # of the tree at hand, lent
+    cdef const TreeRecords* tree_records        # of the tree at hand, lent
 
-    # Begin a tree, or a piece of one.
-    cdef int enter(self, const Trunk* trunk) except -1 nogil
+    # Begin a tree, or a part of one.
+    cdef int enter(self, const TreeRecords* tree_records) except -1 nogil
 
     # Look at a node's records, of which its fields records, n, columns, rows and y tell: set statistics and purity, perhaps a
     # new scale. sums: what is known of its draws, so that these need not be looked at
@@ -83,13 +83,13 @@ cdef class Judge:
     # The score of an open node's split in units of weight times impurity, comparable between nodes.
     cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil
 
-    # Judge an open node. OUT judgement : [n_judged]
-    cdef int judge(self, Node* node, double* judgement) except -1 nogil
+    # Find the values of an open node. OUT node_values : [n_node_values]
+    cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil
 
-    cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil
+    cdef int find_user_defined_split(self, const Node* node, Split* split) except -1 nogil
     cdef void weigh(self, Node* node) noexcept nogil
     cdef void set_fine_shift(self, Node* node) noexcept nogil
     cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil
@@ -98,31 +98,31 @@ cdef class Judge:
 
 
 cdef enum:
-    TWIG_UP_TO = 32                # records of a subtree that is grown as a twig, by default
+    SMALL_UP_TO = 32                # records of a subtree that is grown as a small, by default
 
 
 @cython.final
-cdef class Twig:
+cdef class SmallSubtree:
     cdef DataView data
-    cdef Judge judge
+    cdef NodeDecision decision
     cdef Splitter splitter
-    cdef readonly Py_ssize_t most_records  # of a twig; 0: there are none
+    cdef readonly Py_ssize_t max_records  # of a small subtree; 0: there are none
     cdef bint is_random            # cuts are random, else the best ones
     cdef int words                 # what the words of records are: see few.h
     cdef int n_ahead               # features whose codes are asked for ahead, where they are far
-    cdef const Trunk* trunk        # of the tree at hand, lent
-    cdef df_twig* twig
+    cdef const TreeRecords* tree_records        # of the tree at hand, lent
+    cdef df_small_subtree* small
 
     cdef inline bint takes(self, Py_ssize_t n) noexcept nogil:
         """Whether a subtree of n records may be grown here."""
-        return n <= self.most_records
+        return n <= self.max_records
 
-    # Begin a tree, or a piece of one.
-    cdef void enter(self, const Trunk* trunk) noexcept nogil
+    # Begin a tree, or a part of one.
+    cdef void enter(self, const TreeRecords* tree_records) noexcept nogil
 
     # Write the subtree of a node, of which all is known but its statistics. False: it has too many draws, and nothing is written.
-    cdef bint grow(self, const Place* place, const Node* node, TreeWriter writer) except -1 nogil
+    cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil
 
-    cdef bint load(self, const Place* place, const Node* node) noexcept nogil
-    cdef int write(self, const Node* node, const Place* place, TreeWriter writer) except -1 nogil
+    cdef bint load(self, const OpenNode* open_node, const Node* node) noexcept nogil
+    cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil
     cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil

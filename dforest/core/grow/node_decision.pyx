@@ -1,23 +1,23 @@
 """What becomes of a node: whether it is split and how, and what it predicts if it is a leaf.
 
 The rules are those of `dforest/rules/node.h`; the search for splits is the splitter's, and what draws say is the criterion's. A
-judge asks them in turn, and checks the answers of classes that are not dforest's own before anything is done with these. What
+decision asks them in turn, and checks the answers of classes that are not dforest's own before anything is done with these. What
 refuses an answer is a function of its own, as a function that may make Python's objects is slow even when it makes none.
 
-Words: a node is *open* while its statistics, and the scale of its targets, are known. A judge opens one node at a time.
+Words: a node is *open* while its statistics, and the scale of its targets, are known. A `NodeDecision` opens one node at a time.
 
-A *twig* is a node of at most 32 records and all that is below it. Twigs are grown whole: what twig.h finds becomes part of the
-tree. They are grown where a forest is what most are: splits, best or random, by columns of numbers, draws of weight 1, no limit
-that asks for impurities, and a criterion that has twigs among its fast scans (`dforest.core.search.chooser`). Everything else
-goes the long way, node by node, to the same trees.
+A *small subtree* is a node of at most 32 records and all that is below it. Small subtrees are grown whole: what small_subtree.h
+finds becomes part of the tree. They are grown where a forest is what most are: splits, best or random, by columns of numbers,
+draws of weight 1, no limit that asks for impurities, and a criterion that has small subtrees among its fast scans
+(`dforest.core.search.chooser`). Everything else goes the long way, node by node, to the same trees.
 
-A `Twig` belongs to a grower and owns what `df_twig` holds; splitter and judge are the grower's.
+A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; splitter and decision are the grower's.
 """
 cimport cython
 from libc.math cimport INFINITY, NAN
 from libc.stdlib cimport free, malloc
 
-from dforest.core.loops cimport DF_FEW_DRAWS, DF_TWIG, DF_TWIG_PAIRS, DF_TWIG_SUMS, df_twig_node, df_twig_scale, loops
+from dforest.core.loops cimport DF_FEW_DRAWS, DF_SMALL, DF_SMALL_PAIRS, DF_SMALL_SUMS, df_small_node, df_small_scale, loops
 from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
@@ -98,7 +98,7 @@ cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left)
                             f"{'left' if n_left else 'right'}")
 
 
-cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) except -1 nogil:
+cdef int refuse_node_value(Criterion criterion, double found, bint is_impurity) except -1 nogil:
     criterion.check()
     with gil:
         name, method = type(own_criterion(criterion)).__name__, "impurity" if is_impurity else "value"
@@ -106,8 +106,8 @@ cdef int refuse_judgement(Criterion criterion, double found, bint is_impurity) e
 
 
 @cython.final
-cdef class Judge:
-    """Judges nodes of one problem. Belongs to one grower, and owns the statistics of the node opened last.
+cdef class NodeDecision:
+    """Decides what becomes of the nodes of one problem. Belongs to one grower, and owns the statistics of the node opened last.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ cdef class Judge:
         Of the grower's thread; both get attached.
     limits : ndarray of shape (1,), dtype df_limits
         When a node becomes a leaf: see `dforest.problem.GrowthRules.limits`.
-    most_records : int
+    max_records : int
         Of a node.
     """
 
     def __cinit__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                  const df_limits[::1] limits not None, Py_ssize_t most_records):
+                  const df_limits[::1] limits not None, Py_ssize_t max_records):
         self.limits = limits[0]
         self.data = data
         self.criterion = criterion
@@ -133,10 +133,10 @@ cdef class Judge:
         self.first_weight = objective.weight_words.start
         self.n_weights = objective.n_weights
         self.keeps_values = objective.keeps_values
-        self.n_judged = criterion.n_outputs + 1
+        self.n_node_values = criterion.n_outputs + 1
         self.sums_kind = criterion.sums_kind() if criterion.is_built_in and data.weight == NULL else NO_SUMS
-        criterion.attach(most_records)
-        splitter.attach(data, criterion, most_records)
+        criterion.attach(max_records)
+        splitter.attach(data, criterion, max_records)
         if splitter.cuts is None:
             raise SplitterError(f"{type(splitter).__name__}.attach must call the method of its base class")
         self.sets = np.array([(own.start, own.stop) for own in objective.weight_columns], np.int64)
@@ -149,9 +149,9 @@ cdef class Judge:
         free(self.statistics)
         free(self.high)
 
-    cdef int enter(self, const Trunk* trunk) except -1 nogil:
-        self.trunk = trunk
-        return self.splitter.open_tree(trunk.seed, &trunk.rules)
+    cdef int enter(self, const TreeRecords* tree_records) except -1 nogil:
+        self.tree_records = tree_records
+        return self.splitter.open_tree(tree_records.seed, &tree_records.rules)
 
     cdef int open(self, Node* node, bint is_right, const Sums* sums) except -1 nogil:
         node.statistics = self.statistics
@@ -162,8 +162,8 @@ cdef class Judge:
         else:
             self.criterion.open_summed(node, sums)
         if not self.splitter.is_built_in and self.breaks_rules(node):
-            refuse_side(self.splitter, &self.trunk.rules, self.limits.min_weight_fraction_leaf, self.trunk.root_weight, node,
-                        is_right)
+            refuse_side(self.splitter, &self.tree_records.rules, self.limits.min_weight_fraction_leaf,
+                        self.tree_records.root_weight, node, is_right)
         return 0
 
     cdef void weigh(self, Node* node) noexcept nogil:
@@ -185,7 +185,7 @@ cdef class Judge:
         cdef LeafRules rules
         if node.depth == 0:                # the tree's weight is not known yet
             return False
-        rules = df_leaf_rules_of(&self.limits, self.trunk.root_weight, node.weight_shift)
+        rules = df_leaf_rules_of(&self.limits, self.tree_records.root_weight, node.weight_shift)
         return not df_is_side_valid(&rules, node.statistics[0], node.statistics[1])
 
     cdef inline SumsKind sums_of_sides(self, const Node* node) noexcept nogil:
@@ -201,18 +201,18 @@ cdef class Judge:
         if self.is_leaf(node):
             return 0
         if node.exact_weight != NULL:
-            self.splitter.rules = df_leaf_rules_of(&self.limits, self.trunk.root_weight, node.weight_shift)
+            self.splitter.rules = df_leaf_rules_of(&self.limits, self.tree_records.root_weight, node.weight_shift)
         if self.splitter.is_built_in:
             self.splitter.find_split(node, split)
             self.criterion.check()
         else:
-            self.find_foreign_split(node, split)
+            self.find_user_defined_split(node, split)
         if (split.feature >= 0 and self.limits.min_impurity_decrease > 0.0
-                and not df_decreases_enough(&self.limits, self.absolute_score(node, split), self.trunk.root_weight)):
+                and not df_decreases_enough(&self.limits, self.absolute_score(node, split), self.tree_records.root_weight)):
             split.feature = -1
         return 0
 
-    cdef int find_foreign_split(self, const Node* node, Split* split) except -1 nogil:
+    cdef int find_user_defined_split(self, const Node* node, Split* split) except -1 nogil:
         """The split that a splitter from elsewhere finds, checked before anything is done with it.
 
         What refuses it is a function of its own: see the head of this module.
@@ -234,7 +234,7 @@ cdef class Judge:
         """Whether an open node is a leaf, whatever splits there are."""
         return (node.is_pure
                 or df_is_leaf_by_size(&self.limits, node.depth, node.statistics[0],
-                                      df_shifted_weight(node.statistics[1], node.weight_shift), self.trunk.root_weight)
+                                      df_shifted_weight(node.statistics[1], node.weight_shift), self.tree_records.root_weight)
                 or (self.limits.impurity_threshold > 0.0
                     and df_is_pure_enough(&self.limits, self.criterion.node_impurity(node))))
 
@@ -249,18 +249,18 @@ cdef class Judge:
             heaviest = max(heaviest, node.exact_weight[node.records[i].row])
         node.fine_shift = df_fine_shift(heaviest)
 
-    cdef int judge(self, Node* node, double* judgement) except -1 nogil:
-        cdef Py_ssize_t o, n_values = self.n_judged - 1
+    cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil:
+        cdef Py_ssize_t o, n_values = self.n_node_values - 1
         if node.exact_weight != NULL:
             self.set_fine_shift(node)
-        self.criterion.leaf_value(node, judgement)
+        self.criterion.leaf_value(node, node_values)
         for o in range(n_values):
-            judgement[o] = df_clip(judgement[o], node.lower, node.upper)
-        judgement[n_values] = 0.0 if node.is_pure else self.criterion.node_impurity(node)
+            node_values[o] = df_clip(node_values[o], node.lower, node.upper)
+        node_values[n_values] = 0.0 if node.is_pure else self.criterion.node_impurity(node)
         if not self.criterion.is_built_in:
-            for o in range(self.n_judged):
-                if not -INFINITY < judgement[o] < INFINITY:
-                    refuse_judgement(self.criterion, judgement[o], o == n_values)
+            for o in range(self.n_node_values):
+                if not -INFINITY < node_values[o] < INFINITY:
+                    refuse_node_value(self.criterion, node_values[o], o == n_values)
         return self.criterion.check()
 
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:
@@ -273,7 +273,7 @@ cdef class Judge:
             words[0] = node.statistics[0]
             for k in range(self.n_weights):
                 words[1 + k] = node.statistics[self.first_weight + k]
-        return self.judge(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
+        return self.find_node_values(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
 
     cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil:
         """Say how many draws a leaf has, and its weights by a shift of its own."""
@@ -312,32 +312,32 @@ cdef enum:
 
 
 @cython.final
-cdef class Twig:
-    """Grows twigs.
+cdef class SmallSubtree:
+    """Grows small subtrees.
 
     Parameters
     ----------
     data : DataView
-    judge : Judge
+    decision : NodeDecision
         Of the same grower; it has its criterion and splitter.
     is_depth_first : bool
-        Whether the tree is grown depth first; else there are no twigs.
+        Whether the tree is grown depth first; else there are no small subtrees.
     """
 
-    def __cinit__(self, DataView data not None, Judge judge not None, bint is_depth_first):
+    def __cinit__(self, DataView data not None, NodeDecision decision not None, bint is_depth_first):
         cdef Py_ssize_t j
-        cdef FastScans scans = scans_of(judge.criterion)
-        cdef Splitter splitter = judge.splitter
-        cdef df_twig* twig
+        cdef FastScans scans = scans_of(decision.criterion)
+        cdef Splitter splitter = decision.splitter
+        cdef df_small_subtree* small
         self.data = data
-        self.judge = judge
+        self.decision = decision
         self.splitter = splitter
         self.is_random = isinstance(splitter, RandomSplitter)
-        self.twig = twig = <df_twig*> malloc(sizeof(df_twig))
-        if twig == NULL:
+        self.small = small = <df_small_subtree*> malloc(sizeof(df_small_subtree))
+        if small == NULL:
             raise MemoryError()
-        if (not is_depth_first or not splitter.grows_twigs or scans is None or data.weight != NULL
-                or judge.limits.impurity_threshold > 0.0 or judge.limits.min_impurity_decrease > 0.0):
+        if (not is_depth_first or not splitter.grows_small_subtrees or scans is None or data.weight != NULL
+                or decision.limits.impurity_threshold > 0.0 or decision.limits.min_impurity_decrease > 0.0):
             return
         for j in range(data.n_features):
             if data.columns[j].kind == CATEGORICAL or data.columns[j].direction != 0:
@@ -345,44 +345,44 @@ cdef class Twig:
             if (self.is_random and splitter.method == "dense" and data.columns[j].kind == CONTINUOUS
                     and not data.columns[j].has_keys):
                 return                     # a random cut between ranks is looked for among all values
-        self.words = scans.twig_words
+        self.words = scans.small_words
         if self.words > 0:
-            self.most_records = min(<Py_ssize_t> DF_TWIG, splitter.tuning.get("twig_up_to", TWIG_UP_TO))
-        twig.n_features = <uint32_t> data.n_features
-        twig.max_features = splitter.max_features
-        twig.skip_constant = splitter.skip_constant_features
+            self.max_records = min(<Py_ssize_t> DF_SMALL, splitter.tuning.get("small_up_to", SMALL_UP_TO))
+        small.n_features = <uint32_t> data.n_features
+        small.max_features = splitter.max_features
+        small.skip_constant = splitter.skip_constant_features
         self.n_ahead = <int> min(splitter.max_features, <Py_ssize_t> FETCHED_AHEAD) if splitter.fetch_up_to > 0 else 0
-        twig.n_classes = <int> judge.criterion.n_classes
-        twig.features = splitter.order.order
-        twig.swapped = splitter.order.swapped
-        twig.is_constant = splitter.is_constant
+        small.n_classes = <int> decision.criterion.n_classes
+        small.features = splitter.order.order
+        small.swapped = splitter.order.swapped
+        small.is_constant = splitter.is_constant
 
     def __dealloc__(self):
-        free(self.twig)
+        free(self.small)
 
-    cdef void enter(self, const Trunk* trunk) noexcept nogil:
-        cdef const df_limits* limits = &self.judge.limits
-        self.trunk = trunk
-        self.twig.seed = trunk.seed
-        self.twig.max_depth = limits.max_depth
-        self.twig.least = df_least_draws(&trunk.rules)
-        self.twig.least_split = df_least_split(limits, trunk.root_weight)
+    cdef void enter(self, const TreeRecords* tree_records) noexcept nogil:
+        cdef const df_limits* limits = &self.decision.limits
+        self.tree_records = tree_records
+        self.small.seed = tree_records.seed
+        self.small.max_depth = limits.max_depth
+        self.small.least = df_least_draws(&tree_records.rules)
+        self.small.min_split = df_least_split(limits, tree_records.root_weight)
 
-    cdef bint grow(self, const Place* place, const Node* node, TreeWriter writer) except -1 nogil:
-        if not self.load(place, node):
+    cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil:
+        if not self.load(open_node, node):
             return False
         self.splitter.forget_constants_from(node.depth)
         if self.is_random:
-            loops.random_twig[self.words](self.twig)
+            loops.random_small_subtree[self.words](self.small)
         else:
-            loops.twig[self.words](self.twig)
-        self.write(node, place, writer)
+            loops.small_subtree[self.words](self.small)
+        self.write(node, open_node, writer)
         return True
 
-    cdef bint load(self, const Place* place, const Node* node) noexcept nogil:
+    cdef bint load(self, const OpenNode* open_node, const Node* node) noexcept nogil:
         """Copy what the records say, and make the uppermost node; False: there are too many draws, or columns are sparse."""
-        cdef df_twig* twig = self.twig
-        cdef df_twig_node* root = &twig.nodes[0]
+        cdef df_small_subtree* small = self.small
+        cdef df_small_node* root = &small.nodes[0]
         cdef const Record* record
         cdef Py_ssize_t i
         cdef int64_t n_draws = 0
@@ -392,45 +392,45 @@ cdef class Twig:
             n_draws += node.records[i].count
         if n_draws > DF_FEW_DRAWS:
             return False
-        twig.columns = node.columns
-        twig.data_rows = node.rows
-        twig.n_ahead = self.n_ahead if node.rows == NULL or self.data.coarse != NULL else 0
+        small.columns = node.columns
+        small.data_rows = node.rows
+        small.n_ahead = self.n_ahead if node.rows == NULL or self.data.coarse != NULL else 0
         for i in range(node.n):
             record = &node.records[i]
-            twig.row[i] = record.row
-            twig.count[i] = record.count
-            twig.order[i] = <uint8_t> i
-            twig.target[i] = record.target
-            if self.words == DF_TWIG_SUMS:
-                twig.word[i] = df_sum_word(record.count, record.target)
-                twig.y[i] = node.y[record.row]
-            elif self.words == DF_TWIG_PAIRS:
-                twig.pair[i] = <uint16_t> (record.count << (8 * record.target))
+            small.row[i] = record.row
+            small.count[i] = record.count
+            small.order[i] = <uint8_t> i
+            small.target[i] = record.target
+            if self.words == DF_SMALL_SUMS:
+                small.word[i] = df_sum_word(record.count, record.target)
+                small.y[i] = node.y[record.row]
+            elif self.words == DF_SMALL_PAIRS:
+                small.pair[i] = <uint16_t> (record.count << (8 * record.target))
             else:
-                twig.word[i] = <uint64_t> record.count << (8 * record.target)
-        twig.scales[0].centre = place.scale.centre
-        twig.scales[0].range = place.scale.range
-        twig.scales[0].exponent = place.scale.exponent
-        twig.n_scales = 1
-        root.path = place.path
-        root.depth = place.depth
+                small.word[i] = <uint64_t> record.count << (8 * record.target)
+        small.scales[0].centre = open_node.scale.centre
+        small.scales[0].range = open_node.scale.range
+        small.scales[0].exponent = open_node.scale.exponent
+        small.n_scales = 1
+        root.path = open_node.path
+        root.depth = open_node.depth
         root.constants = 0
         root.feature = -1
         root.first = root.scale = root.parent = root.is_right = 0
         root.n = <uint8_t> node.n
         return True
 
-    cdef int write(self, const Node* node, const Place* place, TreeWriter writer) except -1 nogil:
+    cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil:
         """Append the nodes to the tree."""
         cdef Py_ssize_t base = writer.n_nodes, parent, i, k, at
-        cdef const df_twig_node* found
+        cdef const df_small_node* found
         cdef bint is_right
         cdef Split split
         split.payload = NULL
-        for k in range(self.twig.n_nodes):
-            found = &self.twig.nodes[k]
-            parent = base + found.parent if k > 0 else place.parent
-            is_right = found.is_right if k > 0 else place.is_right
+        for k in range(self.small.n_nodes):
+            found = &self.small.nodes[k]
+            parent = base + found.parent if k > 0 else open_node.parent
+            is_right = found.is_right if k > 0 else open_node.is_right
             if found.feature >= 0:
                 split.feature = found.feature
                 split.code = found.code
@@ -442,37 +442,37 @@ cdef class Twig:
                 writer.add_inner(parent, is_right, &split)
                 continue
             self.write_leaf(node, k, writer.add_leaf(parent, is_right))
-            if self.trunk.rows != NULL:
-                at = place.first + found.first
+            if self.tree_records.rows != NULL:
+                at = open_node.first + found.first
                 for i in range(found.n):
-                    self.trunk.rows[at + i] = data_row(node.rows, self.twig.row[self.twig.order[found.first + i]])
-                    self.trunk.is_first[at + i] = i == 0
+                    self.tree_records.rows[at + i] = data_row(node.rows, self.small.row[self.small.order[found.first + i]])
+                    self.tree_records.is_first[at + i] = i == 0
         return 0
 
     cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil:
         """Say what the k-th node keeps as a leaf. OUT words : [Objective.n_leaf_words]"""
-        cdef df_twig* twig = self.twig
-        cdef const df_twig_node* found = &twig.nodes[k]
-        cdef const uint8_t* run = &twig.order[found.first]
-        cdef const df_twig_scale* scale = &twig.scales[found.scale]
-        cdef Record records[DF_TWIG]
+        cdef df_small_subtree* small = self.small
+        cdef const df_small_node* found = &small.nodes[k]
+        cdef const uint8_t* run = &small.order[found.first]
+        cdef const df_small_scale* scale = &small.scales[found.scale]
+        cdef Record records[DF_SMALL]
         cdef Node leaf
         cdef Sums unknown
         cdef Py_ssize_t i
         cdef int64_t n_draws = 0
-        if self.words != DF_TWIG_SUMS:
-            for i in range(twig.n_classes):
+        if self.words != DF_SMALL_SUMS:
+            for i in range(small.n_classes):
                 words[1 + i] = 0
             for i in range(found.n):
-                n_draws += twig.count[run[i]]
-                words[1 + twig.target[run[i]]] += twig.count[run[i]]
+                n_draws += small.count[run[i]]
+                words[1 + small.target[run[i]]] += small.count[run[i]]
             words[0] = n_draws
             return 0
         if found.is_pure:
             for i in range(found.n):
-                n_draws += twig.count[run[i]]
+                n_draws += small.count[run[i]]
             words[0] = words[1] = n_draws
-            (<double*> words)[2] = df_clip(twig.y[run[0]], node.lower, node.upper)
+            (<double*> words)[2] = df_clip(small.y[run[0]], node.lower, node.upper)
             (<double*> words)[3] = 0.0
             return 0
         leaf = node[0]
@@ -483,7 +483,7 @@ cdef class Twig:
         leaf.scale.exponent = scale.exponent
         for i in range(found.n):
             records[i] = node.records[run[i]]
-            records[i].target = twig.target[run[i]]
+            records[i].target = small.target[run[i]]
         unknown.kind = NO_SUMS
-        self.judge.open(&leaf, False, &unknown)
-        return self.judge.store_leaf(&leaf, words)
+        self.decision.open(&leaf, False, &unknown)
+        return self.decision.store_leaf(&leaf, words)
