@@ -1,7 +1,6 @@
 """Where work is to be done, and who else takes part: what holds for a block of code, and what follows from where data lie.
 
-Words: arrays *on a device* have SYCL's USM array interface, as dpnp's have. Nothing of SYCL is imported here before one
-is seen.
+Arrays *on a device* have SYCL's USM array interface, as dpnp's have. Nothing of SYCL is imported before such an array comes.
 """
 
 from contextlib import contextmanager

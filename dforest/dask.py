@@ -5,7 +5,7 @@ workers that have partitions grow the forest together; each of them is a *rank* 
 that of the partitions, and the forest depends on this order alone, not on which worker has which partitions. With
 ``warm_start=True``, other workers than before may add trees.
 
-Words: a *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
+A *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
 """
 
 import functools

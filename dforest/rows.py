@@ -1,9 +1,8 @@
 """Which of the training rows of a fit a rank holds.
 
-Words: all training rows, those of positive weight, are numbered from 0 through all ranks, in the order in which one process
-would have them; so a forest depends on this order alone, and not on who holds which rows. A *stretch* is a run of neighbouring
-numbers. A rank holds the rows of some stretches, one stretch after another: for three stretches that begin at 10, 40 and 0 and
-have 2, 3 and 1 rows, its rows are
+The training rows are numbered from 0 through all ranks, in the order in which one process would have them; so a forest depends on
+this order alone, and not on who holds which rows. A *stretch* is a run of neighbouring numbers. A rank holds the rows of some
+stretches, one stretch after another: for three stretches that begin at 10, 40 and 0 and have 2, 3 and 1 rows, its rows are
 
     own row      0   1   2   3   4   5
     number      10  11  40  41  42   0

@@ -1,8 +1,8 @@
 """The rows that trees are grown on, and their weights: the user's, times those of classes, and as integers.
 
-Words: the *training rows* are the rows of positive weight. X may come in several *parts*, the rows of one after those of
-another; and several ranks may have rows of their own (`dforest.spmd.communicator`). What holds for all rows follows from those of
-all parts and ranks. Trees add up integers in place of weights: see "Weights and targets as integers" in the maths.
+X may come in several *parts*, the rows of one part after those of another, and several ranks may have rows of their own
+(`dforest.spmd.communicator`). What holds for all rows follows from those of all parts and ranks. Trees add up integers in place
+of weights: see "Weights and targets as integers" in the maths.
 """
 
 from copy import copy

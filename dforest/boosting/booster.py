@@ -1,8 +1,8 @@
 """The loop over rounds: the compiled booster grows trees, an assembly puts them together, scores say when to stop.
 
-Words: a *round* grows a tree for each of the loss's sums. *Sums* of rows are those of the leaves that they reach, without the
-baseline. *Scores* are numbers, the higher the better, one before the first round and one after each. Held out are rows that no
-tree is grown on.
+A round grows a tree for each of the loss's sums; the *sums* of a row are those of the leaves that it reaches, without the
+baseline. *Scores* are numbers, the higher the better, one before the first round and one after each. Rows are *held out* if no
+tree is grown on them.
 """
 
 from dataclasses import dataclass
@@ -233,7 +233,7 @@ def grow(booster, growth, rounds, before=None, monitor=None, on_round=None, task
     """Grow the trees of some rounds, or fewer if scores say so.
 
     Where rows are held out, their scores are found for several rounds at once: for as many as will be grown however these score.
-    With `tasks` it is one round, so that all is known that a fit of so many rounds would leave.
+    With `tasks`, the scores of one round are found at a time, so that all is known that a fit which ended there would leave.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The losses of boosted trees as a fit needs them: which targets they allow, where raw predictions begin, what these say of y.
 
-Words: a *raw prediction* is a *baseline*, a constant, and the sum of the leaves that a row reaches. A loss has one raw
-prediction a row, or, of more than two classes, one for each class; these are its *sums*. Formulas are those of `rules/losses.h`.
-Sums over rows are exact, so they depend on no order and on no number of threads.
+A raw prediction is a *baseline*, a constant, and the sum of the leaves that a row reaches. A row has one raw prediction, or, of
+more than two classes, one for each class: as many as the loss has *sums*. Formulas are those of `rules/losses.h`. Sums over rows
+are exact, so they depend on no order and on no number of threads.
 """
 
 import math

@@ -1,7 +1,7 @@
 """What other libraries take for the columns of X, and the rows on which a model of them is compared.
 
-Words: a category has a *number*, by which trees know it, and a *label*, which is what X holds. Models of other libraries get X as
-the user has it, so that their tests are of labels, which must be numbers.
+A category has a *number*, by which trees know it, and a *label*, which is what X holds. Models of other libraries get X as the
+user has it, so that their tests are of labels, which must be numbers.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Fitted forests and trees of scikit-learn as ours.
 
 scikit-learn keeps the shares of classes in a leaf, ours the integers whose quotients they are. Where weights were integers, these
-are found again, and shares have the same bits. Else they are rounded to 52 bits of a tree's weight. What is made owns its arrays.
+are found, and shares have the same bits. Other weights are rounded to 52 bits of a tree's weight. What is made owns its arrays.
 """
 
 from copy import deepcopy

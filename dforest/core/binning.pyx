@@ -1,15 +1,12 @@
 """From values to codes: bin edges for method "hist", ranks for method "dense".
 
-A column's values are sorted once, as integers that order like the floats do. For "dense" each
-distinct value is a code. For "hist" so is it where there are no more distinct values than codes;
-otherwise the values are dealt out to bins greedily, by the rule in rules/bins.h.
-
-Words: an *edge* belongs to the bin below it: the middle between the bin's largest value and the next
-bin's smallest. The edge of the last bin is infinite. Missing values (NaN) have the code after the
-last. Columns of categories hold their codes already.
+A column's values are sorted once, as integers that order like the floats do. For "dense" each distinct value has a code of its
+own, and so it has for "hist" if there are no more distinct values than codes. Otherwise values are dealt out to bins greedily, by
+the rule in rules/bins.h. The *edge* of a bin is the middle between its largest value and the next bin's smallest; the edge of the
+last bin is infinite.
 
 Columns are coded in parallel, each by one thread with a `Workspace` of its own. Where there are many more threads than columns,
-the threads share columns: the rows of some columns are divided into *chunks*, and all chunks pass one step after another, such as
+the threads share columns: the rows of some columns are divided into chunks, and all chunks pass one step after another, such as
 reading values, or one digit of a radix sort (`SharedColumn`).
 """
 from libc.math cimport INFINITY

@@ -1,11 +1,8 @@
 """Coded columns: what splitters search, one for each feature.
 
-Words: a *sparse* column has codes of some rows, its stored ones; all other rows have its *implied* code. There may be very many
-sparse columns, each with little in it, so they are coded some at a time, and what those of a *batch* have lies in a few arrays,
-one column behind the other (`SparseBatch`). A `CodedColumns` is a sequence of all columns; a sparse one is made of its batch when
-it is asked for.
-
-A batch owns its arrays; columns that are made of it borrow them.
+A `CodedColumns` is the sequence of all columns. There may be very many sparse columns with little in each, so a few arrays hold
+what a batch of them has, one column after another (`SparseBatch`); the `CodedColumn` of a sparse feature is made from its batch
+when it is asked for. A batch owns its arrays, and columns that are made from it borrow them.
 """
 
 from collections import namedtuple

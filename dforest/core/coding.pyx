@@ -1,21 +1,19 @@
 """All columns of a matrix as codes: which column is coded in which way, and by which threads.
 
-Columns of numbers get bins, or ranks of their distinct values (`dforest.core.binning`), or, where no order among them is needed,
-*keys*: the bits of the floats, turned so that they order as the floats do (rules/keys.h). Columns of categories hold their codes
-already. Of sparse X, columns that are mostly zero have codes of what is stored alone.
+Columns of numbers get bins, or ranks of their distinct values (`dforest.core.binning`), or, where no list of distinct values is
+needed, keys (rules/keys.h). Columns of categories hold their codes already. Of sparse X, columns that are mostly zero become
+sparse columns.
 
-A *sparse* column has the codes of some rows; all others have the *implied* code, which is that of zero. Codes and the values that
-they stand for are those that `dforest.core.binning` finds for the column with its zeros: all of them are one value here, of the
-weight of all these rows.
+The rows whose codes a sparse column lacks have its *implied* code, which is that of zero. Codes, and the values that they stand
+for, are those that `dforest.core.binning` finds for the column with its zeros: zero is one value, which weighs as much as all
+rows that have it.
 
     values of rows 0 to 5     0  -1   0   0   2   2
     codes                     1   0   1   1   2   2
     stored rows and codes     1: 0   4: 2   5: 2         and 1 is implied
 
-Sparse columns are coded some at a time, a *batch* by one thread. What is stored of those of a batch lies one behind the other,
-and so do their values: there may be very many columns, with little in each.
-
-Each thread has scratch of its own, which is freed when all columns are coded; the columns own their codes.
+Sparse columns are coded in batches (`SparseBatch`), each by one thread. Each thread has scratch of its own, which is freed when
+all columns are coded; the columns own their codes.
 """
 from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, isinf

@@ -1,10 +1,8 @@
 """Columns whose rows lie in several matrices: their values, each column's sorted, and their codes.
 
-Values are keys (keys.h), and missing ones are left out. A `SortedColumn` has those of a column. Once it is known which values
-have which code, a `CodeRule` says how a column's values become codes: a bin or a distinct value is found by its key among those
-of the codes' highest values, a category is its number, a key is made from the value alone.
-
-Both own their arrays.
+A `SortedColumn` has the values of a column as keys (keys.h), without missing ones. Once it is known which values have which code,
+a `CodeRule` says how a column's values become codes: a bin or a distinct value is found by its key among those of the codes'
+highest values, a category is its number, a key is made from the value alone. Objects of both classes own their arrays.
 """
 from typing import NamedTuple
 

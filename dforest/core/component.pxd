@@ -9,7 +9,7 @@ the number it was compiled with, and says so once, in the module that defines th
 
     declare_contract(__name__, CONTRACT)
 
-which raises ImportError where the installed dforest has another one. Without it no object is made.
+`declare_contract` raises ImportError where the installed dforest has another CONTRACT. Without the call no object is made.
 """
 
 cdef enum:

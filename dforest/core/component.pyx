@@ -1,8 +1,8 @@
 """What splitters, criteria and losses have in common: see component.pxd.
 
-Words: a component's *parameters* are the arguments of its constructor; each is an attribute of the same
-name. A component can be made again from its class and these, which is how it is cloned and pickled. What
-a forest adds when it is fitted (sizes, data, scratch) is no parameter and is never pickled.
+A component's *parameters* are the arguments of its constructor, each of which is an attribute of the same name. From its class
+and its parameters a component is made again when it is cloned or unpickled. What a forest adds to a component for a fit (sizes,
+data, scratch) is no parameter and is never pickled.
 """
 from inspect import Parameter, signature
 

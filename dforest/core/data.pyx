@@ -4,9 +4,8 @@ A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but po
 only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, the codes by row of `add_rows`,
 and the lists of `add_present`.
 
-In `RowCodes`, what a few rows have of many columns lies close together. Columns serve those who read many rows of one column. Who
-copies all columns of a few rows (`dforest.core.grow.block`) would wait for memory once for each of them; here a row takes a cache
-line or two:
+Columns serve those who read many rows of one column. Whoever copies all columns of a few rows (`dforest.core.grow.block`) would
+wait for memory once for each code. In `RowCodes`, all codes of a row lie together, in a cache line or two:
 
     columns    a b c d     1 2 3 4     A B C D           rows    a 1 A . | b 2 B . | c 3 C . | d 4 D .
 
@@ -14,7 +13,7 @@ A row has of each column its bucket, where the column has buckets, and else its 
 aligned; those of one byte last, in the order of their columns. Rows of up to 64 bytes are padded to a power of two, so that none
 lies in two cache lines, and longer ones to whole lines where that takes little memory.
 
-The codes of a fit are made once, by several threads, and shared by all. They are read only then.
+The row codes of a fit are made once, by several threads; afterwards all threads share them, and none writes to them.
 """
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

@@ -1,4 +1,4 @@
-"""Sampling plans by strata and by groups of rows, and the draws of several trees: see draws.pyx for the words."""
+"""Sampling plans by strata and by groups of rows, and the draws of several trees: see draws.pyx."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 

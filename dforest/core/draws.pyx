@@ -2,27 +2,25 @@
 
 The plans here draw from parts of the rows, with chances of their own, or whole groups of rows.
 
-Words, beside those of `dforest.core.sampling`: a *stratum* is a part of the rows, a class say, of which each tree has a given
-number of draws; its rows are its *members*. A row's *mass* is an integer to which its chance to be drawn is proportional. A
-*group* is a set of rows that a tree draws together: all of them, as often as the group is drawn, or none.
+A *stratum* is a part of the rows, a class say, of which each tree has a given number of draws; its rows are its *members*. A
+row's *mass* is an integer to which its chance to be drawn is proportional. A *group* is a set of rows that a tree draws together:
+all of them, as often as the group is drawn, or none.
 
 `Strata` sends the draws of each stratum down the tree of blocks as `Bootstrap` does, where the halves of a node count by the
-masses of the stratum's rows there; so it has as many numbers of draws for a block as there are strata. Inside a block the members
-of a stratum are numbered in the order of rows, and drawn from as all rows of a block are in other plans. Of one stratum, and
-equal masses, the draws are those of `Bootstrap`, or, without replacement, those of `Subsample`.
+masses of the stratum's rows there; so a block has a number of draws for each stratum. Inside a block the members of a stratum are
+numbered in the order of rows, and drawn from as all rows of a block are in other plans. If there is one stratum, and masses are
+equal, the draws are those of `Bootstrap`, or, without replacement, those of `Subsample`.
 
-`Groups` draws groups as `Bootstrap` or `Subsample` draw rows: these have blocks too, of neighbouring groups. A block of rows asks
-for the draws of those blocks of groups that it has rows of. Groups are numbered in the order of their first rows, so where groups
-are runs of rows, these are few.
+`Groups` draws groups as `Bootstrap` or `Subsample` draw rows, from blocks of neighbouring groups. A block of rows asks for the
+draws of those blocks of groups that it has rows of. Groups are numbered in the order of their first rows; so a block of rows asks
+few blocks of groups where groups are runs of rows.
 
 A plan keeps the arrays it is made of, and what it needs to know of blocks; nothing is kept of trees.
 
-A `TreeDraws` has the draws of several trees, by any plans: which rows of a stretch each of them draws, and the draws of pieces of
-blocks. What a tree draws follows from its plan, its seed and the number of rows (`dforest.core.sampling`). To find out how many
-of a tree's draws fall into each block takes time for every draw; so that is done once for all trees, and kept. The rows of a
-block are drawn again whenever somebody asks.
-
-A `TreeDraws` owns the numbers by block; plans and seeds are lent.
+A `TreeDraws` has the draws of several trees, by any plans: which rows of a stretch each tree draws, and the draws of pieces of
+blocks. To find out how many of a tree's draws fall into each block takes time for every draw; so these numbers are computed once
+for each tree, and kept. The rows of a block are drawn again whenever somebody asks. A `TreeDraws` owns the numbers by block;
+plans and seeds are lent.
 """
 cimport cython
 from libc.stdint cimport uint64_t

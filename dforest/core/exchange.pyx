@@ -1,19 +1,17 @@
-"""Data on their way out of this process: records of nodes as packed records to another process, and checksums of arrays in files.
+"""Data on their way out of this process: records of nodes as packed records to another rank, and checksums of arrays in files.
 
-A record travels with the codes and the exact target of its row.
+A packed record consists of the exact target and the exact weight of its row, if there are such; the record's count and target;
+its weight, unless all weights are 1; and the codes of its row. The packed records to one rank lie one after another, node by
+node. A *stretch* is a run of a node's records that one rank has sent, or sends.
 
-Words: a *packed record* is a record as bytes: the exact target and the exact weight of its row, if there are such; its count
-and its target; its weight, unless all weights are 1; and the codes of its row. The packed records to one process lie one after
-another, node by node. A *stretch* is a run of a node's records that one process has sent, or sends.
-
-Whoever gets packed records makes columns of the codes, as growers want them: the records of each node together, those of one
-sender after those of another. A node of which two senders have 2 and 1 records, and another one of which they have 0 and 2:
+The rank that gets packed records makes columns of their codes, as growers want them: the records of each node together, those of
+one sender after those of another. If two senders have 2 and 1 records of one node, and 0 and 2 of another one:
 
     packed records of the first sender     a b           lengths   2 0
     packed records of the second sender    c d e                   1 2
     rows                            a b c | d e
 
-A checksum is fast enough to be looked at whenever a file is opened. The bytes of an array are cut into *blocks* of
+A checksum is fast enough to be compared whenever a file is opened. The bytes of an array are cut into *blocks* of
 `CHECKED_BYTES`, the last of which may have fewer, so that threads can share them. The checksum of the array is the XXH64 of the
 blocks' XXH64, one after another, as little-endian numbers of 8 bytes.
 
@@ -46,7 +44,7 @@ ctypedef fused code_t:         # codes in packed records
 
 cdef enum:
     TOGETHER = 256             # packed records that are read or written in one go: they stay in a cache while columns are filled
-    CHUNK = 1 << 13            # of which a thread takes so many at a time
+    CHUNK = 1 << 13            # packed records that a thread takes at a time
     AHEAD = 16                 # packed records before a row is read, its codes are asked for
     RECORD_WORK = 32           # what a packed record counts as work, in nanoseconds or so: see threads.pxd
 
@@ -375,7 +373,7 @@ def checksum(array not None, int n_threads=1):
     array : ndarray or bytes
         C-contiguous.
     n_threads : int, default=1
-        At most so many work at it.
+        The most threads that may work at it.
 
     Returns
     -------

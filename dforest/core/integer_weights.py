@@ -1,10 +1,8 @@
 """Weights of rows as integers, which trees add up in place of the weights: sums of integers don't depend on an order.
 
-Words: the *unit* of integer weights is the weight that an integer of 1 stands for. Where weights are small multiples of one
-number, as all are that are equal, this number is the unit, so that the trees are those of the multiples. Otherwise the unit is a
-power of two. If the integers are rounded, trees look at *exact weights* (`rules/weights.h`), too.
-
-Several ranks may have rows of their own. What they agree on follows from the weights of all of them.
+Where weights are small multiples of one number, as equal weights are, this number is the unit, so that the trees are those of the
+multiples. Otherwise the unit is a power of two. If the integers are rounded, trees look at the exact weights (`rules/weights.h`),
+too. Ranks with rows of their own agree on one unit, which follows from the weights of all of them.
 """
 
 from typing import NamedTuple
@@ -42,7 +40,7 @@ class IntegerWeights(NamedTuple):
         return self.integers if self.exact is None else np.ldexp(self.exact, _BITS - 1 - _HEAVIEST)
 
     def fine(self, n_draws, max_bits=_SUM_BITS):
-        """Integers of so many bits at most, of which `n_draws` add up to less than 2**63; None if all are 1.
+        """Integers of `max_bits` bits at most, of which `n_draws` add up to less than 2**63; None if all are 1.
 
         Returns
         -------
@@ -56,7 +54,7 @@ class IntegerWeights(NamedTuple):
 
 
 def integer_weights(weight, ranks=None):
-    """Worker weights into integers below 2**31, exactly where that is possible. A collective of `ranks`.
+    """Turn weights into integers below 2**31, exactly where that is possible. A collective of `ranks`.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """What trees are to predict, as a value: which words of a statistic a leaf keeps, and what a prediction is made of.
 
-Words: a *statistic* is the sum over draws that `dforest.core.types` describes; its words from the third on belong to the
-objective and its criteria. A leaf keeps *leaf words* of a statistic, integers of 64 bits: draws, weights, and, if the objective
-`keeps_values`, the bits of two floats, what the leaf predicts and its impurity. The *leaf tables* of a forest have the same
-numbers by column.
+The words of a statistic (`dforest.core.types`) from the third on belong to the objective and its criteria. A leaf keeps *leaf
+words*, integers of 64 bits: draws, weights, and, if the objective `keeps_values`, the bits of two floats, what the leaf predicts
+and its impurity. The *leaf tables* of a forest have the numbers of all its leaves by column.
 
 An objective is made once per fit. The `Problem` keeps it, and so does the `Forest` that was grown for it. It owns no arrays.
 """

@@ -1,4 +1,4 @@
-"""What a sampling plan tells the grower and the estimates out of bag: see sampling.pyx for the words.
+"""What a sampling plan tells the grower and the estimates out of bag: see sampling.pyx.
 
 A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 
@@ -8,7 +8,7 @@ A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by;
 - if need be `max_draws`, `width` and `only_rows`, for which see the class.
 
-All of these are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
+All methods are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
 interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
 `draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
 (`core/grow/records`), out-of-bag estimates look for rows of count 0 (`core/draws`). A device that has no code of its own for
@@ -64,7 +64,7 @@ cdef class SamplingPlan:
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil
 
-    # Raise ValueError unless the plan is for so many rows.
+    # Raise ValueError unless the plan is for n_rows rows.
     cdef int check_rows(self, Py_ssize_t n_rows) except -1
 
 

@@ -1,10 +1,8 @@
 """Sampling plans: which rows a tree draws, and how often.
 
-Words: a *draw* is one selection of a row; a row's *count* says how often a tree draws it; a row of count 0 is *out of bag*. A
-*block* is DF_BLOCK neighbouring rows; the last one may have fewer.
-
-A plan keeps nothing of the trees: their draws follow from the plan, the number of rows and the tree's seed, in integers alone, so
-that any thread, device or machine computes them again, for any block of rows without the others.
+A row's *count* says how often a tree draws it. The last block may have fewer than DF_BLOCK rows. A plan keeps nothing of the
+trees: a tree's draws follow from the plan, the number of rows and the tree's seed, in integers alone, so that any thread, device
+or machine computes them again, for any block of rows without the others.
 
 The bootstrap draws N rows of n with replacement, exactly multinomial. The draws are sent down a fixed binary tree over blocks,
 and then each block draws its own rows. Nodes of that tree are numbered as in a heap (root 1, children 2i and 2i + 1), with the
@@ -16,8 +14,8 @@ blocks as leaves, padded to a power of two; padding holds no rows. Of 10,000 row
 
 At most one node of a level has halves that are neither even nor empty: the last one that has rows.
 
-A subsample draws without replacement. Each block has its share of the draws, rounded down or up at random so that all rows have
-equal chances, and draws as many of its rows. So no block has to know of the others.
+A subsample draws without replacement. Each block draws its share of rows, rounded down or up at random so that all rows have
+equal chances. So no block has to know of the others.
 
 A large bootstrap's draws are dealt out by several threads: level after level, some words of the uneven node's stream or the bits
 of an even node at a time, until nodes have PIECE_BLOCKS blocks; and then node after node, each to its end. Random words are

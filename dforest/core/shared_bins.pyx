@@ -1,12 +1,12 @@
 """Bins of values that nobody has all of: as far as they follow from sums of weights, and what to ask for next.
 
-Words: a *mark* is a key (keys.h) of which the weight of all values up to it is known; it need not be that of a value. Marks
-ascend; the *gap* of a mark goes from the mark before, exclusive, up to it, inclusive, and has a weight. A *single* gap has at
-most one distinct value. A *target* is a weight: the bin in question ends next to the value whose gap holds it. A *probe* is a key
-that becomes a mark when its weight is told, and so does an *entry*, a value whose gap is single.
+A *mark* is a key (keys.h) for which the weight of all values up to it is known; it need not be the key of a value. Marks ascend.
+The *gap* of a mark goes from the mark before, exclusive, up to the mark itself, inclusive, and has a weight. A *single* gap has
+at most one distinct value. A *target* is a weight: the bin in question ends next to the value whose gap holds the target. A
+*probe* is a key that becomes a mark when its weight is told, and so does an *entry*, a value whose gap is single.
 
 The bins are dealt out by the rule in rules/bins.h. Where a target falls into a gap that is not single, the bin's end isn't known
-yet; those after it are guessed, from the target, so that all gaps that are likely to be needed are found together.
+yet; the ends after it are guessed from the target, so that all gaps that are likely to be needed are found together.
 """
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -145,7 +145,7 @@ cdef class Marks:
         cdef int64_t total = upto[n - 1], done = 0, bins = self.n_bins, rest, target, slack, gap
         cdef double variance = 0.0, margin, weight, share, p
         cdef bint is_exact = True
-        cdef int64_t[::1] above = np.empty(n, np.int64)      # at least so many distinct values are above each mark
+        cdef int64_t[::1] above = np.empty(n, np.int64)      # how many distinct values are above each mark, at least
         cdef uint64_t[::1] ends = np.empty(self.n_bins, np.uint64)
         cdef int64_t[::1] first = np.empty(n, np.int64), last = np.full(n, -1, np.int64)    # of the gaps that are wanted
         probes = np.empty(5 * (2 * MAX_NEAR + 1) * self.n_bins + 4 * n, np.uint64)

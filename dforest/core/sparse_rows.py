@@ -1,9 +1,8 @@
 """Rows of which zeros are not stored, as the core takes them.
 
-Words: a value is *stored*, or is 0. What is stored lies row by row (`SparseRows`) or, where columns are coded, column by column
-(`SparseColumns`), always in ascending order, and each place once. What is stored may be 0 or NaN too.
-
-Slices of rows borrow the arrays that they are of; nobody writes to these.
+Values that are not stored are 0. Stored values, which may be 0 or NaN too, lie row by row (`SparseRows`) or, where columns are
+coded, column by column (`SparseColumns`), in ascending order, and none twice. Slices of rows borrow the arrays of the whole, to
+which nobody writes.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The threads of this process that share work, and crews of threads that stay together: see threads.pyx for the words."""
+"""The threads of this process that share work, and crews of threads that stay together: see threads.pyx."""
 cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t

@@ -1,14 +1,13 @@
 """The threads of this process that share work, and crews of threads that stay together for many short pieces of work.
 
-Words: a *task* consists of *items*. Its *caller* does them one after another, together with *workers*:
-threads that are started when they are first wanted, sleep while there is no task, and end with the
-process. Which thread does an item is a matter of chance, so no result may depend on it. A *worker context* is what a thread
-knows of the task that it is at.
+The *caller* of a task does items one after another, together with workers, which are started when they are first wanted, sleep
+while there is no task, and end with the process. Which thread does an item is a matter of chance, so no result may depend on it.
+A *worker context* is what a thread knows of the task that it is at.
 
-All calls share the workers. Together with a caller there are never more of them than the cores that the process may use or, if
-that is more, than the most threads that a call has asked for. So calls that several threads of a program make at the same time do
-not multiply the threads. A call waits for no worker: its caller begins at once, and workers join when they have nothing else to
-do. Where the system grants no thread, or all workers are at other tasks, the caller does everything.
+All tasks share the workers. Together with a caller there are never more threads than the cores that the process may use or, if
+that is more, than the most threads that a caller has asked for. So tasks that several threads of a program start at the same time
+do not multiply the threads. A task waits for no worker: its caller begins at once, and workers join when they have nothing else
+to do. Where the system grants no thread, or all workers are at other tasks, the caller does everything.
 
 After a fork, the child has none of its parent's workers and starts its own. (An OpenMP runtime may wait
 for its parent's threads forever, and GCC's ends the process when it can't create one: so there are no
@@ -22,15 +21,13 @@ interrupt Python code hands the exception to `interrupt`, and it is raised where
 One lock guards tasks and workers. It is held for a few instructions, never while a thread works or sleeps.
 
 A task costs some ten microseconds to begin, as threads are woken for it. A boosted tree needs a hundred pieces of work that take
-about as long, one after the other, so its threads stay: they look for the next piece again and again, and sleep only if there is
-none for a while.
+about ten microseconds each, one after another, so the threads of its crew stay: they look for the next piece again and again, and
+sleep only if there is none for a while.
 
-A *crew* has a *leader*, who does what can't be shared, and *members* besides. A *call* is work that the leader shares: it
-consists of items, and leader and members take one after another. The leader goes on when all items are done. Which thread does an
-item is a matter of chance, so no result may depend on it. Nobody waits for a member to come: a leader without members does all
-items.
-
-A crew owns its locks. What a call needs belongs to the leader, and nobody else touches it when the call is over.
+A crew has a *leader*, who does what can't be shared, and *members* besides. A *call* is work that the leader shares: leader and
+members take its items one after another, and the leader goes on when all are done. Nobody waits for a member to come: a leader
+without members does all items. A crew owns its locks. What a call needs belongs to the leader, and nobody else touches it when
+the call is over.
 """
 import os
 import threading

@@ -1,10 +1,7 @@
 """The dtypes and records of the core, each defined once.
 
-Words: a *row* is a row of X; a *draw* is one selection of a row by the bootstrap. Equal draws of a
-tree are held as one `Record` record with a count, so n records stand for at least n draws. A *code* is
-an integer standing for a feature's value; a column's largest code means "missing" where it has any. A *key*
-is a code made from the value alone (keys.h).
-A *statistic* is a record of int64 words, the sum over draws of what the criterion needs:
+A `Record` holds equal draws with their count, so n records stand for at least n draws. A `Column` whose values may be missing has
+a code for them, its largest. A *statistic* consists of int64 words, the sums over some draws that the criterion needs:
 
     word 0           number of draws
     word 1           sum of their weights
@@ -134,7 +131,7 @@ cdef struct Node:
     # Exact weights (weights.h) by Record.row, as `y`; NULL: the records' weights are exact.
     const double* exact_weight
     int32_t weight_shift   # by which the records' weights follow from these; 0 without
-    int32_t fine_shift     # the same of the fine integers that its leaf follows from, once that is asked for
+    int32_t fine_shift     # by which fine integers follow from `exact_weight`, once the leaf that needs them is asked for
     int64_t* statistics    # their sum
     uint64_t path
     Py_ssize_t depth       # the root's is 0

@@ -1,12 +1,10 @@
 """What an engine is: it takes a problem and gives trees, in the order of their numbers.
 
-Words: an *engine* says where trees are grown, on how many threads or on which device. A *session* is an engine at work on one
-problem; it owns scratch and the device's memory, and keeps them from one call to the next. A *sink* is where the trees go. It
-sees tree 0 first, then tree 1, and so on, although a later tree may be finished earlier; what it answers decides whether
-growing goes on. So a fit that a sink stops gives the trees 0 to n - 1 for some n that depends on what the trees are, and not
-on which thread was faster.
+A session owns scratch and the device's memory, and keeps them from one call to the next. A sink sees tree 0 first, then tree 1,
+and so on, although a later tree may be finished earlier; its answer decides whether growing goes on. So a fit that a sink stops
+gives the trees 0 to n - 1 for some n that depends on what the trees are, and not on which thread was faster.
 
-Arrays of a `GrownTree` belong to who grew it, and are lent until `Sink.put` returns.
+The arrays of a `GrownTree` belong to who grew it, and are lent until `Sink.put` returns.
 """
 
 from abc import ABC, abstractmethod

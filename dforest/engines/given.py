@@ -1,9 +1,9 @@
 """Trees and subtrees of records that come from elsewhere, grown on threads of this process.
 
-Words: *given* records are a node's, with the codes and exact targets of their rows; a *open_node*, a `df_open_node`, says where
-they are and where their node stands in its tree. Whoever gives them may have split the nodes above, or has drawn a whole tree
-and splits none of it. What grows below a node depends on nothing but these and the problem: not on the order of the node's
-records, nor on what other rows there are.
+*Given* records are a node's, with the codes and exact targets of their rows; a `df_open_node` says where the records are, and
+where the node stands in its tree. Whoever gives them may have split the nodes above, or may have drawn a whole tree and split
+none of it. What grows below a node depends on nothing but what is given and the problem: not on the order of the node's records,
+nor on what other rows there are.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     columns : list of ndarray of shape (n,), dtype uint8, uint16, uint32 or uint64
         The codes of the given rows, of the types that `code_types` tells.
     records : ndarray of shape (n_records,), dtype df_record
-        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the open_nodes.
+        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the open nodes.
     y : ndarray of shape (n,), dtype float64, or None
         Exact targets of the given rows; None if the objective has classes.
     open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
@@ -39,7 +39,7 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     Returns
     -------
     Subtrees
-        In the order of the open_nodes.
+        In the order of `open_nodes`.
 
     Raises
     ------

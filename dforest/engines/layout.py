@@ -1,6 +1,6 @@
 """How a problem's columns and statistics are laid out, for engines whose code is not compiled with dforest.
 
-Such engines know columns as a table of records, with the numbers of all columns one after another, and criteria by their names.
+Such engines know columns as an array of `df_column` and one array of all columns' numbers, and criteria by their names.
 """
 
 import numpy as np

@@ -10,8 +10,8 @@ draws. A `Levels` owns its tables.
 
 import numpy as np
 
-from dforest.core.grow.tree import lay_out, take_stretches
 from dforest.core.search.feature_order import FeatureOrder
+from dforest.core.tree.layout import lay_out, take_ranges
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import record
@@ -231,7 +231,7 @@ class Levels:
         if is_leaf.any():
             leaves = self.shard.leaf_words(large[is_leaf])
         nodes = Nodes.join([layout.nodes_of(large, subsets[kept], leaves), subtrees.nodes])
-        # The nodes are stretches, each of a large node or a subtree, that are to be brought into the order of their open_nodes.
+        # The nodes are ranges, each of a large node or a subtree, that are to be brought into the order of their open_nodes.
         lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
         at = np.full(starts[-1], -1)
         at[np.concatenate([at_large, at_subtree])] = np.arange(len(lengths))
@@ -240,8 +240,8 @@ class Levels:
         ordered = nodes.take(firsts, lengths)
         if subtrees.leaf_firsts is not None:
             found = np.concatenate([large["first"][is_leaf], subtrees.leaf_firsts])
-            found = take_stretches(found, *nodes.leaf_stretches(firsts, lengths))
-            self.leaf_starts = np.split(found, ordered.leaf_stretches(starts[:-1], np.diff(starts))[0][1:])
+            found = take_ranges(found, *nodes.leaf_ranges(firsts, lengths))
+            self.leaf_starts = np.split(found, ordered.leaf_ranges(starts[:-1], np.diff(starts))[0][1:])
         return ordered.trees(starts)
 
 

@@ -1,7 +1,7 @@
 """How much memory growing a forest on the processor takes, before it is grown.
 
 Memory that is reserved and never written to costs nothing, and does not count: a thread reserves room for as many records as
-there are rows, and a bootstrap of as many draws has 0.632 times as many.
+there are rows, and a bootstrap of one draw per row fills 0.632 of that room.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Nodes of many trees as flat arrays, and how they are brought into another order, all at once.
 
-Words: nodes of a tree, or of a subtree, stand in preorder; *stretches* of an array are runs of its entries.
+Words: nodes of a tree, or of a subtree, stand in preorder; *ranges* of an array are runs of its entries.
 """
 
 from itertools import pairwise
@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.core.forest.assembly import TreeArrays
-from dforest.core.grow.tree import number_children, take_stretches
+from dforest.core.tree.layout import number_children, take_ranges
 
 
-def stretches(firsts, lengths):
-    """The numbers of the entries in stretches of an array, one stretch after another: ndarray of int64.
+def range_entries(firsts, lengths):
+    """The numbers of the entries in ranges of an array, one range after another: ndarray of int64.
 
     Examples
     --------
-    >>> stretches(np.array([7, 0]), np.array([2, 3]))
+    >>> range_entries(np.array([7, 0]), np.array([2, 3]))
     array([7, 8, 0, 1, 2])
     """
     ends = np.cumsum(lengths)
@@ -59,26 +59,26 @@ class Nodes(NamedTuple):
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def take(self, firsts, lengths):
-        """Stretches of these nodes, one after another.
+        """Ranges of these nodes, one after another.
 
         Parameters
         ----------
-        firsts, lengths : ndarray of shape (n_stretches,), dtype int64
+        firsts, lengths : ndarray of shape (n_ranges,), dtype int64
             The first node of each, and how many nodes it has.
         """
-        leaves = self.leaf_stretches(firsts, lengths)
-        payloads, words = self._payload_stretches(firsts, lengths)
+        leaves = self.leaf_ranges(firsts, lengths)
+        payloads, words = self._payload_ranges(firsts, lengths)
         inner = (firsts - leaves[0], lengths - leaves[1]) if len(self.inner) else (firsts[:0], lengths[:0])
         of_nodes = firsts, lengths
-        stretches_of = of_nodes, of_nodes, of_nodes, leaves, inner, payloads, words
-        return Nodes(*(take_stretches(array, *some) for array, some in zip(self, stretches_of, strict=True)))
+        ranges = of_nodes, of_nodes, of_nodes, leaves, inner, payloads, words
+        return Nodes(*(take_ranges(array, *some) for array, some in zip(self, ranges, strict=True)))
 
-    def leaf_stretches(self, firsts, lengths):
-        """The leaves in stretches of the nodes, as stretches of the leaves: firsts, lengths."""
+    def leaf_ranges(self, firsts, lengths):
+        """The leaves in ranges of the nodes, as ranges of the leaves: firsts, lengths."""
         return _counted(self.feature < 0, firsts, lengths)
 
-    def _payload_stretches(self, firsts, lengths):
-        """The payloads in stretches of the nodes, as stretches of the payloads, and of their words."""
+    def _payload_ranges(self, firsts, lengths):
+        """The payloads in ranges of the nodes, as ranges of the payloads, and of their words."""
         if len(self.payload_lengths) == 0:
             none = np.zeros_like(firsts), np.zeros_like(lengths)
             return none, none
@@ -94,11 +94,11 @@ class Nodes(NamedTuple):
             Where each tree begins, and the last one ends.
         """
         firsts, lengths = starts[:-1], np.diff(starts)
-        leaves = self.leaf_stretches(firsts, lengths)
+        leaves = self.leaf_ranges(firsts, lengths)
         inner = firsts - leaves[0], lengths - leaves[1]
         counts = (
             zip(firsts.tolist(), (firsts + lengths).tolist(), strict=True)
-            for firsts, lengths in (leaves, inner, *self._payload_stretches(firsts, lengths))
+            for firsts, lengths in (leaves, inner, *self._payload_ranges(firsts, lengths))
         )
         for (first, last), leaves, inner, payloads, words in zip(pairwise(starts), *counts, strict=True):
             feature = self.feature[first:last]
@@ -140,7 +140,7 @@ class Subtrees(NamedTuple):
 
 
 def _counted(counts, firsts, lengths):
-    """Stretches of entries as stretches of what they have, given how many each entry has: firsts, lengths."""
+    """Ranges of entries as ranges of what they have, given how many each entry has: firsts, lengths."""
     before = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=before[1:])
     return before[firsts], before[firsts + lengths] - before[firsts]

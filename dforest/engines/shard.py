@@ -1,14 +1,12 @@
 """What a level-wise driver asks of the rows that one device, or one rank, holds.
 
-Words: a *open_node* is a node that is to be grown, a `df_open_node`: where its draws lie, its path, the bounds of its
-predictions, the scale of its targets. The *statistic* of a node is the sum over its draws; an *entry* of a histogram is such a
-sum over the draws of one code.
+Open nodes are handed over as arrays of `df_open_node`.
 
 Whatever a shard adds up is an integer of 64 bits, and whatever else it tells of its draws is a least or a greatest number. So
 what several shards say together is the sum, the least or the greatest of what each says, in any order, to the bit: a shard made
 of several others, on other machines, needs nothing more.
 
-A shard owns the draws of a batch of trees. The driver never sees them; it knows nodes.
+A shard owns the draws of a batch of trees. The driver knows nodes, and never sees draws.
 """
 
 from abc import ABC, abstractmethod
@@ -118,7 +116,7 @@ class Shard(ABC):
 
     @abstractmethod
     def grow_subtrees(self, open_nodes):
-        """Grow all that is below nodes of few draws: `dforest.engines.nodes.Subtrees`, in the order of the nodes."""
+        """Grow all that is below nodes of few records: `dforest.engines.nodes.Subtrees`, in the order of the nodes."""
 
     @abstractmethod
     def rows(self):

@@ -1,7 +1,7 @@
 """What the ranks of a fit must agree upon before they grow trees: what is asked of them, and what their columns and classes are.
 
-Words: a *partition* is what a rank is given of X, y and the weights in one piece, with the *place* that its rows have among those
-of all partitions. An ordinary fit is one partition on one rank, and needs no agreement.
+A *partition* is what a rank is given of X, y and the weights in one piece, with the *place* that its rows have among those of all
+partitions. An ordinary fit is one partition on one rank, and needs no agreement.
 
 All functions but those of `Partition` are collectives: every rank calls them, and what they raise they raise on every rank.
 """

@@ -1,6 +1,6 @@
 """scikit-learn's callback protocol for scikit-learn before 1.9, where `sklearn.callback` is not there yet.
 
-It is what dforest's estimators need of that: callbacks are set on an estimator, find contexts of the tasks that they are told of,
+Here is what dforest's estimators need of it: callbacks are set on an estimator, find contexts of the tasks that they are told of,
 and are copied with the estimator. They reach no estimators inside of other ones, such as the fits of a `GridSearchCV`.
 """
 

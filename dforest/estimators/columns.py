@@ -1,8 +1,8 @@
 """The columns of what users pass as X: arrays, lists, and frames of pandas, polars and pyarrow.
 
-Words: a column's *labels* are the values it holds or may hold, its *codes* an integer per row that is
-a place in the list of labels; missing values have the code -1, or the number of labels. Frames are
-recognised by what they can do: none of their packages is imported.
+A column's *labels* are the values that it holds or may hold. Its *codes* are, here, an integer per row that is a place in the
+list of labels; missing values have the code -1, or the number of labels. Frames are recognised by what they can do: none of their
+packages is imported.
 """
 
 from decimal import Decimal

@@ -1,13 +1,13 @@
 """The growth of a forest while its trees come: what callbacks are told of it, and what they may ask for.
 
-Words: trees *come* in the order of their numbers. When a tree has come, the growth ends if a callback asks for that: the forest
-is then what a fit of as many trees leaves. *Votes* are those of trees for the rows that they left out.
+Trees *come* in the order of their numbers. When a tree has come, the growth ends if a callback asks for that: the forest is then
+what a fit of as many trees leaves. *Votes* are those of trees for the rows that they left out.
 
-A callback of dforest's finds the `ForestGrowth` of the fit that it watches by `growth_of`, from its `setup` on. If it has a
-method `on_growth_begin(estimator)`, that is called when the problem is known and before the first tree is begun; it may return a
-`Forest` of trees to go on with. These come first, one after another: no step is told of for them, but methods
-`on_tree_resumed(estimator)` are called, which may end the fit there. Trees that are kept for callbacks are copies; all else is
-borrowed from the fit.
+A callback of dforest's finds the `ForestGrowth` of the fit that it watches by `growth_of`, from its `setup` on. If the callback
+has a method `on_growth_begin(estimator)`, this is called when the problem is known and before the first tree is begun; it may
+return a `Forest` of trees to go on with. The trees of that forest come first, one after another: callbacks are told of no step
+for them, but their methods `on_tree_resumed(estimator)` are called, which may end the fit there. Trees that are kept for
+callbacks are copies; all else is borrowed from the fit.
 """
 
 import warnings

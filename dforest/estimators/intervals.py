@@ -1,7 +1,7 @@
 """Intervals around the predictions of forests for regression.
 
-Words: the *level* of an interval is the probability that it is meant to cover the target, or, with the infinitesimal jackknife,
-the expected prediction. Which trees left a training row out is computed again by their sampling plans.
+The *level* of an interval is the probability that it is meant to cover the target, or, with the infinitesimal jackknife, the
+expected prediction. Which trees left a training row out is computed again by their sampling plans.
 """
 
 from numbers import Real

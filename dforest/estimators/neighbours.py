@@ -1,11 +1,11 @@
 """Training rows as neighbours: what the leaves of a forest say of which rows are alike.
 
-Words: the *weight* of a training row for another row is the mean, over trees, of the training row's share in the leaf that the
-other row reaches; forests predict by these weights. The *proximity* of two rows is how often they share a leaf.
+The *weight* of a training row for another row is the mean, over trees, of the training row's share in the leaf that the other row
+reaches; forests predict by these weights. The *proximity* of two rows is how often they share a leaf.
 
-With ``keep_training_data=True`` a forest keeps copies of its training rows. Which of them each tree drew is computed again by its
-sampling plan, and in which leaves they lie, by sending them down the trees: the tables of that are made when they are first
-needed, belong to the estimator, and are not pickled.
+With ``keep_training_data=True`` a forest keeps copies of its training rows. Which of them each tree drew is computed again by the
+tree's sampling plan, and in which leaves they lie, by sending them down the trees. The tables of their leaves are made when they
+are first needed, belong to the estimator, and are not pickled.
 """
 
 from typing import NamedTuple

@@ -4,8 +4,8 @@ Breiman, "Out-of-bag estimation", 1996. Which rows a tree left out is computed a
 plan; nothing is stored for it.
 
 Where several ranks have rows, or one has several parts of them, each predicts its own rows, part by part, on the processor,
-even if a device grew the trees; so it is with sparse rows, which would be dense on a device. Sums over rows are exact: those of
-all ranks have the bits that one process with all rows gets.
+even if a device grew the trees. Sparse rows, which would be dense on a device, are predicted on the processor too. Sums over rows
+are exact: those of all ranks have the bits that one process with all rows gets.
 """
 
 from dataclasses import dataclass

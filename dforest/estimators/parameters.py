@@ -1,11 +1,9 @@
 """The parameters of all estimators: one table of names, types, defaults, constraints and descriptions.
 
-Words:
-
-- *family*: what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
-  regressor, or an embedding. Sets of families say whose a parameter is.
-- *entry*: a `Parameter`, a row of the table `PARAMETERS`. The order of the entries is that of signatures and docstrings.
-- *group*: the title under which docstrings and the API reference list an entry. The entries of a group follow each other.
+A *family* is what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
+regressor, or an embedding. Sets of families say whose a parameter is. An *entry* is a `Parameter`, a row of the table
+`PARAMETERS`; the order of the entries is that of signatures and docstrings. A *group* is the title under which docstrings and the
+API reference list an entry; the entries of a group follow each other.
 
 `dforest.estimators.declaration` makes constructors, constraints and docstrings from the table. An estimator names there the
 defaults in which it differs from the table.

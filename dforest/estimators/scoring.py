@@ -1,6 +1,6 @@
 """How out-of-bag predictions are scored.
 
-Words: a *metric* takes true and predicted values, like the functions of `sklearn.metrics`; a *scorer* takes an estimator, rows
+A *metric* takes true and predicted values, like the functions of `sklearn.metrics`; a *scorer* takes an estimator, rows
 and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
 """
 

@@ -1,10 +1,9 @@
 """Kernels on the host: those compiled with dforest, or those of a library, and how threads share a launch.
 
-Words: a *launch* is a call of a kernel for a number of groups. Its threads take *blocks* of neighbouring groups, and call the
-kernel for a few groups of their block at a time. The *group time* of a kernel is how long a group of its last launch took.
-
-A launch begins in the calling thread. Others are woken only where it takes long enough, and each has memory of its own for the
-groups it does.
+A *launch* is a call of a kernel for a number of groups. Its threads take *blocks* of neighbouring groups, and call the kernel for
+a few groups of their block at a time. The *group time* of a kernel is how long a group of its last launch took. A launch begins
+in the calling thread. Other threads are woken only for launches that take long enough, and each thread has memory of its own for
+the groups that it does.
 """
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc

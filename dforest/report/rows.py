@@ -1,7 +1,7 @@
 """The rows that a report is made from: checked, encoded, and whether they are those that the forest was grown on.
 
-Words: rows are *training rows* if they are what `fit` was given, in its order, or in any order where trees drew all rows. A
-forest can tell: each leaf of a tree knows how many draws reached it, and which rows a tree drew follows from its seed.
+Rows are *training rows* if they are what `fit` was given, in its order, or in any order where trees drew all rows. A forest can
+tell: each leaf of a tree knows how many draws reached it, and which rows a tree drew follows from its seed.
 """
 
 import numpy as np

@@ -1,19 +1,18 @@
 """The rules of nodes, cuts and leaves as functions over arrays, for drivers that decide for many nodes at a time.
 
-Most are functions of the headers beside this file, called for one node after another. Records are those of records.h; a single
-one, such as the limits of a fit, is an array of one entry.
+Most are functions of the headers beside this file, called for one node after another. Structs are those of records.h; a single
+struct, such as the limits of a fit, is an array of one entry.
 
-What leaves of numbers keep is found in steps, between which the sums of several holders of draws are added up. A leaf's value is
-the mean of its exact targets; its impurity is measured around the mean of its quantised ones (`node.h`). Both need sums over all
-draws of the leaf, of up to 128 bits. Whoever has some of the draws gives sums of its own; added up in any order, those of all
-give the leaf:
+What leaves of numbers keep is found in steps, between which the sums of several shards are added up. A leaf's value is the mean
+of its exact targets; its impurity is measured around the mean of its integer targets (`node.h`). Both need sums over all draws of
+the leaf, of up to 128 bits. Each shard gives sums over its own draws; added up in any order, they give the leaf:
 
     extents of all ──► leaf_sums ──► added up ──► impurity_sums ──► added up ──► leaf_words
 
-Words: a *digit* is one of the four parts, of 32 bits each, that a sum of 128 bits is cut into, lowest first; the highest one has
-the sign. Digits are held in 64 bits, so that those of 2**31 sums can be added up without a carry.
+A *digit* is one of the four parts, of 32 bits each, that a sum of 128 bits is cut into, lowest first; the highest digit has the
+sign. Digits are held in 64 bits, so that the digits of 2**31 sums can be added up without a carry.
 
-Nodes are `df_grown` records, whose draws are the records from `first` on; a node may have none here. Arrays are borrowed.
+Nodes are `df_grown` structs, whose draws are the records from `first` on; a shard may have none of them. Arrays are borrowed.
 """
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -43,7 +42,7 @@ from dforest.rules.weights cimport (
 from dforest.rules.records import record
 
 
-BLOCK = DF_BLOCK               # rows of a block of the bootstrap
+BLOCK = DF_BLOCK               # rows of a block of a sampling plan
 ROOT_PATH = DF_ROOT_PATH       # the path of a tree's root
 
 
@@ -125,7 +124,7 @@ def weight_shifts(const double[::1] heaviest not None, bint is_fine=False):
 
 
 def count_draws(const df_grown[::1] nodes not None, const df_record[::1] records not None):
-    """How many draws nodes have here: ndarray of shape (n_nodes,), dtype int64."""
+    """How many draws nodes have among the records: ndarray of shape (n_nodes,), dtype int64."""
     cdef Py_ssize_t i, k
     result = np.zeros(nodes.shape[0], np.int64)
     cdef int64_t[::1] out = result
@@ -354,7 +353,7 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
 
 
 cdef enum:
-    N_STATISTIC = 4            # words of a statistic: draws, weight, sum of quantised targets, its high word
+    N_STATISTIC = 4            # words of a statistic: draws, weight, sum of integer targets, its high word
     N_DIGITS = 4               # of a sum
     WEIGHT_PARTS = 8           # where the parts of the sum of fine weights stand
 
@@ -371,13 +370,13 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
     y : ndarray of shape (n_rows,), dtype float64
         Exact targets.
     extents : ndarray of shape (n_nodes, 2), dtype float64
-        The least and the greatest target among all draws of each node, whoever has them.
+        The least and the greatest target among the draws of each node in all shards.
     is_wide : bool
-        Whether sums of quantised targets have two words.
+        Whether sums of integer targets have two words.
     exact_weight, shifts : ndarray, optional
         As of `class_parts`. None: the records' weights are exact.
     n_draws : ndarray of shape (n_nodes,), dtype int64, optional
-        Of each node, whoever has them.
+        Of each node in all shards.
 
     Returns
     -------

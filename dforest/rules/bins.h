@@ -1,10 +1,9 @@
 /* The rule of bins: when one ends, as values are dealt out to bins greedily, from the lowest value on (C99 and C++).
  *
  * A bin ends at the value that brings its weight closest to rest / bins, where `rest` is the weight that is still to be dealt
- * out, that in the bin included, and `bins` are the bins left for it, this one included; of two values as close, at the higher
- * one. But as soon as no more distinct values are left than bins, each has its own. With 2 bins left for values of weights 3, 4
- * and 2,
- * in this order, the first one ends after the first value: weight 3 is closer to 4.5 than 7 is. */
+ * out, including that in the bin, and `bins` is the number of bins left for this weight, including this bin; of two values as
+ * close, at the higher one. But as soon as no more distinct values are left than bins, each value has its own bin. With 2 bins
+ * left for values of weights 3, 4 and 2, in this order, the first bin ends after the first value: 3 is closer to 4.5 than 7. */
 #ifndef DFOREST_RULES_BINS_H
 #define DFOREST_RULES_BINS_H
 

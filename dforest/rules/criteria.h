@@ -1,8 +1,8 @@
 /* What the built-in criteria say of statistics, shared by the CPU and device code (C99 and C++).
  *
- * Statistics are those of types.pxd: draws, weight, and the weights of classes or the sum of weight * target in one
- * word or two. A *measure* holds what cuts of a node are scored against. Formulas: Breiman, Friedman, Olshen, Stone,
- * "Classification and Regression Trees", 1984, chapters 4 and 8; see numerics.h for their form. */
+ * The words of a statistic are draws, weight, and the weights of classes or the sum of weight * target, in one word or two. A
+ * *measure* holds what cuts of a node are scored against. Formulas: Breiman, Friedman, Olshen, Stone, "Classification and
+ * Regression Trees", 1984, chapters 4 and 8; see numerics.h for their form. */
 #ifndef DFOREST_CRITERIA_H
 #define DFOREST_CRITERIA_H
 
@@ -167,8 +167,8 @@ static inline double df_entropy_impurity(const int64_t *statistic, int64_t n_wor
     return total;
 }
 
-/* By number, for code that is not compiled for one criterion: those of classes. */
-/* All criteria of classes: entry(number in records.h, name). Whoever adds one writes df_NAME_score and df_NAME_impurity. */
+/* The criteria of classes, for code that is not compiled for one criterion: entry(number in records.h, name). Whoever adds one
+ * writes df_NAME_score and df_NAME_impurity. */
 #define DF_CLASS_CRITERIA(entry) entry(DF_GINI, gini) entry(DF_ENTROPY, entropy) entry(DF_HELLINGER, hellinger)
 
 /* The score of a cut, and the impurity of a set of draws, by the number of the criterion. */
@@ -193,9 +193,9 @@ static inline double df_class_impurity(int64_t criterion, const int64_t *statist
 typedef struct {
     int64_t mean;     /* the node's mean target, rounded down */
     double remainder; /* its sum of targets less weight * mean */
-    double base;      /* Poisson: the quantised target at which the true one is 0, with the sign changed; rounded */
-    double centre;    /* Poisson: mean of the true targets, in units of quantised ones */
-    int64_t zero;     /* Poisson: the quantised target of 0; far below all others it doesn't matter where */
+    double base;      /* Poisson: the integer target at which the true one is 0, with the sign changed; rounded */
+    double centre;    /* Poisson: mean of the true targets, in the unit of the integers */
+    int64_t zero;     /* Poisson: the integer target of 0; far below all others it doesn't matter where */
 } df_measure;
 
 /* The high word of a sum of targets; 0 where there is one word only. */
@@ -207,7 +207,7 @@ static inline void df_measure_squares(const int64_t *total, int is_wide, df_meas
     measure->remainder = df_offset_sum(total[2], high, total[1], measure->mean);
 }
 
-/* Likewise, over df_ratio_unit. */
+/* Squared error: the score is this over df_ratio_unit. */
 static inline double df_square_cross(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
     const double d = df_mean_cross(left[1], df_offset_sum(left[2], df_high_word(left, is_wide), left[1], measure->mean), total[1],
                                    measure->remainder);
@@ -218,14 +218,14 @@ static inline double df_square_score(const int64_t *left, const int64_t *total, 
     return df_square_cross(left, total, is_wide, measure) / df_ratio_unit(left[1], total[1]);
 }
 
-/* The mean of the true targets of some draws, in units of quantised ones. */
+/* The mean of the true targets of some draws, in the unit of integer targets. */
 static inline double df_true_mean(const int64_t *statistic, int is_wide, double base) {
     const int64_t high = df_high_word(statistic, is_wide);
     const int64_t mean = df_floor_mean(statistic[2], high, statistic[1]);
     return ((double)mean + base) + df_offset_sum(statistic[2], high, statistic[1], mean) / (double)statistic[1];
 }
 
-/* Poisson deviance, for targets quantised around `centre` with `exponent`. */
+/* Poisson deviance, for integer targets of the scale `centre`, `exponent`. */
 static inline void df_measure_deviance(const int64_t *total, int is_wide, double centre, int32_t exponent,
                                        df_measure *measure) {
     const double zero = rint(ldexp(0.0 - centre, exponent));
@@ -236,7 +236,7 @@ static inline void df_measure_deviance(const int64_t *total, int is_wide, double
     measure->centre = df_true_mean(total, is_wide, measure->base);
 }
 
-/* -1: no side may have targets of 0 only. */
+/* The score by Poisson deviance; -1 if a side has targets of 0 only, which none may have. */
 static inline double df_deviance_score(const int64_t *left, const int64_t *total, int is_wide, const df_measure *measure) {
     const int64_t w = total[1], high = df_high_word(left, is_wide), rest = df_high_word(total, is_wide) - high;
     const double w_left = (double)left[1], w_right = (double)(w - left[1]), centre = measure->centre;

@@ -15,7 +15,7 @@ static inline int df_is_side_valid(const df_leaf_rules *rules, int64_t n_draws, 
     return n_draws >= rules->min_draws && (rules->min_weight <= 0.0 || (double)weight >= rules->min_weight);
 }
 
-/* Whether both sides of a cut have. left, total : statistics of its left side, and of the node */
+/* Whether both sides of a cut have draws and weight enough. left, total : statistics of its left side, and of the node */
 static inline int df_is_valid(const df_leaf_rules *rules, const int64_t *left, const int64_t *total) {
     return df_is_side_valid(rules, left[0], left[1]) && df_is_side_valid(rules, total[0] - left[0], total[1] - left[1]);
 }
@@ -53,17 +53,17 @@ static inline int df_is_allowed(double lower, double upper, int32_t direction, d
            && (direction == 0 || (left - right) * direction <= 0.0);
 }
 
-/* Whether, of the best cut with the missing values on the left and the best one with them on the right, the former is taken: if
- * it is better; or as good, and the lower cut. Each has a score, -1 if there is none; an imbalance; and its place among the cuts
- * of the feature. */
+/* Whether, of the best cut with missing values on the left and the best one with missing values on the right, the former is
+ * taken: if it is better; or as good, and the lower cut. Each of the two has a score, -1 if there is no such cut; an imbalance;
+ * and its place among the cuts of the feature. */
 static inline int df_leads_left(double score, int64_t imbalance, int64_t place, double right_score, int64_t right_imbalance,
                                 int64_t right_place) {
     return df_is_better(score, imbalance, right_score, right_imbalance)
            || (score >= 0.0 && score == right_score && imbalance == right_imbalance && place < right_place);
 }
 
-/* Where missing values go: where it scored more; none seen, where more draws go. n_left : draws on the left, without missing
- * ones; taken_left : whether the cut taken has them on the left; n : draws of the node */
+/* Where missing values go: where the cut taken has them; if the node has none, where more draws go. n_left : draws on the left,
+ * without missing values; taken_left : whether the cut taken has missing values on the left; n : draws of the node */
 static inline int df_missing_goes_left(int64_t n_left, int64_t n_missing, int taken_left, int64_t n) {
     return n_missing > 0 ? taken_left != 0 : 2 * n_left > n;
 }
@@ -78,7 +78,7 @@ static inline uint64_t df_last_left(uint64_t code, int only_missing_right, uint6
     return only_missing_right ? n_codes - 1 : code;
 }
 
-/* Whether a draw goes left by its code. also : one more code that does, that of missing values, or the cut's own */
+/* Whether a draw goes left by its code. also : one more code that goes left, that of missing values, or the cut's own */
 static inline int df_goes_left(uint64_t code, uint64_t last, uint64_t also) { return (code <= last) | (code == also); }
 
 /* Whether a draw goes left by its category. subset : a bit for each of n_codes categories, of those on the side opposite to

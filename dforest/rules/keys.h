@@ -1,8 +1,7 @@
-/* Keys: unsigned integers that order like the floats they are made from (C99 and C++).
+/* Keys: unsigned integers that order like the floats they are made from, shared by the CPU and device code (C99 and C++).
  *
- * A key of 32 bits stands for a float32, one of 64 bits for a float64. Zeros of both signs have the same key,
- * missing values a key above the keys of all values, infinities included. Kernels share this header.
- */
+ * A key of 32 bits stands for a float32, one of 64 bits for a float64. Zeros of both signs have one key; missing values have a
+ * key above the keys of all values, infinities included. */
 #ifndef DFOREST_KEYS_H
 #define DFOREST_KEYS_H
 

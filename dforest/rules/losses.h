@@ -1,11 +1,10 @@
 /* The losses of boosted trees, shared by the CPU and device code (C99 and C++): derivatives of a row's loss, the inverse of the
  * link, the loss itself.
  *
- * Words: F is a row's *raw prediction*, y its target. The *gradient* and the *hessian* are the first and the second derivative
- * of the loss by F, the latter 1 where a loss has a *constant hessian*. The *parameter* of a loss is its quantile, Huber's delta,
- * or nothing. Losses are those of scikit-learn, without terms that do not depend on F. Every function is one sequence of IEEE
- * operations; e^x is df_exp, which is finite, so that derivatives are finite for finite F and y. Nothing cancels but where F
- * is close to the optimum.
+ * F is a row's raw prediction, y its target. A loss has a *constant Hessian* if its Hessian is 1. The *parameter* of a loss is
+ * its quantile, Huber's delta, or nothing. Losses are those of scikit-learn, without terms that do not depend on F. Each function
+ * is one sequence of IEEE operations; e^x is df_exp, which is finite, so that derivatives are finite for finite F and y. Nothing
+ * cancels but where F is close to the optimum.
  *
  * Formulas: J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001;
  * exponential: J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic regression", Annals of Statistics 28(2), 2000. */
@@ -24,7 +23,7 @@ enum { DF_FINITE_TARGETS, DF_TARGETS_FROM_0, DF_TARGETS_ABOVE_0, DF_TWO_CLASSES,
  * y - F. */
 enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_QUANTILE_LEAF, DF_HUBER_LEAF };
 
-/* All losses of one raw prediction a row: entry(number, name, whether the hessian is constant, allowed targets, leaves). Whoever
+/* All losses of one raw prediction a row: entry(number, name, whether the Hessian is constant, allowed targets, leaves). Whoever
  * adds one writes df_NAME_derivatives, df_NAME_prediction and df_NAME_loss. */
 #define DF_ROW_LOSSES(entry)                                                              \
     entry(DF_SQUARED_LOSS, squared_error, 1, DF_FINITE_TARGETS, DF_NEWTON_LEAF)           \
@@ -36,7 +35,7 @@ enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_QUANTILE_LEAF, DF_HUBER_LEAF };
     entry(DF_LOG_LOSS, log_loss, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)                       \
     entry(DF_EXPONENTIAL_LOSS, exponential, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)
 
-/* The others: a raw prediction for each class. */
+/* The losses that have a raw prediction for each class. */
 #define DF_LOSSES(entry) DF_ROW_LOSSES(entry) entry(DF_MULTINOMIAL_LOSS, multinomial, 0, DF_CLASS_NUMBERS, DF_NEWTON_LEAF)
 
 #define DF_ENTRY(number, name, is_constant, targets, leaf) number,
@@ -74,7 +73,7 @@ static inline double df_magnitude(double x) { return x < 0.0 ? -x : x; }
 /* Infinity becomes the largest number. */
 static inline double df_finite(double x) { return x > DBL_MAX ? DBL_MAX : x; }
 
-/* 1 / (1 + e^-x), and the same of -x. Neither loses digits where it is close to 0. */
+/* 1 / (1 + e^-x), and 1 / (1 + e^x). Neither loses digits where it is close to 0. */
 static inline double df_logistic(double x) {
     const double e = df_exp(-df_magnitude(x)), larger = 1.0 / (1.0 + e);
     return x < 0.0 ? e * larger : larger;

@@ -1,10 +1,9 @@
 """The losses of boosted trees by name, and as functions over arrays; and numbers that are made of all targets of a set of rows.
 
-Formulas are those of losses.h. Words: a *raw prediction* is what trees add up, on the scale of the loss's link. Every function
-returns new arrays.
+Formulas are those of losses.h. Every function returns new arrays.
 
-Of all targets of some rows are made exact means, weighted quantiles, and the baselines of boosted trees. Each follows the rules
-of node.h and boost.h, so that no order of the rows changes a bit.
+Exact means, weighted quantiles and the baselines of boosted trees are made of all targets of some rows. Each follows the rules of
+node.h and boost.h, so that no order of the rows changes a bit.
 """
 from typing import NamedTuple
 
@@ -27,7 +26,7 @@ class Loss(NamedTuple):
     number : int
         Its `df_loss_number`.
     has_constant_hessian : bool
-        Whether the hessian is 1 for every row.
+        Whether the Hessian is 1 for every row.
     targets : {"finite", "from_0", "above_0", "two_classes", "classes"}
         Which targets it allows: finite numbers; numbers from 0 on, not all 0; numbers above 0; the class numbers 0 and 1; class
         numbers from 0 on.
@@ -70,7 +69,7 @@ def _check_lengths(raw, y):
 
 
 def derivatives(loss, const double[::1] raw not None, const double[::1] y not None, double parameter=0.0):
-    """The gradient and the hessian of each row's loss by its raw prediction.
+    """The gradient and the Hessian of each row's loss by its raw prediction.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def _check_classes(raw, y):
 
 
 def class_derivatives(const double[:, ::1] raw not None, const int64_t[::1] y not None):
-    """The gradients and hessians of each row's multinomial loss by its raw predictions.
+    """The gradients and Hessians of each row's multinomial loss by its raw predictions.
 
     Parameters
     ----------
@@ -209,7 +208,7 @@ def exact_mean(const double[::1] y not None, const uint32_t[::1] weight=None, ra
     Parameters
     ----------
     y : ndarray of shape (n,), dtype float64
-        Finite, at least one, if not of these, then of others.
+        Finite; at least one, here or on another rank.
     weight : ndarray of shape (n,), dtype uint32, optional
         From 1 on; 1 each unless given.
     ranks : Communicator, optional

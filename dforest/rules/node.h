@@ -1,8 +1,8 @@
 /* The rules of a node: when it is a leaf, what its children are, which scale its targets have, what it predicts. Shared by
  * the CPU and device code (C99 and C++).
  *
- * Words: a *scale* says what a target's integer stands for, (y - centre) * 2^exponent, rounded. A score of integer targets is
- * in units of a power of two, which follows from the scale; an *absolute* score is in units of weight times impurity. */
+ * By a node's scale, the integer of a target y is (y - centre) * 2^exponent, rounded. A score of integer targets is in units of a
+ * power of two that follows from the scale; an *absolute* score is in units of weight times impurity. */
 #ifndef DFOREST_RULES_NODE_H
 #define DFOREST_RULES_NODE_H
 
@@ -11,10 +11,10 @@
 #include "random.h"
 #include "records.h"
 
-/* A node's targets get another scale once their range is below 1 / DF_REQUANTISE of the range that theirs was made for. */
+/* A node's targets get another scale once their range is below 1 / DF_REQUANTISE of the range that their scale was made for. */
 enum { DF_REQUANTISE = 256 };
 
-/* A sum of integer weights in the units of those of all rows, given the shift of the node's (weights.h). */
+/* A sum of a node's integer weights in the units of all rows' integer weights, given the node's shift (weights.h). */
 static inline double df_shifted_weight(int64_t weight, int32_t shift) {
     return shift == 0 ? (double)weight : ldexp((double)weight, -shift);
 }

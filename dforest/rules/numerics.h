@@ -1,13 +1,11 @@
 /* The arithmetic that decides a split, shared by the CPU and device code (C99 and C++).
  *
- * Inputs are integers; results are float64 formed by one fixed sequence of IEEE operations, so
- * that every compiler, thread and device gets the same bits. Compile with -ffp-contract=off.
+ * Inputs are integers; results are float64 formed by one fixed sequence of IEEE operations, so that every compiler, thread and
+ * device gets the same bits. Compile with -ffp-contract=off.
  *
- * The score of a cut is w * (impurity decrease): the node's weight times the decrease. With
- * w = w_L + w_R and a statistic s = s_L + s_R, every formula here is built on the exact integer
+ * With a node's weight w = w_L + w_R and a statistic s = s_L + s_R, every formula of a score is built on the exact integer
  *     cross = w_R * s_L - w_L * s_R = w * s_L - w_L * s,
- * which is 0 for a useless cut. No score is a difference of nearly equal numbers.
- */
+ * which is 0 for a useless cut. No score is a difference of nearly equal numbers. */
 #ifndef DFOREST_NUMERICS_H
 #define DFOREST_NUMERICS_H
 
@@ -16,8 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Integers of 128 bits, for sums and products that are exact. DF_NO_INT128: made of two halves, for
- * compilers that have none; every function gives what it gives without. */
+/* Integers of 128 bits, for sums and products that are exact. With DF_NO_INT128 they are made of two halves, for compilers that
+ * have no such integers; the results of all functions are equal. */
 #if defined(__SIZEOF_INT128__) && !defined(DF_NO_INT128)
 
 typedef __int128 df_int128;
@@ -351,10 +349,10 @@ static inline double df_mean_cross(int64_t weight_left, double sum_left, int64_t
     return (double)weight * sum_left - (double)weight_left * sum;
 }
 
-/* Quantised targets are below in magnitude. */
+/* Integer targets are below this in magnitude. */
 #define DF_LARGEST_TARGET 2147483648.0
 
-/* The fixed point of deviances of quantised targets. */
+/* The fixed point of deviances of integer targets. */
 #define DF_DEVIANCE_UNIT 1048576.0
 
 /* An exact sum of weighted integers: products below 2^127 in magnitude, and so is their sum. */
@@ -374,9 +372,8 @@ static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { r
 
 static inline double df_sum_value(const df_exact_sum *sum) { return df_big_value(*sum); }
 
-/* A sum cut into digits of 32 bits, lowest first, the highest one with the sign; and the sum of digits, each of which may be a
-sum
- * of up to 2^31 digits. Adding up digits adds up the sums, without a carry. OUT, IN digits : [4] */
+/* A sum cut into digits of 32 bits, lowest first, the highest digit with the sign; and the sum that digits stand for; each digit
+ * may be a sum of up to 2^31 digits. Adding up digits adds up the sums, without a carry. OUT, IN digits : [4] */
 static inline void df_sum_digits(const df_exact_sum *sum, int64_t *digits) {
     const uint64_t low = df_big_low(*sum);
     digits[0] = (int64_t)(low & 0xFFFFFFFFu);
@@ -410,9 +407,8 @@ static inline double df_power_of_two(int e) {
     return power;
 }
 
-/* The largest e with rint(largest * 2^e) < 2^bits, for a positive number; of an infinite one bits - 1. A number that is normal
-tells
- * its exponent, and whether it is rounded up to the next power of two, by its bits: the last 52 are the digits behind 1. */
+/* The largest e with rint(largest * 2^e) < 2^bits, for a positive number; of an infinite one bits - 1. The bits of a normal
+ * number tell its exponent, and whether it is rounded up to the next power of two: the last 52 are the digits behind 1. */
 static inline int32_t df_scale_exponent(double largest, int bits) {
     const uint64_t one = (uint64_t)1 << 52, infinite = (uint64_t)0x7FF << 52;
     uint64_t digits;
@@ -429,8 +425,8 @@ static inline int32_t df_scale_exponent(double largest, int bits) {
     return rint(ldexp(largest, e)) < ldexp(1.0, bits) ? e : e - 1;
 }
 
-/* The middle of two neighbouring values lo < hi, in float64 or rounded to float32, moved down to
- * lo where rounding would reach hi: lo <= middle < hi always. Infinite ends are allowed. */
+/* The middle of two neighbouring values lo < hi, in float64 or rounded to float32, moved down to lo where rounding would reach
+ * hi: lo <= middle < hi always. Infinite ends are allowed. */
 static inline double df_middle(double lo, double hi, int is_float32) {
     double m = 0.5 * lo + 0.5 * hi;
     if (is_float32)
@@ -438,8 +434,7 @@ static inline double df_middle(double lo, double hi, int is_float32) {
     return (m < hi && m >= lo ? m : lo) + 0.0; /* 0.0 for -0.0, which may stand for it */
 }
 
-/* A random threshold in [lo, hi), lo < hi, for u in [0, 1); infinite ends count as the largest
- * finite values. */
+/* A random threshold in [lo, hi), lo < hi, for u in [0, 1); infinite ends count as the largest finite values. */
 static inline double df_between(double lo, double hi, double u, int is_float32) {
     double largest = is_float32 ? (double)FLT_MAX : DBL_MAX;
     double a = lo < -largest ? -largest : lo;

@@ -24,8 +24,8 @@ static inline void df_open_permutation(df_stream *stream, uint32_t seed, uint64_
     df_stream_open(stream, seed, feature, DF_PERMUTATION);
 }
 
-/* Permute n rows in place, a part at a time: decide the places from `begin` to `end`, which is not one of them, begin at 0 and
- * end with n. Each place takes a row at random from this place and later ones. Of the rows 3, 5, 8, with the random
+/* Permute n rows in place, a part at a time: a call decides the places from `begin` to `end` - 1; the first part begins at 0, and
+ * the last one ends at n. Each place takes a row at random from this place and later ones. Of the rows 3, 5, 8, with the random
  * places 2 and 1: 8 5 3, then 8 5 3 again, and the last row stays. */
 static inline void df_permute(df_stream *stream, uint32_t *rows, int64_t begin, int64_t end, int64_t n) {
     int64_t i;

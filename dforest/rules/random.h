@@ -1,8 +1,7 @@
 /* Counter-based random streams, shared by the CPU and device code (C99 and C++).
  *
- * A stream is named by (seed, path, purpose), with the seed of a tree, and is a sequence of 32-bit
- * words. Nothing is kept between streams, so any thread, device or machine can compute any part of
- * one alone.
+ * A stream is named by (seed, path, purpose), with the seed of a tree, and is a sequence of 32-bit words. Nothing is kept between
+ * streams, so any thread, device or machine can compute any part of a stream alone.
  *
  *   key     = (seed, purpose)
  *   counter = (block, 0, path low, path high), block = 0, 1, 2, ...
@@ -31,7 +30,7 @@ enum {
     DF_PERMUTATION = 5,     /* order of a tree's out-of-bag rows; path = the feature */
     DF_SUBSAMPLE_SHARE = 6, /* which blocks have their share of drawn rows rounded up; path = 0 */
     DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; path = the block's number */
-    DF_CUSTOM = 64          /* from here on: whatever splitters from elsewhere draw */
+    DF_CUSTOM = 64          /* from here on: whatever user-defined splitters draw */
 };
 
 enum { DF_BLOCK = 4096 }; /* rows of a block, whose draws are drawn together */
@@ -93,9 +92,8 @@ static inline uint32_t df_below(df_stream *s, uint32_t n) {
     return (uint32_t)(m >> 32);
 }
 
-/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below below 2^32; above, two words are a number, of which those
-are
- * passed over that would favour some results. */
+/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below for n below 2^32; above, two words are a number, and numbers
+ * that would favour some results are passed over. */
 static inline uint64_t df_below_long(df_stream *s, uint64_t n) {
     uint64_t x, least;
     if (n >> 32 == 0)
@@ -122,9 +120,8 @@ static inline uint64_t df_mix(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-/* The seed of a tree: a bijection of the tree's number, so that no two trees of a forest share a seed.
- * A Feistel network of halves of 16 bits, keyed by the forest's seed: its round functions are the
- * numbers that splitmix64 draws from there. */
+/* The seed of a tree: a bijection of the tree's number, so that no two trees of a forest share a seed. A Feistel network of
+ * halves of 16 bits, keyed by the forest's seed: its round functions are the numbers that splitmix64 draws from this seed. */
 static inline uint32_t df_tree_seed(uint64_t seed, uint32_t tree) {
     uint64_t left = tree >> 16, right = tree & 0xFFFF, next, round;
     for (round = 0; round < 6; ++round) {

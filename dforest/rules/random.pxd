@@ -1,4 +1,4 @@
-"""Counter-based random streams; see random.h for the words and formulas."""
+"""Counter-based random streams; see random.h."""
 from libc.stdint cimport uint32_t, uint64_t
 
 cdef extern from "rules/random.h" nogil:

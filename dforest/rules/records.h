@@ -1,7 +1,6 @@
 // The records that the processor, kernels and drivers share (C99 and C++); records.py reads their fields from here.
 //
-// Words: see types.pxd. The draws of all trees of a batch lie in one array, each tree's in a stretch of its own; a node has
-// a run of them.
+// The draws of all trees of a batch lie in one array, each tree's in a stretch of its own; a node has a run of them.
 #ifndef DFOREST_RULES_RECORDS_H
 #define DFOREST_RULES_RECORDS_H
 
@@ -76,7 +75,7 @@ typedef struct {
     uint32_t weight;           // integer weight of one draw
 } df_record;
 
-// A node that is to be grown.
+// An open node.
 typedef struct {
     int64_t first;             // of its draws
     int64_t n;

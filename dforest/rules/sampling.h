@@ -1,7 +1,5 @@
-/* What trees draw, in integers alone: shared by the compiled core and the device code (C99 and C++).
- *
- * Words: see core/sampling.pyx, which says how draws are sent down a binary tree over blocks of rows.
- */
+/* What trees draw, in integers alone, shared by the CPU and device code (C99 and C++). See core/sampling.pyx, which says how
+ * draws are sent down a binary tree over blocks of rows. */
 #ifndef DFOREST_SAMPLING_H
 #define DFOREST_SAMPLING_H
 
@@ -92,9 +90,8 @@ static inline int64_t df_subsampled_before(uint32_t seed, uint64_t stratum, int6
     return (int64_t)(((uint64_t)n_draws * (uint64_t)row + df_below(&stream, (uint32_t)n_rows)) / (uint64_t)n_rows);
 }
 
-/* Which of a block's n rows are drawn, n_draws of them without replacement. Each row's chance is that of one draw of those to
-come,
- * of the rows to come: of 3 rows, 2 draws, the first is drawn with chance 2/3, and the second then with 1/2, or else for sure.
+/* Which of a block's n rows are drawn, n_draws of them without replacement. A row's chance is the draws to come divided by the
+ * rows to come: of 3 rows and 2 draws, the first row is drawn with chance 2/3, and the second then with 1/2, or else for sure.
  * OUT counts : [n] 0 or 1 */
 static inline void df_subsample_block(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts) {
     df_stream stream;

@@ -1,13 +1,13 @@
 /* The integers that stand for weights where no unit makes all weights integers. Shared by the CPU and device code (C99 and C++).
  *
- * Words: an *exact weight* is a row's weight as float64, scaled by the power of two that puts the heaviest of all rows into
- * [2^DF_HEAVIEST, 2^(DF_HEAVIEST + 1)). With a *shift* s, the integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT),
- * rounded. A shift of 0 is that of all rows: the heaviest one has 31 bits. A node whose rows are all much lighter gets a shift
- * above 0, by which its own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the
- * heaviest row 61 bits. Sums of these are held in two *parts*, of their lower 31 bits and of the rest.
+ * An exact weight is a row's weight as float64, scaled by the power of two that puts the heaviest of all rows into
+ * [2^DF_HEAVIEST, 2^(DF_HEAVIEST + 1)). With a shift s, the integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded.
+ * With the shift 0, the heaviest of all rows has 31 bits. A node whose rows are all much lighter gets a shift above 0, by which
+ * the node's own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row
+ * 61 bits. Sums of fine integers are held in two *parts*, of their lower 31 bits and of the rest.
  *
- * So weights of 1, 1e-12 and 3e-12 are 2^30, 1 and 1 with a shift of 0; in a node that the first one is not in, the other two
- * have a shift of 39 and are about 0.55 * 2^30 and 1.65 * 2^30. */
+ * So weights of 1, 1e-12 and 3e-12 are 2^30, 1 and 1 with a shift of 0; in a node that has the other two rows alone, these have a
+ * shift of 39, and are about 0.55 * 2^30 and 1.65 * 2^30. */
 #ifndef DFOREST_RULES_WEIGHTS_H
 #define DFOREST_RULES_WEIGHTS_H
 
@@ -44,8 +44,7 @@ static inline int df_bits_below(int64_t n) {
     return bits;
 }
 
-/* The bits of a leaf's offsets (node.h) that fine integers of n draws are multiplied by: the products add up to less than
-2^124. */
+/* The bits of a leaf's offsets (node.h) that fine integers of n draws are multiplied by: the products' sum is below 2^124. */
 static inline int df_offset_bits(int64_t n_draws) { return DF_LEAF_BITS - df_bits_below(n_draws); }
 
 /* A leaf keeps the number of its draws, and in the uppermost bits its shift, in one word: without a shift, it is the number. */
@@ -58,7 +57,7 @@ static inline int64_t df_draws_word(int64_t n_draws, int32_t shift) {
 /* A shift made ready to be used. */
 static inline df_quantiser df_weigher_of(int32_t shift) { return df_quantiser_of(0.0, shift - DF_ROOT_SHIFT); }
 
-/* The integer of an exact weight, by any shift, and by that of a node, where no row is without weight. */
+/* The integer of an exact weight, by any shift; and by a node's shift, where no row is without weight. */
 static inline int64_t df_shifted_exact(const df_quantiser *weigher, double exact) {
     return (int64_t)rint(exact * weigher->first * weigher->second);
 }
@@ -86,7 +85,7 @@ static inline df_weight_parts df_both_parts(df_weight_parts a, df_weight_parts b
     return a;
 }
 
-/* The same sum, whose lower part has DF_LOW_BITS bits. */
+/* A sum with its carry passed on: the lower part has DF_LOW_BITS bits. */
 static inline df_weight_parts df_carried(df_weight_parts sum) {
     sum.high += sum.low >> DF_LOW_BITS;
     sum.low &= ((int64_t)1 << DF_LOW_BITS) - 1;

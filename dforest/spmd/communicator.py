@@ -1,9 +1,8 @@
 """How the processes of one fit, or threads in their place, speak to each other.
 
-Words: *ranks* work on one fit together, each with rows of its own. They are numbered from 0, and all of them take the same steps
-in the same order. A *collective* is a step in which every rank hands something in; no rank goes on before it has what the
-others handed in for it. All collectives follow from one, `Communicator.exchange`; a communicator whose system has them of its own
-overrides those that are faster there.
+Ranks are numbered from 0, and all of them take the same steps in the same order. A *collective* is a step in which every rank
+hands something in; no rank goes on before it has what the others handed in for it. All collectives follow from one,
+`Communicator.exchange`; a communicator whose system has collectives of its own overrides those that are faster there.
 
 An error on one rank must end the work of all, as the others would otherwise wait for it forever. `Communicator.together` frames a
 piece of common work for that: an exception that leaves the frame on one rank is told to the other ranks, and the collective in

@@ -1,8 +1,8 @@
 """How many draws of trees fall into blocks of rows, dealt out by ranks together.
 
-Which rows of a block a tree draws follows from how many of its draws fall into the block (`dforest.core.sampling`). To tell this
-for some blocks takes about as long as for all of them, and time for every draw of the tree: so one rank does it for a tree, and
-tells the other ranks of the blocks in which they have rows.
+Which rows of a block a tree draws follows from how many of its draws fall into the block (`dforest.core.sampling`). To find this
+number for some blocks takes about as long as for all of them, and time for every draw of the tree. So one rank finds the numbers
+of a tree, and tells each other rank those of the blocks in which that rank has rows.
 """
 
 import numpy as np

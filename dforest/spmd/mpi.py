@@ -1,8 +1,8 @@
 """Ranks that are processes of an MPI job, by mpi4py.
 
 Every piece of common work has a duplicate of the communicator to itself, so that a collective which an error has left half done
-never meets one of later work. Errors are told on the duplicate by messages with a tag of their own. Whoever waits, looks for
-them, and for Ctrl-C; so all collectives are non-blocking ones, tested again and again.
+never meets one of later work. Errors are told on the duplicate by messages with a tag of their own. A rank that waits looks for
+these messages, and for Ctrl-C; so all collectives are non-blocking ones, tested again and again.
 
 Parts go from rank to rank as messages of bytes, whose lengths tell how many entries they have; messages of one exchange and of
 the next have different tags, and no rank is two exchanges ahead of another. Sums and extremes of integers and floats are MPI's.

@@ -1,7 +1,7 @@
 """Ranks that are threads of one process: for tests, and to try what several processes will do.
 
-A `ThreadGroup` owns the messages that lie between its ranks. A rank's piece of common work has a number, and so has each exchange
-in it: messages of different ones are never mixed up, even if a rank is early, or has left.
+A `ThreadGroup` owns the messages that lie between its ranks. A rank's pieces of common work are numbered, and so are the
+exchanges of each: messages of different exchanges are never mixed up, even if a rank is early, or has left.
 """
 
 from collections import defaultdict

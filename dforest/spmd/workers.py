@@ -1,9 +1,9 @@
 """Ranks that are workers of a Dask cluster, and speak over the connections that its workers have to each other.
 
-Words: a *run* is one call of `run_on_workers`, which has a rank on each of some workers; a *message* is what one exchange sends
-from one rank to another, or news of an error. Work within a run has a name, the run's with numbers after it, so that messages of
-different works are never mixed up. Each worker has one `Post`, which keeps the messages for its ranks until they are asked for:
-it takes those of runs that are open on this worker, and drops all of a run's when its rank ends.
+A *run* is one call of `run_on_workers`, which has a rank on each of some workers; a *message* is what one exchange sends from one
+rank to another, or news of an error. Work within a run has a name, the run's with numbers after it, so that messages of different
+works are never mixed up. Each worker has one `Post`, which keeps the messages for its ranks until they are asked for: a post
+takes the messages of runs that are open on its worker, and drops those of a run when the run's rank on this worker ends.
 
 A rank that waits for long asks the scheduler, and the ranks that it waits for, whether they are still there. So a worker that
 leaves ends the run on all others, even if whoever began the run is gone too.

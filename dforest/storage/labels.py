@@ -1,7 +1,7 @@
 """Labels for which JSON has no word, as values that it has, and back: exact numbers, dates and times, and pandas' own of these.
 
-Each is written as its *parts*, which are values again: an interval of times has two times as parts. pandas is imported only where
-a file has one of its labels.
+A label is written as its *parts*, which are values again: an interval of times has two times as parts. pandas is imported only
+where a file has one of its labels.
 """
 
 import datetime

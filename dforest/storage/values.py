@@ -1,6 +1,6 @@
 """What estimators are made of as JSON, and back.
 
-Words: a *value* is what JSON has no word for, written as an object of one entry, whose name is its *tag*:
+A *value* is what JSON has no word for, written as an object of one entry, whose name is its *tag*:
 
     {"tuple": [1, 2]}    {"array": "forest/seeds"}    {"dict": [["a", 1], [0, 2]]}    {"Bootstrap": {"n_draws": 150}}
     {"metric": "log_loss"}    {"scorer": "roc_auc"}    {"date": ["2031-01-30"]}

@@ -1,6 +1,6 @@
 """Which SYCL devices there are, and what is kept for each.
 
-Words: a *filter string* names a device as dpctl does: ``backend:kind:number``, or parts of it.
+A *filter string* names a device as dpctl does: ``backend:kind:number``, or parts of it.
 
 A `SyclDevice` is made when it is first asked for, one for each context and device, and stays for the life of the process.
 """

@@ -1,8 +1,4 @@
-"""The naive twin's integers: codes of a column (`binning.pyx`), targets and weights (`data.pyx`) again, slow and plain.
-
-Words: a *code* is an integer that stands for a value: `dense`: its rank among the distinct values;
-`hist`: its bin; of a categorical column: its category. The code after the last means missing.
-"""
+"""The naive twin's integers: codes of a column (`binning.pyx`), targets and weights (`data.pyx`) again, slow and plain."""
 
 import math
 from bisect import bisect_left

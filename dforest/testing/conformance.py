@@ -1,9 +1,7 @@
 """What `check_splitter` and `check_criterion` have in common: problems, forests grown on them, and how these differ.
 
-Words: the *component* is the splitter or the criterion that is checked; a *rule* is a sentence that must be true of it; a
-*trial* is a component and a problem, to which forests are fitted.
-
-Problems own their arrays, which nobody may change.
+The *component* is the splitter or the criterion that is checked; a *rule* is a sentence that must be true of it; a *trial* is a
+component and a problem, to which forests are fitted. Problems own their arrays, which nobody may change.
 """
 
 import pickle

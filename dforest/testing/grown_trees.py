@@ -1,7 +1,6 @@
 """Grown trees seen from outside: which draws reach each node, and what each split is worth, computed again from the draws.
 
-Words: a tree's *draws* are rows with counts, as its sampling plan took them; a node's *decrease* is its weight times the impurity
-decrease of its split.
+A node's *decrease* is its weight times the impurity decrease of its split.
 """
 
 import math

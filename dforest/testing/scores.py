@@ -1,14 +1,12 @@
 """The naive twin's criteria: statistics, scores, impurities (`numerics.h`, `criterion.pyx`) again, slow and plain.
 
-Words: a *draw* is one selection of a row by the bootstrap, and equal draws are one `Record` record with
-a count. A *statistic* is a list of integers, the sum over draws of what a criterion needs:
+A *statistic* is a list of integers:
 
     [number of draws, sum of weights, weight of class 0, of class 1, ...]     classification
     [number of draws, sum of weights, sum of weight times quantised target]   regression
 
-The score of a cut is the node's weight times the impurity decrease, in units of quantised targets.
-float(i) of an integer i is the nearest float64, and expressions follow the core's operation by
-operation, so that scores have the same bits.
+Scores are in units of quantised targets. float(i) of an integer i is the nearest float64, and expressions follow the core's
+operation by operation, so that scores have the same bits.
 """
 
 import math

@@ -1,7 +1,6 @@
 """The naive twin's random streams: `random.h` again, slow and plain.
 
-Words: a *stream* of 32-bit words is named by the seed of a tree, a path and a purpose. A *path* is the
-key of a node.
+A *stream* of 32-bit words is named by the seed of a tree, a path and a purpose.
 """
 
 WEYL = 0x9E3779B97F4A7C15

@@ -5,38 +5,38 @@ import doctest
 import numpy as np
 import pytest
 
-import dforest.core.grow.tree
+import dforest.core.tree.layout
 import dforest.engines.nodes
-from dforest.core.grow.tree import take_stretches
-from dforest.engines.nodes import Nodes, stretches
+from dforest.core.tree.layout import take_ranges
+from dforest.engines.nodes import Nodes, range_entries
 
 
 def test_examples():
-    for module in (dforest.engines.nodes, dforest.core.grow.tree):
+    for module in (dforest.engines.nodes, dforest.core.tree.layout):
         assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int32, np.float64, "3i8"])
-def test_stretches_are_taken_as_numpy_takes_entries(dtype):
+def test_ranges_are_taken_as_numpy_takes_entries(dtype):
     rng = np.random.default_rng(0)
     array = rng.integers(0, 99, 3000).astype("i8").reshape(-1, 3) if dtype == "3i8" else rng.integers(0, 2, 1000).astype(dtype)
     for n in (0, 1, 200):
         firsts = rng.integers(0, len(array) + 1, n)
         lengths = (rng.random(n) ** 9 * (len(array) + 1 - firsts)).astype(np.int64)
-        found = take_stretches(array, firsts, lengths)
+        found = take_ranges(array, firsts, lengths)
         assert found.dtype == array.dtype
-        np.testing.assert_array_equal(found, array[stretches(firsts, lengths)])
+        np.testing.assert_array_equal(found, array[range_entries(firsts, lengths)])
 
 
-def test_stretches_outside_are_refused():
+def test_ranges_outside_are_refused():
     array = np.arange(5)
     for first, length in ((-1, 1), (0, 6), (5, 1), (2, -1), (2**62, 2**62)):
         with pytest.raises(ValueError, match="leads out of an array of 5"):
-            take_stretches(array, np.array([first]), np.array([length]))
+            take_ranges(array, np.array([first]), np.array([length]))
     with pytest.raises(ValueError, match="2 firsts, 1 lengths"):
-        take_stretches(array, np.array([0, 1]), np.array([1]))
+        take_ranges(array, np.array([0, 1]), np.array([1]))
     with pytest.raises(ValueError, match="contiguous"):
-        take_stretches(array[::2], np.array([0]), np.array([1]))
+        take_ranges(array[::2], np.array([0]), np.array([1]))
 
 
 def random_tree(rng, has_inner):

@@ -169,8 +169,8 @@ class LateTrees:
 
 
 @pytest.fixture
-def pieces_joined(monkeypatch):
-    """How many pieces each tree was put together from; trees begin late."""
+def parts_joined(monkeypatch):
+    """How many parts each tree was put together from; trees begin late."""
     counts = []
 
     class LateTrainer(trainer.Trainer):
@@ -179,12 +179,12 @@ def pieces_joined(monkeypatch):
 
     monkeypatch.setattr(cpu, "Trainer", LateTrainer)
 
-    def join_pieces(pieces):
-        counts.append(len(pieces))
-        return join(pieces)
+    def join_parts(parts):
+        counts.append(len(parts))
+        return join(parts)
 
-    join = trainer.join_pieces
-    monkeypatch.setattr(trainer, "join_pieces", join_pieces)
+    join = trainer.join_parts
+    monkeypatch.setattr(trainer, "join_parts", join_parts)
     return counts
 
 
@@ -207,7 +207,7 @@ ONE_TREE = {
 @pytest.mark.parametrize("n_trees", [1, 3])
 @pytest.mark.parametrize("max_leaf_nodes", [None, 40, 10**6])
 @pytest.mark.parametrize("parameters", ONE_TREE.values(), ids=ONE_TREE)
-def test_one_tree_on_many_threads(parameters, max_leaf_nodes, n_trees, tuning, assert_equal, pieces_joined):
+def test_one_tree_on_many_threads(parameters, max_leaf_nodes, n_trees, tuning, assert_equal, parts_joined):
     """More threads than trees, which share all they can, give the tree of one thread; so do they time after time."""
     X, y, weight = problem_of_all_kinds()
     kind = dforest.RandomForestRegressor
@@ -222,20 +222,20 @@ def test_one_tree_on_many_threads(parameters, max_leaf_nodes, n_trees, tuning, a
     with tuning("share nothing"):
         one = kind(n_trees, n_jobs=1, **parameters).fit(X, y, weight)
         assert_equal(one, kind(n_trees, n_jobs=8, **parameters).fit(X, y, weight))
-    assert not pieces_joined
+    assert not parts_joined
     with tuning("share everything"):
         for n_jobs in [2, 3, 8] * 2:
             assert_equal(one, kind(n_trees, n_jobs=n_jobs, **parameters).fit(X, y, weight), n_jobs)
-    assert bool(pieces_joined) == (max_leaf_nodes is None)
+    assert bool(parts_joined) == (max_leaf_nodes is None)
 
 
-def test_a_large_tree_is_shared_by_default(assert_equal, pieces_joined):
+def test_a_large_tree_is_shared_by_default(assert_equal, parts_joined):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60_000, 6), np.float32)
     y = X[:, 0] * X[:, 1] + rng.standard_normal(60_000) > 0
     one = dforest.RandomForestClassifier(1, n_jobs=1, random_state=0).fit(X, y)
     assert_equal(one, dforest.RandomForestClassifier(1, n_jobs=4, random_state=0).fit(X, y))
-    assert len(pieces_joined) == 1 < pieces_joined[0]
+    assert len(parts_joined) == 1 < parts_joined[0]
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")

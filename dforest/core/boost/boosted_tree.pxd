@@ -7,6 +7,7 @@ from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.core.threads cimport Crew, Worker
+from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.records cimport df_fine_sums
@@ -93,8 +94,8 @@ cdef class BoostedTree:
     cdef BoostNode* nodes
     cdef BoostRoute* routes              # of the nodes; NULL: all rows are drawn
     cdef Py_ssize_t n_nodes, room, route_room
-    cdef int32_t* frontier             # leaves that may be split: a heap, or a stack if there is no limit of leaves
-    cdef Py_ssize_t n_frontier, frontier_room
+    cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
+    cdef Py_ssize_t n_pushed
     # What a call of the crew is about
     cdef BoostNode* small
     cdef BoostNode* large              # NULL: the root alone is searched
@@ -139,6 +140,4 @@ cdef class BoostedTree:
     cdef void place_range(self, int64_t item) noexcept nogil
     cdef int32_t add_node(self, int32_t parent, int is_right, int64_t first, int64_t n) except -1 nogil
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil
-    cdef bint goes_before(self, int32_t a, int32_t b) noexcept nogil
     cdef int push(self, int32_t number) except -1 nogil
-    cdef int32_t pop(self) noexcept nogil

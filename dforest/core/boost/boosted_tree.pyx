@@ -29,10 +29,11 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left, loops
 from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.threads cimport poll
+from dforest.core.tree.buffers cimport ensure_room
+from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_FINE_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score, df_fine_exponent,
     df_is_light,
@@ -207,7 +208,7 @@ cdef class BoostedTree:
         free(self.directions)
         free(self.nodes)
         free(self.routes)
-        free(self.frontier)
+        free_split_heap(&self.frontier)
         free(self.n_left)
         free(self.largest)
 
@@ -224,7 +225,7 @@ cdef class BoostedTree:
         self.fine = fine
         self.kept = kept
         self.seed = seed
-        self.n_nodes = self.n_frontier = 0
+        self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
         self.is_undivided = True
         self.add_node(-1, 0, 0, self.n_drawn)
         self.nodes[0].most = self.histograms.most
@@ -242,8 +243,8 @@ cdef class BoostedTree:
             self.searches_small = True
             self.search()
             self.push(0)
-        while self.n_frontier > 0:
-            number = self.pop()
+        while self.frontier.n_waiting > 0:
+            number = <int32_t> pop_split(&self.frontier)
             self.split(number)
             n_leaves += 1
             if n_leaves == self.max_leaves:
@@ -251,8 +252,8 @@ cdef class BoostedTree:
                 break
             self.search_children(number)
             poll(worker, self.nodes[number].n)
-        while self.n_frontier > 0:
-            self.histograms.leave(&self.nodes[self.pop()].slot)
+        while self.frontier.n_waiting > 0:
+            self.histograms.leave(&self.nodes[pop_split(&self.frontier)].slot)
         return 0
 
     # Growth --------------------------------------------------------------------------------------------------------------
@@ -273,6 +274,7 @@ cdef class BoostedTree:
             node.scale = self.nodes[parent].scale
             node.reference = self.nodes[parent].reference
         node.gain = node.value = 0.0
+        note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
         if self.drawn != NULL:
             ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
             memset(self.routes[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
@@ -386,53 +388,17 @@ cdef class BoostedTree:
         self.push(large)
         return 0
 
-    cdef bint goes_before(self, int32_t a, int32_t b) noexcept nogil:
-        """Whether a leaf is split before another one: that of higher gain, of equal ones the first in preorder."""
-        cdef const BoostNode* nodes = self.nodes
-        if nodes[a].gain != nodes[b].gain:
-            return nodes[a].gain > nodes[b].gain
-        while nodes[a].parent != nodes[b].parent:  # up to siblings
-            if nodes[a].depth >= nodes[b].depth:
-                a = nodes[a].parent
-            else:
-                b = nodes[b].parent
-        return a < b
-
     cdef int push(self, int32_t number) except -1 nogil:
-        """Put a leaf into the frontier, or see that it stays one."""
-        cdef Py_ssize_t at = self.n_frontier, above
-        if self.nodes[number].gain <= 0.0:
-            self.histograms.leave(&self.nodes[number].slot)
-            return 0
-        ensure_room(<void**> &self.frontier, &self.frontier_room, at + 1, sizeof(int32_t))
-        self.n_frontier += 1
-        while self.max_leaves > 0 and at > 0:
-            above = (at - 1) // 2
-            if not self.goes_before(number, self.frontier[above]):
-                break
-            self.frontier[at] = self.frontier[above]
-            at = above
-        self.frontier[at] = number
-        return 0
+        """Put a leaf into the frontier, or see that it stays one.
 
-    cdef int32_t pop(self) noexcept nogil:
-        """Take the leaf that is split next. If all will be, it is the one that came last: so the fewest histograms wait."""
-        cdef int32_t top = self.frontier[0], last
-        cdef Py_ssize_t at = 0, below
-        self.n_frontier -= 1
-        last = self.frontier[self.n_frontier]
-        if self.max_leaves == 0:
-            return last
-        while 2 * at + 1 < self.n_frontier:
-            below = 2 * at + 1
-            if below + 1 < self.n_frontier and self.goes_before(self.frontier[below + 1], self.frontier[below]):
-                below += 1
-            if not self.goes_before(self.frontier[below], last):
-                break
-            self.frontier[at] = self.frontier[below]
-            at = below
-        self.frontier[at] = last
-        return top
+        If all leaves will be split, the one that came last is the next: so the fewest histograms wait.
+        """
+        cdef BoostNode* node = &self.nodes[number]
+        if node.gain <= 0.0:
+            self.histograms.leave(&node.slot)
+            return 0
+        self.n_pushed += 1
+        return push_split(&self.frontier, number, node.gain if self.max_leaves > 0 else <double> self.n_pushed)
 
     # Cuts ----------------------------------------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.boost.loss cimport Loss
-from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport loops
+from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport ORDINAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_both_fine_sums, df_bounds_in_units, df_choose_words, df_fine_exponent,

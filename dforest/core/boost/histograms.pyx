@@ -13,8 +13,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from dforest.core.grow.tree cimport ensure_room
 from dforest.core.loops cimport DF_BOOST_TILE, df_boost_entries, df_boost_fill, df_boost_find, loops
+from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_word_of_sums
 

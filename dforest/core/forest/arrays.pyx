@@ -1,16 +1,13 @@
 """All trees of a forest in flat arrays.
 
-Words: *nodes* of a tree are numbered in preorder from 0, a left child is its parent's number + 1;
-tree t has the entries node_offsets[t] to node_offsets[t + 1] of every node array. *Leaves* are rows
-of the leaf tables; nodes whose leaves are equal share a row. A *payload* is what a test needs beside a
-feature and a threshold, as words of 64 bits. All payloads of a forest are of one kind: in one whose tests
-are a splitter's own (`Forest.splitter`), each inner node has the numbers that its test needs; in any other,
-each node that tests a categorical feature has a *subset*, a bit for each category, and no other node has a
-payload. Payloads come in the order of their nodes.
+Tree t has the entries node_offsets[t] to node_offsets[t + 1] - 1 of every node array, in preorder. *Leaves* are rows of the leaf
+tables; nodes whose leaves are equal share a row. All payloads of a forest are of one kind, words of 64 bits. If tests are a
+splitter's own (`Forest.splitter`), each inner node has the words that its test needs. Otherwise each node that tests a
+categorical feature has a *subset*, a bit for each category, and no other node has a payload. Payloads are in the order of nodes.
 
-A `Forest` owns its arrays, which are read-only, as it is itself; a forest cut out of another one shares
-them. What reads them relies on that: a fit makes arrays that fit together, and those of a caller or a
-pickle are checked before a forest is made of them (`dforest.core.forest.state`).
+A `Forest` owns its arrays; the arrays and the forest itself are read-only. A forest cut out of another one shares that forest's
+arrays. What reads a forest's arrays relies on them: a fit makes arrays that fit together, and the arrays of a caller or a pickle
+are checked before a forest is made of them (`dforest.core.forest.state`).
 """
 from functools import cache, cached_property
 from operator import index

@@ -1,12 +1,12 @@
 """Trees put together to a forest.
 
-Words: a *tree* is handed in as `TreeArrays`, by its number in the forest. Several threads may hand in trees at the same time,
-and in any order. Each finds, beside the others, which of the forest's distinct leaves are those of its tree
-(`dforest.core.forest.row_table`). Then it writes the tree where it belongs, if all trees before it have come, so that this is
-known. A tree that is *early* is copied instead, and written by whichever thread comes along later.
+A tree is handed in as `TreeArrays`, with its number in the forest. Several threads may hand in trees at the same time, and in any
+order. Each thread finds which of the forest's distinct leaves are those of its tree (`dforest.core.forest.row_table`). If all
+trees with lower numbers have come, it is known where the tree belongs, and the thread writes it there. Otherwise the tree is
+*early*: it is copied, and written by whichever thread comes along later.
 
 An `Assembly` owns what it has put together until that becomes a forest's. Room for the trees to come is taken ahead, by the size
-of those that came; memory that nobody has written to costs nothing.
+of the trees that came; memory that nobody has written to costs nothing.
 """
 from collections import deque, namedtuple
 from threading import Lock
@@ -32,7 +32,7 @@ _SOURCES = {"link": "right"}       # what a tree has of some name, in `TreeArray
 _OTHERS = ("inner", "payload_lengths", "payload_words")
 
 MAX_AHEAD = 64                    # times as much room as is needed so far, or
-MIN_BYTES = 1 << 28              # so many bytes of an array if these are more
+MIN_BYTES = 1 << 28              # this many bytes of an array if they are more
 ENTRIES_AT_A_TIME = 1 << 16
 
 TREE_ARRAYS = ("feature", "threshold", "right", "missing_left", "leaves", "inner", "payload_lengths", "payload_words")

@@ -1,15 +1,14 @@
 """What holds for every node of a tree, from the leaves up; which inner nodes are to become leaves; and which nodes remain.
 
-A forest keeps statistics of leaves only. Children come after their parent in preorder, so one pass
-from the last node to the first gives those of inner nodes. With w the weight of a node, i its
-impurity and L, R its children,
+A forest keeps statistics of leaves only. Children come after their parent in preorder, so one pass from the last node to the
+first gives the statistics of inner nodes. With w the weight of a node, i its impurity and L, R its children,
 
     w i = w_L i_L + w_R i_R + decrease,
 
 where the decrease is formed from what the children differ in, without cancellation.
 
-Words of pruning: a *branch* is a node and all below it; a node is *cut* when its branch becomes a leaf. Nodes are in preorder
-(see `dforest.core.forest.arrays`): the branch of node i is the run of nodes
+In pruning, a *branch* is a node and all below it; a node is *cut* when its branch becomes a leaf. As nodes are in preorder, the
+branch of node i is the run of nodes
 
     i, i + 1, ..., end[i] - 1.
 
@@ -84,7 +83,7 @@ cdef shifts_of(sums, bint has_shift):
 
 
 def target_power(criterion):
-    """Which power of the target's unit an impurity has: that of a criterion by name; 0 for others, whose unit nobody knows."""
+    """Which power of the target's unit an impurity has; 0 if this is not known, as of user-defined criteria."""
     # An impurity of targets in units of 2 is in units of 2 to this power.
     return df_score_exponent(_NUMBERS[criterion], -1) if isinstance(criterion, str) and criterion in _NUMBERS else 0
 
@@ -216,7 +215,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     criterion : str or Criterion
         As `Forest.criterion`.
     exponent : int
-        As if all targets had been divided by 2**exponent; with a criterion from elsewhere they are not.
+        As if all targets had been divided by 2**exponent; with a user-defined criterion they are not.
 
     Returns
     -------
@@ -233,7 +232,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     draws = np.empty(n, np.int64)
     sums = np.empty(n, SHIFTED_SUM)
     value = np.empty((n, n_outputs))
-    if not is_name:            # in whose unit its impurities are, nobody knows
+    if not is_name:            # the unit of a user-defined criterion's impurities is not known
         exponent = 0
     impurity = np.empty(n)
     decrease = np.zeros(n)
@@ -335,8 +334,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
                   const int64_t[::1] target not None, const int64_t[::1] weight):
     """The cuts that leave the fewest wrong classes on some rows, and of those the smallest tree.
 
-    A node is cut where it makes no more errors as a leaf than its branch does once that is cut as
-    it should be.
+    A node is cut where it makes no more errors as a leaf than its branch does once that is cut as it should be.
 
     Parameters
     ----------
@@ -410,9 +408,8 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
                   const double[::1] target not None, const int64_t[::1] weight):
     """The cuts that leave the least squared error on some rows, and of those the smallest tree.
 
-    As `fewest_errors`, but that predictions and targets are numbers (float64), whose errors are
-    compared exactly: what a branch saves is worked out in float64 with a bound of all that was
-    rounded, and in integers where its sign is in doubt.
+    As `fewest_errors`, but that predictions and targets are numbers (float64), whose errors are compared exactly: what a branch
+    saves is worked out in float64 with a bound of all that was rounded, and in integers where its sign is in doubt.
     """
     cdef Py_ssize_t n = feature.shape[0], i, row, b
     cdef int exponent
@@ -539,11 +536,10 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
                   const double[::1] decrease not None, double alpha=INFINITY):
     """The cuts of minimal cost-complexity pruning, one after the other.
 
-    With R the risk of a set of leaves (the sum of share of weight times impurity), the strength of a
-    node's link is g = (R(node) - R(branch)) / (leaves of the branch - 1). The numerator is the sum
-    of what the branch's inner nodes decrease, and these are as many as the denominator says: g is
-    the mean decrease of the inner nodes of the branch, as far as it isn't cut yet. Always the node
-    of the weakest link is cut, of equals the first in preorder.
+    With R the risk of a set of leaves (the sum of share of weight times impurity), the strength of a node's link is
+    g = (R(node) - R(branch)) / (leaves of the branch - 1). The numerator is the sum of what the branch's inner nodes decrease,
+    and the denominator is the number of these nodes: g is the mean decrease of the branch's inner nodes, as far as the branch
+    isn't cut yet. Always the node of the weakest link is cut, of equals the first in preorder.
 
     Parameters
     ----------
@@ -565,8 +561,7 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
 
     References
     ----------
-    L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984,
-    chapter 3.
+    L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984, chapter 3.
     """
     cdef Py_ssize_t n = feature.shape[0], size = 1, n_cuts = 0, i, j
     cdef Links links

@@ -1,13 +1,13 @@
 """Distinct rows, which several threads find together.
 
-Words: rows are handed in by *batches*, such as the leaves of a tree. Batches have numbers, and may come in any order, several
-at a time. The *place* of a row is its batch's number and its own in the batch. In the end distinct rows are numbered in the
-order of their first places, so that chance decides nothing; until then they have *provisional* numbers.
+Rows are handed in by *batches*, such as the leaves of a tree. Batches have numbers, and may come in any order, several at a time.
+The *place* of a row is its batch's number and its own number in the batch. In the end distinct rows are numbered in the order of
+their first places, so that chance decides nothing; until then they have *provisional* numbers.
 
-A table is divided into *shards* by bits of the rows' hashes. Whoever looks a row up needs no lock: a slot is written when all
-that it leads to has been, and never again, and larger slots take the place of small ones, which stay until all rows have come. A
-thread that does not find a row takes the lock of its shard, looks again, and adds it. The least place of a row is kept by an
-atomic minimum.
+A table is divided into *shards* by bits of the rows' hashes. A shard has *slots*, an array of row numbers by hash. To look a row
+up needs no lock: a slot is written once, after all that it leads to. A larger array of slots replaces a small one, which stays
+until all rows have come. A thread that does not find a row takes the lock of the row's shard, looks again, and adds the row. The
+least place of a row is kept by an atomic minimum.
 
 A table owns its memory, and copies the rows that it keeps.
 """

@@ -1,15 +1,13 @@
 """A forest's arrays on their way out and in: made small, for storage and for other processes, and checked.
 
-What follows from other arrays is left out: right children from the order of the nodes, what leaves
-have no use for, draws that are sums of weights. Numbers get the smallest type that holds them;
-repeated ones become codes and a table. `shrink` expects arrays of trees as `Forest` keeps them; what
-`expand` makes of it has the same bits and types, but for one thing: rows of the leaf tables that no
-leaf has, as where a tree shares the tables of its forest, are left out, and the others numbered anew.
-`expand` trusts nothing: pickles get damaged.
+What follows from other arrays is left out: right children from the order of the nodes, what leaves have no use for, draws that
+are sums of weights. Numbers get the smallest type that holds them; repeated numbers become codes and a table. `shrink` expects
+arrays of trees as `Forest` keeps them; `expand` makes of its result arrays with the bits and types that `shrink` was given, but
+for one thing: rows of the leaf tables that no leaf has, as where a tree shares the tables of its forest, are left out, and the
+other rows numbered anew. `expand` trusts nothing: pickles get damaged.
 
-Whatever reads a forest's arrays follows their numbers without looking at them again: to a right child,
-a leaf row, a feature, a payload. Arrays that come from a fit are right by construction; those that come from
-anywhere else, a pickle or a caller of `Forest`, pass here first. Words: see `dforest.core.forest.arrays`.
+Whatever reads a forest's arrays follows their numbers without checking them again: to a right child, a leaf row, a feature, a
+payload. Arrays that come from a fit are right by construction; those of a pickle or a caller of `Forest` are checked here first.
 
 Nothing here is kept: arrays handed in are borrowed, or returned as they are; all others are new.
 """
@@ -375,7 +373,7 @@ def check_arrays(forest):
     check_range("leaf_draws", forest.leaf_draws, 1, INT64_MAX)
     check_range("leaf_weight", forest.leaf_weight, 0, INT64_MAX)
     check_range("leaf_shift", forest.leaf_shift, -MAX_SHIFT, MAX_SHIFT)
-    if isinstance(forest.criterion, str):          # what another criterion's numbers may be, nobody knows
+    if isinstance(forest.criterion, str):          # the numbers of a user-defined criterion may be any
         check_numbers("leaf_value", forest.leaf_value, np.isfinite)
         check_numbers("leaf_impurity", forest.leaf_impurity, is_impurity)
         check_numbers("inner", forest.inner[:, :-1], np.isfinite)

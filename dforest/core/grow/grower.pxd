@@ -8,9 +8,11 @@ from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
 from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.team cimport Team
-from dforest.core.grow.tree cimport PathFeatures, TreeWriter, TreeRecords, Words, ensure_room
+from dforest.core.grow.tree cimport PathFeatures, TreeWriter, TreeRecords, Words
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
+from dforest.core.tree.buffers cimport ensure_room
+from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.core.types cimport Node, Record, Split
 from dforest.rules.records cimport df_open_node
 
@@ -62,7 +64,6 @@ cdef struct Candidate:             # a node whose best split is known, numbered 
     OpenNode open_node                    # its parent is a candidate's number, or, once the tree is written, a node's
     Split split                    # the best one; feature -1: the node stays a leaf
     Py_ssize_t payload_at          # where its payload lies in Frontier.payloads; -1: it has none
-    double score                   # of the split, comparable between nodes
     Py_ssize_t left                # number of its left child, the right child's is 1 more; -1: a leaf so far
     # The lowest candidate on the path, from the root to this one, whose split uses a feature that no split above it uses;
     # -1: there is none, or no splitter asks for it
@@ -73,8 +74,7 @@ cdef struct Candidate:             # a node whose best split is known, numbered 
 cdef class Frontier:
     cdef Candidate* candidates
     cdef Py_ssize_t n_candidates, candidate_room
-    cdef Py_ssize_t* heap          # [n_heap] numbers of candidates that can be split, the best one first
-    cdef Py_ssize_t n_heap, heap_room
+    cdef SplitHeap heap            # candidates that can be split; once the tree is written, those to come, the next one last
     cdef Words payloads            # of candidates, one after another
     # [n_candidates, n_node_values] see NodeDecision; set if what a node would predict as a leaf does not follow from the leaves
     cdef double* node_values
@@ -98,8 +98,6 @@ cdef class Frontier:
     cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil
 
     cdef void lend_payload(self, Candidate* candidate) noexcept nogil
-    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
-    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
 
 
 @cython.final

@@ -61,6 +61,7 @@ from dforest.core.grow.tree cimport (
 )
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
+from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.core.types cimport Column
 from dforest.rules.node cimport df_leaf_rules_of, df_shifted_weight
 
@@ -151,12 +152,12 @@ cdef class Frontier:
 
     def __dealloc__(self):
         free(self.candidates)
-        free(self.heap)
+        free_split_heap(&self.heap)
         free(self.node_values)
         free(self.payloads.words)
 
     cdef void clear(self) noexcept nogil:
-        self.n_candidates = self.n_heap = self.payloads.n = 0
+        self.n_candidates = self.heap.n_waiting = self.payloads.n = 0
 
     cdef Py_ssize_t add(self, const OpenNode* open_node) except -1 nogil:
         """Make a candidate of a node, a leaf so far; return its number. Pointers to other candidates may be invalid then."""
@@ -171,6 +172,7 @@ cdef class Frontier:
             candidate.last_new = self.candidates[open_node.parent].last_new
             if not open_node.is_right:
                 self.candidates[open_node.parent].left = number
+        note_node(&self.heap, number, open_node.parent, open_node.is_right)
         return number
 
     cdef double* node_values_of(self, Py_ssize_t number) except NULL nogil:
@@ -189,46 +191,24 @@ cdef class Frontier:
         IN uses_new_feature : no split on the path to the candidate uses the feature that its split uses
         """
         cdef Candidate* candidate = &self.candidates[number]
-        cdef Py_ssize_t at = self.n_heap, above
-        candidate.score = score
         if uses_new_feature:
             candidate.last_new = number
         if candidate.split.payload != NULL:
             candidate.payload_at = self.payloads.n
             append_words(&self.payloads, candidate.split.payload, candidate.split.n_payload_words)
-        ensure_room(<void**> &self.heap, &self.heap_room, self.n_heap + 1, sizeof(Py_ssize_t))
-        self.n_heap += 1
-        while at > 0:                          # the place `at` is free; its parent may have to move down
-            above = (at - 1) // 2
-            if not self.goes_before(number, self.heap[above]):
-                break
-            self.heap[at] = self.heap[above]
-            at = above
-        self.heap[at] = number
-        return 0
+        return push_split(&self.heap, number, score)
 
     cdef Py_ssize_t pop(self) noexcept nogil:
         """Take the best candidate off the heap; return its number."""
-        cdef Py_ssize_t best = self.heap[0], last, at = 0, below
-        self.n_heap -= 1
-        last = self.heap[self.n_heap]
-        while 2 * at + 1 < self.n_heap:        # the place `at` is free; a child may have to move up
-            below = 2 * at + 1
-            if below + 1 < self.n_heap and self.goes_before(self.heap[below + 1], self.heap[below]):
-                below += 1
-            if not self.goes_before(self.heap[below], last):
-                break
-            self.heap[at] = self.heap[below]
-            at = below
-        self.heap[at] = last
+        cdef Py_ssize_t best = pop_split(&self.heap)
         self.lend_payload(&self.candidates[best])
         return best
 
     cdef int begin_preorder(self) except -1 nogil:
         """Begin to go through all candidates in preorder. What is left in the heap stays leaves."""
-        ensure_room(<void**> &self.heap, &self.heap_room, self.n_candidates, sizeof(Py_ssize_t))
-        self.heap[0] = 0                       # from here on a stack of those to come, the next one last
-        self.n_heap = 1
+        ensure_room(<void**> &self.heap.waiting, &self.heap.room, self.n_candidates, sizeof(Py_ssize_t))
+        self.heap.waiting[0] = 0               # from here on a stack of those to come, the next one last
+        self.heap.n_waiting = 1
         return 0
 
     cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil:
@@ -237,10 +217,10 @@ cdef class Frontier:
         OUT number : the candidate's
         """
         cdef Candidate* candidate
-        if self.n_heap == 0:
+        if self.heap.n_waiting == 0:
             return NULL
-        self.n_heap -= 1
-        number[0] = self.heap[self.n_heap]
+        self.heap.n_waiting -= 1
+        number[0] = self.heap.waiting[self.heap.n_waiting]
         candidate = &self.candidates[number[0]]
         self.lend_payload(candidate)
         return candidate
@@ -249,27 +229,9 @@ cdef class Frontier:
         """Have a candidate's children come next in preorder, given the number of the node that was written for it."""
         cdef Py_ssize_t left = candidate.left
         self.candidates[left].open_node.parent = self.candidates[left + 1].open_node.parent = number
-        self.heap[self.n_heap] = left + 1
-        self.heap[self.n_heap + 1] = left
-        self.n_heap += 2
-
-    cdef bint goes_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Whether a candidate is to be split before another one."""
-        cdef double x = self.candidates[a].score, y = self.candidates[b].score
-        return x > y or (x == y and self.stands_before(a, b))
-
-    cdef bint stands_before(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Whether a comes before b in preorder; neither is below the other."""
-        cdef bint a_is_right = False
-        while self.candidates[a].open_node.depth > self.candidates[b].open_node.depth:
-            a = self.candidates[a].open_node.parent
-        while self.candidates[b].open_node.depth > self.candidates[a].open_node.depth:
-            b = self.candidates[b].open_node.parent
-        while a != b:
-            a_is_right = self.candidates[a].open_node.is_right
-            a = self.candidates[a].open_node.parent
-            b = self.candidates[b].open_node.parent
-        return not a_is_right
+        self.heap.waiting[self.heap.n_waiting] = left + 1
+        self.heap.waiting[self.heap.n_waiting + 1] = left
+        self.heap.n_waiting += 2
 
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil:
         """Find the features on the path to a child of a candidate. OUT path : in order of first use, at depths of -1"""
@@ -517,7 +479,7 @@ cdef class Grower:
         cdef Candidate* candidate
         self.frontier.clear()
         self.add_candidate(root)
-        while self.frontier.n_heap > 0 and n_leaves < self.max_leaf_nodes:
+        while self.frontier.heap.n_waiting > 0 and n_leaves < self.max_leaf_nodes:
             number = self.frontier.pop()
             n_leaves += 1
             candidate = &self.frontier.candidates[number]

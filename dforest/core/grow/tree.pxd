@@ -2,28 +2,17 @@
 
 The grower that begins a tree owns the `TreeRecords`, which `reserve_records` and `free_records` make and end, and uses it again
 for its next tree. Growers of other threads work on it until all parts are finished.
-
-*Buffers* grow as more is written to them, and arrays look into them. A buffer belongs to whoever holds its pointer, and is freed
-by `free`.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.threads cimport df_add_to
+from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport Column, LeafRules, Node, Record, Split, data_row
 
 cdef struct Words:                 # a buffer of 64-bit words
     uint64_t* words                # [n], in memory for `room` of them
     Py_ssize_t n, room
-
-
-# Grow a buffer by doubling until it has room for `needed` items of `size` bytes, which it has not.
-cdef int enlarge(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil
-
-
-cdef inline int ensure_room(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
-    """Have room for `needed` items of `size` bytes in a buffer that has room for `room`."""
-    return enlarge(buffer, room, needed, size) if needed > room[0] else 0
 
 
 # Append n words.
@@ -126,7 +115,7 @@ cdef class PathFeatures:
     # How many features the splits of nodes above this depth use.
     cdef Py_ssize_t count_above(self, Py_ssize_t depth) noexcept nogil
 
-    # Worker the order around, where features were noted from the node up.
+    # Turn the order around, where features were noted from the node up.
     cdef void reverse(self) noexcept nogil
 
 

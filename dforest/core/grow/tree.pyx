@@ -34,7 +34,7 @@ the tree, which the caller owns.
 """
 cimport cython
 from libc.math cimport NAN
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -42,23 +42,7 @@ import numpy as np
 from dforest.core.types cimport middle_of
 
 from dforest.core.forest.assembly import TreeArrays
-
-cdef enum:
-    FEWEST = 64                    # items that a buffer has room for, once it has any
-
-
-cdef int enlarge(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size_t size) except -1 nogil:
-    cdef Py_ssize_t wanted = max(<Py_ssize_t> FEWEST, room[0])
-    cdef void* grown
-    while wanted < needed:
-        wanted *= 2
-    grown = realloc(buffer[0], wanted * size)
-    if grown == NULL:
-        with gil:
-            raise MemoryError()
-    buffer[0] = grown
-    room[0] = wanted
-    return 0
+from dforest.core.tree.layout import number_children
 
 
 cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil:
@@ -334,7 +318,7 @@ cdef class TreeWriter:
 
 
 # Columns of a table of holes: the part that belongs there, the hole's node ...
-_PIECE, _NODE = 0, 1
+_PART, _NODE = 0, 1
 # ... and how much of each of these arrays of the part comes before the hole.
 _COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5}
 
@@ -359,7 +343,7 @@ def join_parts(parts):
         runs.append((part, run))
         holes = parts[part][1]
         if run < len(holes):
-            pending += [(part, run + 1), (int(holes[run, _PIECE]), 0)]
+            pending += [(part, run + 1), (int(holes[run, _PART]), 0)]
     split = {part: _split(*both) for part, both in parts.items()}
     tree = TreeArrays(*(np.concatenate([split[part][i][run] for part, run in runs]) for i in range(len(TreeArrays._fields))))
     number_children(tree.feature, tree.right)
@@ -377,139 +361,3 @@ def _split(arrays, holes):
             edges = [-1, *holes[:, _NODE].tolist(), len(array)]
             split.append([array[first + 1:last] for first, last in zip(edges, edges[1:], strict=False)])
     return split
-
-
-def number_children(const int32_t[::1] feature not None, uint32_t[::1] right not None):
-    """Set the number of each inner node's right child.
-
-    Parameters
-    ----------
-    feature : ndarray of shape (n,), dtype int32
-        Feature that each node of a tree tests, in preorder; -1: a leaf.
-    right : ndarray of shape (n,), dtype uint32
-        OUT : the number of each inner node's right child; leaves keep what they have.
-
-    Notes
-    -----
-    Nodes are looked at from the last one to the first, and wait on a stack until their parent comes. Of the features 5, -1, 2,
-    -1, -1, the nodes 4 and 3 wait when node 2 comes, so its right child is 4. Then 2 and 1 wait when node 0 comes, so its right
-    child is 2.
-    """
-    cdef Py_ssize_t i, n = feature.shape[0], n_waiting = 0
-    if n >= <Py_ssize_t> <uint32_t> -1:
-        raise OverflowError("a tree has more than 2**32 nodes; limit max_depth or min_samples_leaf")
-    cdef uint32_t[::1] waiting = np.empty((n + 1) // 2 + 1, np.uint32)      # nodes without a parent yet, the lowest number last
-    with nogil:
-        for i in range(n - 1, -1, -1):
-            if feature[i] >= 0:
-                right[i] = waiting[n_waiting - 2]
-                n_waiting -= 2
-            waiting[n_waiting] = <uint32_t> i
-            n_waiting += 1
-
-
-def lay_out(const int64_t[::1] roots not None, const int32_t[::1] feature not None, const int64_t[:, ::1] children not None,
-            const int64_t[::1] lengths not None):
-    """Where nodes, and subtrees below them, come to stand when trees are put into preorder, one after another.
-
-    A *reference* is the number of a node, or -1 less the number of a subtree.
-
-    Parameters
-    ----------
-    roots : ndarray of shape (n_trees,), dtype int64
-        References to the roots.
-    feature : ndarray of shape (n_nodes,), dtype int32
-        Of the nodes that are in no subtree, numbered so that children come after their parents; -1: a leaf.
-    children : ndarray of shape (n_nodes, 2), dtype int64
-        References to those of each.
-    lengths : ndarray of shape (n_subtrees,), dtype int64
-        Nodes of each subtree.
-
-    Returns
-    -------
-    of_nodes : ndarray of shape (n_nodes,), dtype int64
-        The place of each node; -1: it is in no tree.
-    of_subtrees : ndarray of shape (n_subtrees,), dtype int64
-        The place of each subtree's first node; -1: it is in no tree.
-    starts : ndarray of shape (n_trees + 1,), dtype int64
-        Where each tree begins, and the last one ends.
-
-    Examples
-    --------
-    A root, 0, whose left child is a subtree of 3 nodes, and whose right child, 1, is a leaf; and a tree that is a subtree:
-
-    >>> import numpy as np
-    >>> children = np.array([[-1, 1], [0, 0]])
-    >>> lay_out(np.array([0, -2]), np.array([5, -1], np.int32), children, np.array([3, 9]))
-    (array([0, 4]), array([1, 5]), array([ 0,  5, 14]))
-    """
-    cdef Py_ssize_t n = feature.shape[0], m = lengths.shape[0], i, reference
-    # By reference, those of subtrees counted from the end.
-    sizes = np.concatenate([np.ones(n, np.int64), np.asarray(lengths)[::-1]])
-    at = np.full(n + m, -1)
-    starts = np.zeros(roots.shape[0] + 1, np.int64)
-    cdef int64_t[::1] size = sizes, place = at, start = starts
-    with nogil:
-        for i in range(n - 1, -1, -1):
-            if feature[i] >= 0:
-                for k in range(2):
-                    reference = children[i, k]
-                    size[i] += size[reference if reference >= 0 else n + m + reference]
-        for i in range(roots.shape[0]):
-            reference = roots[i] if roots[i] >= 0 else n + m + roots[i]
-            place[reference] = start[i]
-            start[i + 1] = start[i] + size[reference]
-        for i in range(n):
-            if feature[i] >= 0 and place[i] >= 0:
-                reference = children[i, 0] if children[i, 0] >= 0 else n + m + children[i, 0]
-                place[reference] = place[i] + 1
-                place[children[i, 1] if children[i, 1] >= 0 else n + m + children[i, 1]] = place[i] + 1 + size[reference]
-    return at[:n], at[n:][::-1], starts
-
-
-def take_stretches(array, const int64_t[::1] firsts not None, const int64_t[::1] lengths not None):
-    """Stretches of an array, one after another.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n, ...)
-        C-contiguous.
-    firsts, lengths : ndarray of shape (n_stretches,), dtype int64
-        The first entry of each stretch along the first axis, and how many entries it has.
-
-    Returns
-    -------
-    ndarray of shape (sum of lengths, ...)
-
-    Raises
-    ------
-    ValueError
-        If a stretch leads out of the array, or this is not contiguous.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> take_stretches(np.array([10, 11, 12, 13]), np.array([2, 0]), np.array([2, 1]))
-    array([12, 13, 10])
-    """
-    cdef Py_ssize_t i, n = array.shape[0], total = 0
-    cdef size_t item = array.dtype.itemsize
-    cdef size_t address = array.ctypes.data
-    cdef const char* source = <const char*> address
-    cdef char* to
-    if not array.flags.c_contiguous or firsts.shape[0] != lengths.shape[0]:
-        raise ValueError(f"{firsts.shape[0]} firsts, {lengths.shape[0]} lengths; allowed are as many, of a contiguous array")
-    for i in range(firsts.shape[0]):
-        if firsts[i] < 0 or lengths[i] < 0 or lengths[i] > n - firsts[i]:
-            raise ValueError(f"a stretch of {lengths[i]} entries from {firsts[i]} on leads out of an array of {n}")
-        total += lengths[i]
-    found = np.empty((total, *array.shape[1:]), array.dtype)
-    for length in array.shape[1:]:
-        item *= length
-    address = found.ctypes.data
-    to = <char*> address
-    with nogil:
-        for i in range(firsts.shape[0]):
-            memcpy(to, source + firsts[i] * item, lengths[i] * item)
-            to += lengths[i] * item
-    return found

@@ -1,13 +1,13 @@
 /* Many rows down trees of few leaves, by marks (C99 and C++).
 
-   Words: as in walk.h and tiles.h. A row's *mark* has a bit for each leaf of a tree that it may still reach, the lowest for the
-   leftmost leaf. All tests of a tree are made for all rows, in any order: if a row goes right, the leaves on the left of that
-   node are taken from its mark. In the end the lowest bit is its leaf. So there is nothing to wait for, and a test is a
-   comparison and a bitwise operation on the keys of DF_LANES rows at once.
+   Rows lie in tiles (tiles.h). A row's *mark* has a bit for each leaf of a tree that the row may still reach, the lowest bit for
+   the leftmost leaf. All tests of a tree are made for all rows, in any order: if a row goes right at a node, the leaves on the
+   left of this node are taken from the row's mark. In the end the lowest bit of the mark is the row's leaf. No test waits for
+   another one, and a test is a comparison and a bitwise operation on the keys of DF_LANES rows at once.
 
-   Keys and marks have 32 bits for trees of narrow slots, and 64 for those of wide ones; so a tree has as many leaves at most.
-   The key of a missing value is the highest. It goes right in a comparison; where missing values go left, 1 is added to both
-   sides of it, which makes the highest key 0.
+   Keys and marks have 32 bits for trees of narrow slots and 64 bits for trees of wide slots (walk.h); a tree has at most as many
+   leaves as a mark has bits. The key of a missing value is the highest, which goes right in a comparison; where missing values
+   go left, 1 is added to both sides of the comparison, which makes the highest key 0.
 
    C. Lucchese et al., "QuickScorer: a fast algorithm to rank documents with additive ensembles of regression trees", SIGIR 2015.
 

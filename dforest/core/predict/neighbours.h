@@ -1,7 +1,7 @@
 /* A sparse vector over many places: numbers are added at some of them, and then read in ascending order (C99 and C++).
  *
- * Words: a *mark* is a bit for each place, and one more for each word of marks that is not 0, so that few marks are found
- * quickly among many places. With words of 4 bits, and numbers at the places 1, 2 and 13 of 16:
+ * A *mark* is a bit for a place that has a number. On top there is a bit for each word of marks that is not 0, so that few marks
+ * are found quickly among many places. With words of 4 bits, and numbers at the places 1, 2 and 13 of 16:
  *
  *     marks    0110 0000 0000 0100      (the first place of a word is its lowest bit; written here from the left)
  *     top      1001

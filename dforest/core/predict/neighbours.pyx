@@ -1,12 +1,12 @@
 """Training rows that lie in the leaves which other rows reach, and what their weights come to over all trees.
 
-Words: a tree's *members* are the training rows that it drew, or all of them. Each has a *mass* there, such as draws times
-weight. The *weight* of a training row for another row is the mean, over the trees that count, of its mass in the leaf which that
-other row reaches, divided by the *total* of the leaf: the sum of all masses there, or 1. A tree that does not count for a row has
-the leaf -1.
+A tree's *members* are the training rows that it drew, or all training rows. Each member has a *mass* in the tree, such as draws
+times weight; the *total* of a leaf is the sum of all masses in it, or 1. The *weight* of a training row for another row is a mean
+over the trees that count: of the training row's mass in the leaf that the other row reaches, divided by this leaf's total. A tree
+that does not count for a row has the leaf -1.
 
-A `LeafTable` owns its arrays. Threads work on rows; each has a `df_sparse` of its own, and goes through the trees in their order,
-so that sums have the same bits on any number of threads.
+A `LeafTable` owns its arrays. Threads work on rows; each thread has its own `df_sparse`, and goes through the trees in their
+order, so that sums have the same bits on any number of threads.
 """
 cimport cython
 from libc.math cimport NAN

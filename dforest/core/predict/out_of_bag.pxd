@@ -1,4 +1,4 @@
-"""The rows that estimates out of bag are made from; see out_of_bag.pyx for the words."""
+"""The rows that estimates out of bag are made from; see out_of_bag.pyx."""
 from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.walk cimport df_sparse_value

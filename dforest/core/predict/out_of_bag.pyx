@@ -1,9 +1,8 @@
-"""What the rows that trees left out say about them: predictions and errors.
+"""What rows say about the trees that left them out: predictions and errors.
 
-Words: a row is *out of bag* for a tree that never drew it. Which rows a tree never drew is computed again
-by the tree's sampling plan. An *error* is 0 or 1 for classes, the squared deviation for numbers; errors
-are added without rounding (`totals.h`), so that their sums depend on no order, and none is lost beside
-a large one.
+Which rows a tree never drew is computed again by the tree's sampling plan. An *error* is 0 or 1 for classes, the squared
+deviation for numbers. Errors are added without rounding (`totals.h`), so that sums of errors do not depend on the order, and no
+error is lost beside a large one.
 
 The arrays handed in are borrowed; everything returned is new.
 """

@@ -1,13 +1,11 @@
 """Prediction: rows down packed trees, on many threads.
 
-A block of rows passes all trees before the next block starts, so that a tree is fetched once per
-block; a row's sum over trees is formed by one thread in the order of the trees, so it has the same
-bits on any number of threads. How a row goes down a tree, and what slots are: see `walk.h`; how many
-rows without missing values go down trees that are small for so many: `tiles.h`; and rows that store
-few values: `zero_paths.h`.
+A tree is fetched from memory once per block of rows. A row's sum over trees is formed by one thread in the order of the trees,
+so the sum has the same bits on any number of threads. `walk.h` says what slots are, and how a row goes down a tree; `tiles.h` and
+`marks.h` are for many rows down small trees, `zero_paths.h` is for rows that store few values.
 
-A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one. The
-arrays that `paths_to` is handed are borrowed, and those that it returns are new.
+A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one. The arrays that `paths_to` is
+handed are borrowed, and those that it returns are new.
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
@@ -219,12 +217,12 @@ cdef class PackedForest:
         return self.share_rows(&job, rows, n_threads)
 
     cdef int share_rows(self, Job* job, Rows rows, int n_threads) except -1:
-        """Do a job of sums, in which no more is set yet than what is asked for, and the trees."""
+        """Do a `Job` of sums, in which only the trees and what is asked for are set yet."""
         cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
         return self.share_blocks(job, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
     cdef int share_blocks(self, Job* job, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
-        """Do a job, of which no more is set yet than the trees, and what is asked for (`means`, `most`, `leaves`, `numbers`)."""
+        """Do a `Job` in which only the trees and what is asked for (`means`, `most`, `leaves`, `numbers`) are set yet."""
         cdef Py_ssize_t n = rows.n, n_blocks = (n + n_block - 1) // n_block
         cdef int used = self.threads(n, job.n_trees, n_threads)
         cdef char* room
@@ -320,7 +318,7 @@ cdef class PackedForest:
         return poll(worker, down.n * self.depth[t])
 
     cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil:
-        """Predict n rows of a job from the first one on, which go down zero paths, or tell their leaves."""
+        """Predict n rows of a `Job` from the first one on, which go down zero paths, or tell their leaves."""
         cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees
         cdef Py_ssize_t n_outputs = self.n_outputs
         cdef const int64_t* starts = self.forest.starts
@@ -367,7 +365,7 @@ cdef class PackedForest:
         return 0
 
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
-        """Whether rows are worth a copy in tiles: if there are many steps, and trees mostly of so many slots."""
+        """Whether rows are worth a copy in tiles: if there are many steps, and trees have at most max_slots slots on average."""
         return (self.splitter is None and self.n_features <= DF_MAX_PLACES
                 and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
@@ -395,7 +393,7 @@ cdef class PackedForest:
             df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)
 
     cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil:
-        """Predict the rows of a job from the first one on, which lie where `rows` says."""
+        """Predict the rows of a `Job` from the first one on, which lie where `rows` says."""
         cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
         cdef Py_ssize_t t, i
         cdef df_packed forest = self.forest        # from the first tree on
@@ -403,10 +401,10 @@ cdef class PackedForest:
         cdef bint by_row = n < DF_LANES and n * lanes(n_trees) < n_trees * DF_LANES and self.splitter is None
         cdef int mode = rows.mode
         cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
-        # Trees of at most so many slots are copied, and go to rows in tiles.
+        # Trees of at most max_slots slots are copied, and rows go down them in tiles.
         cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MAX_KEYED)
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if forest.is_wide else 1)
-        # Trees of at most so many slots go to rows by marks.
+        # Rows go down trees of at most max_marks slots by marks.
         cdef Py_ssize_t max_marks = 2 * max_marked(&forest)
         if by_row or not self.takes_tiles(max_marks, job.first_tree, n_trees):
             max_marks = 0
@@ -458,7 +456,7 @@ cdef class PackedForest:
         return 0
 
     cdef void finish(self, const Job* job, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil:
-        """Make of the sums over trees of n rows of a job, from the first one on, what is asked for."""
+        """Make of the sums over trees of n rows of a `Job`, from the first one on, what is asked for."""
         cdef Py_ssize_t i, k, best, n_outputs = self.n_outputs
         if job.goes_on:
             return
@@ -497,7 +495,7 @@ cdef class PackedForest:
         return result
 
     cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil:
-        """Tell the leaves of the rows of a job from the first one on, which lie where `rows` says."""
+        """Tell the leaves of the rows of a `Job` from the first one on, which lie where `rows` says."""
         cdef uint32_t at[BLOCK_LEAST]
         cdef uint32_t left[BLOCK_LEAST]
         cdef Descent down = Descent(rows.rows, NULL, rows.first, rows.n, rows.mode, &at[0], &left[0])

@@ -1,8 +1,8 @@
-/* Whether slots of a packed tree can be followed: see walk.h for the words (C99 and C++).
+/* Whether slots of a packed tree (walk.h) can be followed (C99 and C++).
 
-   Whoever sends a row down a tree looks at no slot twice, but goes where it leads. So each slot, reached or not, must lead to a
-   pair of slots behind it, or be a leaf that leads back to itself, whatever the value; test a feature that there is; and have
-   words, or a row of values, that there are. All of that is looked at without a branch where there are tests of numbers alone.
+   A row goes where a slot leads, and nothing is checked on the way. So each slot, reached or not, must lead to a pair of slots
+   behind it, or be a leaf that leads back to itself, whatever the value; it must test a feature that exists, and have words, or a
+   row of values, that exist. In a tree that tests numbers alone, all of this is checked without a branch.
 
    Nothing here owns memory. */
 #ifndef DFOREST_PACKED_CHECK_H

@@ -1,5 +1,5 @@
 """What prediction by packed trees needs beside them: rows of X, opened; trees whose nodes are numbered anew, for rows that store
-few values (see zero_paths.h for the words); and rows down trees whose tests are a splitter's own. See packing.pyx.
+few values (zero_paths.h); and rows down trees whose tests are a splitter's own. See packing.pyx.
 """
 from libc.stdint cimport uint32_t
 

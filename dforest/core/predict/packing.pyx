@@ -1,12 +1,11 @@
 """Trees as packed nodes, made or checked, and rows of X opened for them.
 
-To pack a tree is to find which slot each node gets, and to write it there. What slots are: see `walk.h`. Packed trees that come
-from elsewhere, from a file say, are checked whether they can be followed, as prediction looks at nothing twice: see
-`packed_check.h`. What is wrong but can be followed, another threshold say, is not found.
+To pack a tree is to find which slot each node gets, and to write it there; `walk.h` says what slots are. Packed trees that come
+from a file, say, are checked: prediction must be able to follow them, as it checks nothing (`packed_check.h`). An error with
+which they can be followed, such as another threshold, is not found.
 
 `Rows` are rows of X as pointers, and what keeps them alive. For rows that store few values, packed trees have their nodes
-numbered anew: see `zero_paths.h` for the words, and why. Where tests are a splitter's own, the splitter is asked where rows go,
-for many rows at a time.
+numbered anew: `zero_paths.h` says why. Where tests are a splitter's own, the splitter is asked where rows go, many at a time.
 
 The arrays made here belong to the `PackedForest` that asks for them. A `ZeroPaths` owns its arrays and borrows the slots of the
 `PackedForest` that it is made of; any number of threads may use one. What is checked is borrowed.

@@ -1,8 +1,8 @@
 """By how much errors rise on the rows that a tree left out if a column's values are permuted among them.
 
-Words: as in out_of_bag.pyx. A *group* is a run of features whose values are permuted at a time. A *trial* is a row on its way
-down a tree with another value of one feature. Where one process has all rows, each row names another one to take the value from.
-Where several ranks have them, the values are *given*: `dforest.spmd.permutations` has brought them from wherever they were.
+Errors are those of `out_of_bag.pyx`. A *group* is a run of features whose values are permuted at a time. A *trial* is a row on
+its way down a tree with another value of one feature. If one process has all rows, each row names another row to take the value
+from. If several ranks have the rows, the values are *given*: `dforest.spmd.permutations` has brought them to the rank.
 
 The arrays handed in are borrowed; everything returned is new.
 """

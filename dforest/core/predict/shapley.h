@@ -1,11 +1,11 @@
 /* Shapley values of one tree by the cover of its nodes, for a few rows at a time (C99 and C++).
 
-   Words: the *cover* of a node is the weight of its training draws. A *share* is that of a child in its parent's cover. A row is
-   *known* to take an edge or not; a feature that is not known takes it with the probability of its share.
+   The *share* of a child is its part of the parent's cover. Whether a row takes an edge is decided by the row's value if the
+   edge's feature is *known*, else by chance, with the share of the child as the probability.
 
-   Each leaf of value v has a path of edges; those of one feature count as one edge, which the row takes if it takes all of them
-   (o = 1, else 0), and whose share z is the product of theirs. If each feature is known with probability t, the row reaches the
-   leaf with the probability
+   Each leaf of value v has a path of edges. The edges of one feature count as one edge, which the row takes if it takes all of
+   them (o = 1, else 0), and whose share z is the product of their shares. If each feature is known with probability t, the row
+   reaches the leaf with the probability
 
        product over features e of f_e, where f_e = t o_e + (1 - t) z_e,
 
@@ -27,7 +27,7 @@
 
    (If o = 0, h = s.) A row takes a node's p down, and l, r up; its work is in proportion to nodes times points.
 
-   The rows are DF_SHAPLEY_LANES *lanes*, and the bits b and o are 0.0 or 1.0, so that compilers make vectors of the loops over
+   The rows are DF_SHAPLEY_LANES lanes, and the bits b and o are 0.0 or 1.0, so that compilers make vectors of the loops over
    lanes. A lane's numbers depend on no other lane.
 
    Nothing here owns memory. */

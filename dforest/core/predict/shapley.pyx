@@ -1,9 +1,9 @@
 """Shapley values of what trees predict: how much each feature of a row adds.
 
-Words, and the formulas by the cover of nodes: see `shapley.h`; against rows of a background: `shapley_rows.h`. A *block* is some
-rows, whose values lie lane by lane in *groups* of DF_SHAPLEY_LANES rows. A thread makes a tree ready for a block, and sends all
-its groups through it; so a row's sums over trees are formed by one thread in the order of the trees, and have the same bits on
-any number of threads.
+`shapley.h` has the formulas by the cover of nodes, `shapley_rows.h` those against rows of a background. The rows of a block lie
+lane by lane in *groups* of DF_SHAPLEY_LANES rows. A thread makes a tree ready for a block, and sends all groups of the block
+through the tree; so a row's sums over trees are formed by one thread in the order of the trees, and have the same bits on any
+number of threads.
 
 A `ShapleyForest` borrows the arrays of a forest; each thread owns what it needs for the largest tree and for a block.
 """
@@ -44,7 +44,7 @@ cdef enum:
     BLOCK_ROWS = 1024         # of a block, at most
     BLOCK_NUMBERS = 1 << 18   # values and sums of a block, at most, but for a single group
     LEVEL_ROWS = 1 << 23      # rows of a background that are looked at together, times levels, at most
-    SOME_ROWS = 64            # ... but so many rows
+    SOME_ROWS = 64            # ... but at least this many rows
     TABLE_WORK = 1 << 28      # leaves times rows, and features on a path, that tables are looked up for at once
     PAIR_WORK = 60            # nanoseconds that a pair of rows takes, by the root of the number of leaves, about
 
@@ -150,7 +150,7 @@ cdef class ShapleyForest:
     cdef int64_t[::1] most                # [n_trees] features on a path, at most
     cdef int64_t[::1] levels              # [n_trees] of nodes that are no leaves
     cdef int64_t largest, highest         # nodes and levels of a tree, at most
-    cdef const int64_t[::1] first_point   # of so many points, in the next two
+    cdef const int64_t[::1] first_point   # by number of points: where these begin in the next two
     cdef const double[::1] points, weights
     cdef int64_t room                     # numbers that `df_shapley_walk` needs, at most
     cdef const double[:, ::1] factors     # W of shapley_rows.h; its first row is - (1 + 1/2 + ...)
@@ -190,7 +190,7 @@ cdef class ShapleyForest:
         self.lay_out_points(np.unique(needed[needed > 0]).tolist())
 
     def lay_out_points(self, counts):
-        """Make points and weights of so many points each."""
+        """Make the points and weights of each of these numbers of points."""
         first = np.zeros(max(counts, default=0) + 1, np.int64)
         first[counts] = np.cumsum(counts) - counts
         pairs = [gauss_points(n) for n in counts] or [(np.empty(0), np.empty(0))]
@@ -385,7 +385,7 @@ cdef class ShapleyForest:
         """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
         cdef bint has_tables = self.has_tables(t, job.n, job.n_background)
-        # Rows of the background, and others, that are worked on together: so many that an interrupt is heard in between.
+        # Rows of the background, and others, that are worked on together: few enough for an interrupt to be heard in between.
         cdef Py_ssize_t n_leaves = (n_nodes + 1) // 2, most = max(1, self.most[t]), begin = 0, n_some, i, j, k
         cdef Py_ssize_t some = max(<Py_ssize_t> SOME_ROWS, min(self.rows_at_a_time(), TABLE_WORK // n_leaves // 64 * 64))
         cdef Py_ssize_t at_once = max(1, TABLE_WORK // (n_leaves * most) // DF_SHAPLEY_LANES) * DF_SHAPLEY_LANES
@@ -428,7 +428,7 @@ cdef class ShapleyForest:
         return 0
 
     cdef int explain_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil:
-        """Tell the values of n rows of a job, from the first one on."""
+        """Tell the values of n rows of a `Job`, from the first one on."""
         cdef Py_ssize_t n_groups = (n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES, n_outputs = self.n_outputs
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_numbers = n_groups * size, t, i, j, k, output, end
         cdef double* x = <double*> malloc(n_numbers * (1 + n_outputs) * sizeof(double))

@@ -1,9 +1,9 @@
-/* Shapley values of one tree for pairs of a row and a row of the background (C99 and C++). Words: see shapley_rows.h.
+/* Shapley values of one tree for pairs of a row and a row of the background (C99 and C++). See shapley_rows.h for the formulas.
 
-   A pair goes down all nodes where a leaf that counts may be: to one side where both rows go the same way, to the side of a row
-   that the feature has been given to before, and else first to the row's side and then to the other one's. Each leaf tells
-   v W(a, c) and - v W(c, a); what leaves have told is added up on the way back, and at each node where the rows parted, the
-   feature gets the one sum from the row's side, and the other one from the other side.
+   A pair goes down all nodes where a leaf that counts may be: to one side if both rows go there; if they part, and the feature
+   has been given to one of them before, to the side of that row; else first to the row's side and then to the side of the
+   background's row. Each leaf tells v W(a, c) and - v W(c, a); what leaves have told is added up on the way back. At each node
+   where the rows parted, the feature gets the first sum from the row's side, and the second one from the other side.
 
    Nothing here owns memory. */
 #ifndef DFOREST_SHAPLEY_PAIRS_H

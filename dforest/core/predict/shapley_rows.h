@@ -1,10 +1,10 @@
 /* Shapley values of one tree against the rows of a background (C99 and C++).
 
-   Words: as in shapley.h. For a row and a row of the background, features that are known have the values of the former, and
-   others those of the latter. A leaf is reached if each feature of its path passes: by the row's value if it is known, else by
-   that of the background. A feature is *hot* if the row passes all its edges on the path, else *cold*, and *lacking* if the
-   background's row does not pass them all. So the leaf is reached if no cold feature is known, and all lacking ones are; it
-   counts for nothing if a feature is both. Let there be a lacking features, and c cold ones. Then a leaf of value v adds
+   For a row and a row of the background, features that are known have the row's values, and other features have those of the
+   background's row. A leaf is reached if each feature of its path passes: by the row's value if the feature is known, else by the
+   background's. A feature is *hot* if the row passes all edges of the feature on the path, else *cold*; the feature is *lacking*
+   if the background's row does not pass all these edges. So the leaf is reached if no cold feature and all lacking ones are
+   known; it counts for nothing if a feature is both. With a lacking features and c cold ones, a leaf of value v adds
 
        v (a - 1)! c! / (a + c)!     to each feature that is hot and lacking, and
        - v a! (c - 1)! / (a + c)!   to each that is cold
@@ -13,7 +13,7 @@
    Intelligence 2, 2020, supplement). With W(a, c) = (a - 1)! c! / (a + c)! these are v W(a, c) and - v W(c, a).
 
    There are two ways to the sums over all rows of the background: pair by pair (shapley_pairs.h), and, where paths have few
-   features, by *tables*. For these, cold and lacking features are bits of a pattern, and how many rows of the background have a
+   features, by *tables*. For tables, cold and lacking features are bits of a pattern, and how many rows of the background have a
    pattern is counted once, leaf by leaf. For all sets s of cold features, let
 
        B[s] be the sum over patterns q without a bit of s, of their number times W(|q|, |s|), and

@@ -2,7 +2,7 @@
 
    Rows that go down many trees are *unpacked* first: a block of them is written into memory that is 0 everywhere, goes down the
    trees as dense rows do, and is cleared again, so that the memory serves the next block. That takes a step for each stored
-   value, and none for zeros. Who asks for a value now and then looks it up.
+   value, and none for zeros. Where few values are needed, they are looked up.
 
    Nothing here owns memory. */
 #ifndef DFOREST_SPARSE_ROWS_H

@@ -1,14 +1,14 @@
 /* Many rows down small trees (C99 and C++).
 
-   What follows is for rows whose values are all numbers, down trees of narrow slots: see walk.h for the words; trees of few
-   leaves are found in another way, marks.h, which takes the same tiles, of wide slots and missing values too. Values become
-   *keys*, integers that order as they do (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by feature. So where a
-   row's value is follows from the feature and the lane, which is a constant, and no pointers to rows are held:
+   Values become *keys*, integers in the order of the values (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by
+   feature. So the feature and the lane, which is a constant, say where a row's value is, and no pointers to rows are held:
 
        | a0 b0 c0 ... | a1 b1 c1 ... | ...        rows a, b, c, ...; features 0, 1, ...
 
-   A tree's slots are copied for a block of rows, with keys for thresholds: see df_keyed. A leaf's key is 0, below those of all
-   values, so that a row that got there stays there. A step compares integers, and shifts and masks nothing.
+   Rows whose values are all numbers go down trees of narrow slots (walk.h) as follows. A tree's slots are copied for a block of
+   rows, with keys for thresholds: see df_keyed. A leaf's key is 0, below the keys of all values, so that a row that got to the
+   leaf stays there. A step compares integers, and shifts and masks nothing. For trees of few leaves there is marks.h, which uses
+   tiles too, also for wide slots and missing values.
 
    Nothing here owns memory. */
 #ifndef DFOREST_TILES_H

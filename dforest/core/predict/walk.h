@@ -1,16 +1,15 @@
 /* Rows down packed trees.
 
-   Words: a tree's nodes lie in *slots*. Slot 0 is empty, the root has slot 1, the children of a node
-   have two neighbouring slots, the left one even: 2 + 2 r, where r numbers the inner nodes.
+   Of a tree's slots, slot 0 is empty, and the root has slot 1. The children of a node have two neighbouring slots, the left one
+   even: 2 + 2 r, where r numbers the inner nodes.
 
-   A slot holds a threshold and a word: the feature (its `bits` lowest bits), two flags, and a slot. A
-   row goes to that slot, or, if its value is not <= threshold, to the next one. A leaf's threshold is
-   NaN and its slot the one before itself: a row that got there stays, whatever its values. So no step
-   asks whether it is the last one. The bits of a leaf's NaN hold its *value row*: which row of the
-   values it adds, counted from the first that its tree uses.
+   A slot holds a threshold and a word: the feature (the `bits` lowest bits), two flags, and the slot of the left child. A row
+   goes to that slot, or, if the row's value is not <= threshold, to the next slot. A leaf has the threshold NaN and the slot
+   before its own: a row that got to the leaf stays there, whatever its values. So no step asks whether it is the last one. The
+   bits of a leaf's NaN hold its *value row*: which row of the values the leaf adds, counted from the first that its tree uses.
 
-   Narrow slots have 8 bytes, wide ones 16. Which of them, whether x is double, and what tests have to
-   look at (`mode`) are constants of each compiled loop.
+   Narrow slots have 8 bytes, wide ones 16. Which of these, whether x is double, and what tests have to look at (`mode`) are
+   constants of each compiled loop.
 
    Nothing here owns memory. */
 #ifndef DFOREST_WALK_H
@@ -396,7 +395,7 @@ DF_FUNCTION void df_add_values(const df_packed *forest, size_t t, const uint32_t
 }
 
 /* Add the one value that a tree has for each of some rows; the sums of two rows lie `step` apart. Parameters: as of
-df_add_values. */
+   df_add_values. */
 DF_FUNCTION void df_add_numbers(const df_packed *forest, size_t t, const uint32_t *at, size_t n, const double *values, size_t step,
                                 double *sums)
 {

@@ -1,17 +1,17 @@
 /* Rows that store few values, on their way down packed trees: a node is only looked at where the row stores what it tests.
 
-   Words: the *zero child* of an inner node is where a row goes that has 0 there. Nodes are numbered anew, each zero child just
-   behind its parent, so that a row of zeros goes from one number to the next until it is at a leaf. A *stop* is a node at which
-   it has to be asked where a row goes: because the row stores the feature, or because it is a leaf. What tells stops apart is a
+   The *zero child* of an inner node is where a row goes that has 0 in the node's feature. Nodes are numbered anew, each zero
+   child just behind its parent, so that a row of zeros goes from one number to the next until it is at a leaf. A *stop* is a node
+   where a row has to be looked at: because the row stores the node's feature, or because the node is a leaf. Stops are found by a
    *table* of the row: a feature's *key* is some bits of its number, and the table has an entry for each key, which is 0 unless
-   the row stores a feature with this key. The node's own feature may be another one; then it was a stop for nothing.
+   the row stores a feature with this key. That may be another feature than the node's; then the stop was for nothing.
 
-   Let a row store the features 3: 0.5 and 8: 2.0 alone, of which nodes test
+   Let a row store the features 3: 0.5 and 8: 2.0 alone, and a tree have the nodes
 
        number    0    1    2    3    4    5    6           keys are features, as there are few
        feature   5    8    1    leaf 2    3    leaf        node 1 leads to 2 where x[8] <= 1, else to 4
 
-   The first two steps are 0 and 1, where the table has an entry: 2.0 > 1 leads to 4, and so on to 5, which is a stop again.
+   The row goes from 0 to 1, where the table has an entry: 2.0 > 1 leads to 4, and then to 5, which is a stop again.
 
    Nothing here owns memory. */
 #ifndef DFOREST_ZERO_PATHS_H

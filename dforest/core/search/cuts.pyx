@@ -288,7 +288,7 @@ cdef class Categories:
         free(self.subset)
 
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil:
-        """Worker a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
+        """Turn a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
         if self.one_hot:
             self.take_singles(cuts)
         else:

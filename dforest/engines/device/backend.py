@@ -1,11 +1,10 @@
 """What a backend is: devices, their memory, and kernels that are built and run there.
 
-Words: a kernel is run by *groups* of *items*, and the items of a group share some memory; see ``kernels/group.hpp``. An
-*account* counts memory. That of a fit is part of the device's, so that several fits may run on one device at once.
+An *account* counts memory. The account of a fit is part of the device's, so that several fits may run on one device at once.
 
 A backend is a folder beside `dforest.sycl`, with a subclass of `Device` and a class of arrays that has what `DeviceArray` lists.
-`dforest.host` is the smallest one. What is in `dforest.engines.device` is handed a device, asks no more of it than
-what is listed here, and imports no backend.
+`dforest.host` is the smallest one. What is in `dforest.engines.device` is handed a device, asks no more of it than what is listed
+here, and imports no backend.
 """
 
 from abc import ABC, abstractmethod
@@ -229,7 +228,7 @@ class Device(ABC):
         *arguments : DeviceArray, None or int
             As the kernel declares them; None: a null pointer.
         n_items : int, optional
-            Work-items of a group.
+            Items of a group.
         n_local : int, default=8
             Bytes of memory that the items of a group share.
 

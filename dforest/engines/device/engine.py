@@ -1,7 +1,4 @@
-"""A device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit.
-
-Words: a *batch* is trees that are grown together, as many as the device has memory for.
-"""
+"""A device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit."""
 
 
 from dforest.core.draws import TreeDraws

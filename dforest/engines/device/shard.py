@@ -1,7 +1,4 @@
-"""The draws of a batch of trees on a device: what `dforest.engines.levels` asks of a shard, by kernels.
-
-Words: draws of large nodes are cut into *chunks*, of which a group of the device does one at a time.
-"""
+"""The draws of a batch of trees on a device: what `dforest.engines.levels` asks of a shard, by kernels."""
 
 import numpy as np
 
@@ -12,7 +9,7 @@ from dforest.rules.records import constants, record
 
 
 def cut_up(firsts, lengths, size):
-    """Stretches of draws cut into chunks of at most `size` draws: df_chunk records, one stretch after another."""
+    """Ranges of draws cut into chunks of at most `size` draws: df_chunk records, one range after another."""
     n = -(-lengths // size)
     chunks = np.empty(n.sum(), record("df_chunk"))
     node = np.repeat(np.arange(len(n)), n)

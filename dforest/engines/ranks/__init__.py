@@ -1,5 +1,5 @@
 """Several ranks as an engine: each has some of the rows, and all of them get every tree.
 
-Words: a *rank* is a process that takes part in a fit (`dforest.spmd.communicator`). Its *own* draws are those of its own rows. A
-subtree is *shipped* when the records of its draws are sent to one rank, its *owner*, which grows it to its end.
+A rank's *own* draws are those of its own rows. A subtree is *shipped* when the records of its draws are sent to one rank, its
+*owner*, which grows it to its end.
 """

@@ -1,8 +1,8 @@
 """Boosted trees on the rows of all ranks: a shard made of those of the ranks, by collectives.
 
 Each rank asks the shard of its own rows, and the answers are put together: sums of integers, and greatest numbers. Best cuts are
-found by all ranks, each for its share of the pairs of a node and a feature, as histograms are added up by share. All ranks see
-open nodes with places in a common numbering of all rows, in which the runs of nodes lie as if one shard had them all.
+found by all ranks, each for its share of the pairs of a node and a feature, as histograms are added up by share. The runs of open
+nodes are given in a common numbering of all rows, as if one shard had them all.
 """
 
 import numpy as np

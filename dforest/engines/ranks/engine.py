@@ -1,8 +1,8 @@
 """Ranks as an engine: together they grow the trees that `dforest.engines.cpu` grows in one process, to the bit.
 
-Nodes of many draws are grown level by level, on the own rows of each rank, by a device: the processor, too, is one to the
-kernels. Nodes of at most S draws are shipped, and finished depth first by their owners. S
-changes the time that a fit takes, and its memory, never the forest.
+Nodes of more than S records are grown level by level, on the own rows of each rank, by a device: to the kernels, the processor is
+one too. Smaller nodes are shipped, and grown depth first by their owners. S changes the time that a fit takes, and its memory,
+never the forest.
 """
 
 import os
@@ -44,7 +44,7 @@ class RankEngine(Engine):
     ----------
     ranks : Communicator
     device : dforest.engines.device.backend.Device
-        Where this rank works on nodes of many draws.
+        Where this rank works on nodes of many records.
     n_threads : int
         Threads of the processor that this rank uses.
     """

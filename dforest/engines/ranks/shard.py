@@ -4,8 +4,8 @@ Each rank asks the shard of its own rows, and combines the answers of all ranks:
 of a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up by
 share. So the rounds of a level do not depend on the number of its nodes.
 
-All ranks see open nodes with places in a common numbering of all draws, in which the runs of nodes lie as if one shard had them
-all. Which run of a rank's own draws belongs to a node is known here alone.
+The runs of open nodes are given in a common numbering of all draws, as if one shard had them all. Which run of a rank's own draws
+belongs to a node is known here alone.
 
 A `RankShard` owns the table of runs; the draws are those of its own shard.
 """
@@ -31,12 +31,12 @@ class Runs:
         self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
 
     def note_children(self, open_nodes, n_left, own, own_left):
-        """Learn of the children of nodes, given their open_nodes, those among the own ones, and how many of each go left."""
+        """Learn of the children of nodes, given the nodes among all draws and among the own ones, and how many draws go left."""
         self.note(open_nodes["first"], n_left, own["first"], own_left)
         self.note(open_nodes["first"] + n_left, open_nodes["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
 
     def own_open_nodes(self, open_nodes):
-        """Places of nodes, or nodes that are grown, among this rank's own."""
+        """Open nodes, or nodes that are grown, with their runs among this rank's own draws."""
         keys = zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True)
         runs = np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
         own = open_nodes.copy()
@@ -137,7 +137,7 @@ class RankShard(Shard):
         return words
 
     def _leaf_words(self, nodes, exact_weight):
-        """`leaf_words`, of nodes with such exact weights."""
+        """`leaf_words` of nodes, given the exact weights of the own rows, if there are any."""
         own = self.own_open_nodes(nodes)
         layout, is_wide = self.layout, self._is_wide
         if self._y is None and exact_weight is None:

@@ -1,7 +1,6 @@
-"""Subtrees that are grown by their owners: records go there, and trees come back.
+"""Subtrees that are grown by their owners: records go to an owner, and subtrees come back.
 
-Words: a *shipment* is as many subtrees as are shipped at a time: it bounds the memory that an owner needs for what it receives.
-Records travel as *packed records* (`dforest.core.exchange`).
+The size of a shipment bounds the memory that an owner needs for what it receives. `dforest.core.exchange` makes packed records.
 """
 
 import heapq

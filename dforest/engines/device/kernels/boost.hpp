@@ -1,8 +1,8 @@
-// Boosted trees: derivatives of the loss, histograms of them, cuts, leaves. Formulas and rules are those of losses.h and boost.h,
-// and so are the words; integers are in memory as `df_row_words` reads them.
+// Boosted trees: derivatives of the loss, histograms of them, cuts, leaves. Formulas and rules are those of losses.h and boost.h;
+// integers are in memory as `df_row_words` reads them.
 //
-// The rows of a tree lie in one array of row numbers, a run for each node, of which a *chunk* is what a group does at a time. Of
-// several raw predictions a row, those of the same number stand together, and so do derivatives and integers.
+// The rows of a tree lie in one array of row numbers, a run for each node. If rows have several raw predictions, the first ones
+// of all rows come first, then the second ones, and so on; derivatives and integers lie in the same order.
 #ifndef DFOREST_KERNELS_BOOST_HPP
 #define DFOREST_KERNELS_BOOST_HPP
 
@@ -225,13 +225,12 @@ DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, 
     });
 }
 
-// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a pass. Words are
+// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and each pass. Words are
 // spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
 //
 // IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; fine : those of the tree begin at first_fine
 // INOUT histograms : [n_nodes, n_tried, max_entries, 3] gradients, hessians, rows
-// Memory of the group: [n_together, max_entries, width] words, and, where chunks have more than `spill` rows, as many times 3
-// sums
+// Memory of the group: [n_together, max_entries, width] words; if chunks have more than `spill` rows, also as many times 3 sums
 DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
                          const int32_t *features, int64_t n_tried, int64_t n_together, int64_t max_entries, int64_t kind,
                          int64_t spill, int64_t has_sums, const int32_t *fine, int64_t first_fine, const uint32_t *times,

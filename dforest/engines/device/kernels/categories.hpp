@@ -1,7 +1,7 @@
 // The best subset of a categorical feature in a node, or a random one; the processor's twin is in dforest/core/search.
 //
-// Words: *entries* are the candidates for the left side, in their order: by mean response, the categories up to each; one by
-// one, each alone, and after them, if some are missing, all together.
+// Here *entries* are the candidates for the left side, in their order: by mean response, the categories up to each; one by one,
+// each category alone, and after them, if values are missing, all categories together.
 #ifndef DFOREST_KERNELS_CATEGORIES_HPP
 #define DFOREST_KERNELS_CATEGORIES_HPP
 

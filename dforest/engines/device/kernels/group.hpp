@@ -1,10 +1,10 @@
 // What kernels know of where they run: SYCL's part is here and nowhere else.
 //
-// Words: a *group* of *items* runs a kernel; `each` runs a phase of it for every item, and no item goes on before all are
-// done. Between phases all items take the same way: what decides it lies in memory or comes from `sum` and its like, never
-// in an item alone. So a host can run a kernel too, every phase for one item after another. With DF_ON_HOST, a thread that calls
-// a kernel does a *share* of its groups, one after another, while other threads do others; what groups share is written to by
-// df_add_anywhere alone. With DF_ONE_ITEM besides, groups have one item, which the compiler knows.
+// `each` runs a phase of a kernel for every item of a group, and no item goes on before all are done. Between phases all items
+// take the same way: what decides it lies in memory or comes from `sum` and its like, never in an item alone. So a host can run a
+// kernel too, every phase for one item after another. With DF_ON_HOST, a thread that calls a kernel does a *share* of the groups,
+// one after another, while other threads do the others; what groups share is written to by df_add_anywhere alone. With
+// DF_ONE_ITEM besides, groups have one item, which the compiler knows.
 //
 // A kernel is
 //

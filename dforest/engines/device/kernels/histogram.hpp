@@ -1,18 +1,18 @@
 // Histograms of codes, in memory that the items of a group share.
 //
-// An *entry* of a histogram holds the statistic of the draws of a code in *planes* of 32 bits, so that they are added by
-// atomics that every device has. A count takes a plane; a word of more bits is cut into limbs of `limb_bits`, the highest
-// with its sign, each in a plane of its own. As a chunk has at most 2^(32 - limb_bits) records, no plane overflows.
+// An entry of a histogram consists of *planes* of 32 bits, so that draws are added by atomics that every device has. A count
+// takes a plane; a word of more bits is cut into limbs of `limb_bits`, the highest with its sign, each in a plane of its own. As
+// a chunk has at most 2^(32 - limb_bits) records, no plane overflows.
 //
 //     classes, weights 1:   the count of each class
 //     classes:              the count; the weight of each class, in weight_limbs
 //     sums:                 the count; the weight, in weight_limbs (unless they are 1); the sum, in sum_limbs; if it is
 //                           wide, its higher word, in as many limbs
 //
-// Where groups have one item, which needs no atomics, a word of more bits is one limb of 64 bits in two planes, and so is the
-// count before it.
+// Where groups have one item, which needs no atomics, a word of more bits and the count before it are limbs of 64 bits, of two
+// planes each.
 //
-// Planes are 0 between uses: who takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
+// Planes are 0 between uses: whoever takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
 #define DFOREST_KERNELS_HISTOGRAM_HPP
 

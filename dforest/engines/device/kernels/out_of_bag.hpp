@@ -1,8 +1,8 @@
 // What the rows that a tree's bootstrap left out say about it; see dforest/core/predict/out_of_bag.pyx, which gives the same
 // numbers on the processor.
 //
-// Words: a row is *out of bag* for a tree that never drew it. An *error* is 0 or 1 for classes; for numbers, the squared
-// deviation times 4^exponent. Errors are added without rounding (totals.h): their sums depend on no order.
+// An *error* is 0 or 1 for classes; for numbers, the squared deviation times 4^exponent. Errors are added without rounding
+// (totals.h): their sums depend on no order.
 #ifndef DFOREST_KERNELS_OUT_OF_BAG_HPP
 #define DFOREST_KERNELS_OUT_OF_BAG_HPP
 

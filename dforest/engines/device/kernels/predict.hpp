@@ -1,6 +1,6 @@
 // Rows down packed trees. See walk.h for slots, PackedForest for values and bases.
 //
-// A group takes a block of rows. In a group of one item that passes the trees one by one, so that a tree is fetched once
+// A group takes a block of rows. In a group of one item, the block passes the trees one by one, so that a tree is fetched once
 // per block; in larger groups each item takes rows of its own.
 #ifndef DFOREST_KERNELS_PREDICT_HPP
 #define DFOREST_KERNELS_PREDICT_HPP

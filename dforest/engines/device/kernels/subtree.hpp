@@ -1,10 +1,10 @@
-// A group grows all that is below a node of few draws, depth first, as grower.pyx does.
+// A group grows all that is below a node of few records, depth first, as grower.pyx does.
 //
-// The codes of a subtree's rows may be copied next to each other first, into a *block* that stays in the caches; its draws
-// then have the rows of the block, until the subtree is done.
+// The codes of a subtree's rows may be copied next to each other first, into a block that stays in the caches. Until the subtree
+// is done, its draws then have the rows of the block.
 //
 // Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
-// to add up in: see `Training.workspace_bytes`. In global memory each group has a stack of nodes to come, the order of the
+// to add up in: see `Training.workspace_bytes`. In global memory each group has a stack of open nodes, the order of the
 // features, and *marks* of features that were found constant in an ancestor of the node, or in the node.
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP

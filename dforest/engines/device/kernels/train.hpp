@@ -1,8 +1,8 @@
 // The kernels that train, as they are started. Large nodes are grown level by level, their draws in chunks; what is below
 // them, by a group each.
 //
-// Some need more memory for a group than devices may have: then `memory` is n_bytes of global memory for each group, and
-// else NULL, and the group's own is used.
+// Some kernels need more memory for a group than devices may have: `memory` is then n_bytes of global memory for each group.
+// Otherwise it is NULL, and the group's own memory is used.
 #ifndef DFOREST_KERNELS_TRAIN_HPP
 #define DFOREST_KERNELS_TRAIN_HPP
 
@@ -228,7 +228,7 @@ DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t
     });
 }
 
-// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and such a pass.
+// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and each pass.
 //
 // IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
 // INOUT histograms : [n_nodes, n_tried, max_entries, n_words]
@@ -396,8 +396,8 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 //
 // IN open_nodes : [n_nodes], of up to max_records records
 // OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_nodes]
-// INOUT pending, features, block, rows, block_y, block_weight : [n_groups], each with a `df_room` of max_records; block may be
-// NULL Memory of the group: see Training.workspace_bytes
+// INOUT pending, features, block, rows, block_y, block_weight : [n_groups], a `df_room` of max_records each; block may be NULL
+// Memory of the group: see Training.workspace_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, const double *exact_weight,
                            df_record *records, df_record *scratch,
