@@ -40,6 +40,7 @@ cdef struct BoostNode:
     int64_t first, n           # its run of the rows
     BoostScale scale           # of its rows' integers
     double reference           # weight of the heaviest of the rows that the scale was chosen for
+    int lightness              # of that row
     int64_t g, h               # coarse sums of gradients and Hessians
     df_fine_sums fine          # once the tree is grown; 0 where leaves are no Newton steps
     int64_t most               # rows of the most frequent code, at most
@@ -84,6 +85,7 @@ cdef class BoostedTree:
     cdef int32_t* fine                 # of all rows
     cdef const double* kept            # [n_rows, 2] derivatives; NULL: no node may be light
     cdef const double* weight          # [n_rows] that is in these
+    cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
     cdef uint32_t seed
     cdef const uint32_t* drawn         # [n_drawn] the root's rows, the booster's; NULL: all
     cdef int64_t n_drawn
@@ -119,6 +121,7 @@ cdef class BoostedTree:
                   Worker* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
+    cdef void find_lightness(self, int64_t item) noexcept nogil
     cdef void find_largest(self, int64_t item) noexcept nogil
     cdef void refine(self, int64_t item) noexcept nogil
     cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil

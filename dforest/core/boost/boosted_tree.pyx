@@ -35,14 +35,17 @@ from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_FINE_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score, df_fine_exponent,
-    df_is_light,
+    DF_FINE_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score,
+    df_fine_exponent, df_is_light,
 )
 from dforest.rules.bounds cimport df_child_bounds, df_middle_prediction
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH, df_child_path
 from dforest.rules.sampling cimport df_subsampled_before
 
 cdef extern from "core/boost/gradients.h" nogil:
+    enum:
+        DF_LIGHTEST
+    uint8_t df_least_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
     df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
     void df_refine_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors, int32_t* fine)
 
@@ -114,6 +117,10 @@ cdef void fill_part(void* tree, int64_t item) noexcept nogil:
 
 cdef void search_column(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).search_column(item)
+
+
+cdef void find_lightness(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).find_lightness(item)
 
 
 cdef void find_largest(void* tree, int64_t item) noexcept nogil:
@@ -233,6 +240,7 @@ cdef class BoostedTree:
         self.nodes[0].bounds.upper = INFINITY
         self.nodes[0].scale = scale[0]
         self.nodes[0].reference = heaviest
+        self.nodes[0].lightness = 0
         self.limits = self.limits_of(&self.nodes[0])
         self.weigh(&self.nodes[0])
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
@@ -273,6 +281,7 @@ cdef class BoostedTree:
         if parent >= 0:
             node.scale = self.nodes[parent].scale
             node.reference = self.nodes[parent].reference
+            node.lightness = self.nodes[parent].lightness
         node.gain = node.value = 0.0
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
         if self.drawn != NULL:
@@ -323,11 +332,17 @@ cdef class BoostedTree:
         cdef BoostScale before = node.scale
         cdef df_boost_largest largest
         cdef int64_t n_ranges, i
+        cdef int lightness = DF_LIGHTEST
         if self.kept == NULL:
             return 0
         self.weighed = node
         n_ranges = self.cut_into_ranges(node.n)
         ensure_room(<void**> &self.largest, &self.n_largest, n_ranges, sizeof(df_boost_largest))
+        self.crew.call(find_lightness, <void*> self, n_ranges)
+        for i in range(n_ranges):
+            lightness = min(lightness, <int> self.largest[i].weight)
+        if lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
+            return 0
         self.crew.call(find_largest, <void*> self, n_ranges)
         largest = self.largest[0]
         for i in range(1, n_ranges):
@@ -337,6 +352,7 @@ cdef class BoostedTree:
         if not df_is_light(largest.weight, node.reference):
             return 0
         node.reference = largest.weight
+        node.lightness = lightness
         node.scale.fine_g = node.scale.coarse_g = df_fine_exponent(largest.gradient, DF_FINE_BITS)
         node.scale.fine_h = node.scale.coarse_h = df_fine_exponent(largest.hessian, DF_FINE_BITS)
         node.bounds = df_bounds_in_units(
@@ -345,6 +361,12 @@ cdef class BoostedTree:
         self.factors[1] = ldexp(1.0, node.scale.fine_h)
         self.crew.call(refine, <void*> self, n_ranges)
         return 0
+
+    cdef void find_lightness(self, int64_t item) noexcept nogil:
+        """Find the least lightness of a range of the node that is weighed."""
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.n - begin, self.range_rows)
+        begin += self.weighed.first
+        self.largest[item].weight = df_least_lightness(self.run(begin), begin, n, self.lightness)
 
     cdef void find_largest(self, int64_t item) noexcept nogil:
         """Find the largest numbers of a range of the node that is weighed."""

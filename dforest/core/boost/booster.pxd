@@ -1,6 +1,6 @@
 """Boosted trees grown round by round: see booster.pyx for the words."""
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree, DrawnRows
 from dforest.core.boost.histograms cimport Histograms
@@ -48,6 +48,7 @@ cdef class Booster:
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_trees_per_round, n_rows] sums of leaf values
     cdef int32_t* fine                 # [n_trees_per_round, n_rows, 1 or 2]
+    cdef uint8_t* lightness            # [n_rows] of weights; NULL: no node may be light
     cdef double* kept                  # [n_trees_per_round, n_rows, 2] derivatives; NULL: no node may be light
     cdef double[::1] baseline          # [n_trees_per_round]
     cdef double* factors               # [n_trees_per_round, 2] 2 to the power of the exponents of fine integers

@@ -45,6 +45,7 @@ cdef extern from "core/boost/quantile.h" nogil:
 
 
 cdef extern from "core/boost/gradients.h" nogil:
+    uint8_t df_lightness(double weight, double heaviest)
     void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
     void df_known_extent(const df_known_derivatives* known, const df_boost_rows* rows, int64_t begin, int64_t end,
                          df_boost_extent* extent)
@@ -140,7 +141,7 @@ cdef class Booster:
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, constraints=None, tuning=None):
-        cdef Py_ssize_t n_rows = y.shape[0], K
+        cdef Py_ssize_t n_rows = y.shape[0], K, i
         cdef df_loss_facts facts
         cdef int kind
         if isinstance(loss, Loss):
@@ -193,8 +194,12 @@ cdef class Booster:
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         if self.heaviest > 0.0:
             self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
-            if self.kept == NULL:
+            self.lightness = <uint8_t*> malloc(n_rows)
+            if self.kept == NULL or self.lightness == NULL:
                 raise MemoryError()
+            for i in range(n_rows):
+                self.lightness[i] = df_lightness(self.rows.weight[i], self.heaviest)
+            self.tree.lightness = self.lightness
             self.rows.kept = self.kept
             self.tree.weight = self.rows.weight
         self.factors = <double*> malloc(2 * K * sizeof(double))
@@ -246,6 +251,7 @@ cdef class Booster:
     def __dealloc__(self):
         free(self.fine)
         free(self.kept)
+        free(self.lightness)
         free(self.factors)
         free(self.scales)
         free(self.extents)

@@ -181,7 +181,28 @@ typedef struct {
     double weight, gradient, hessian;
 } df_boost_largest;
 
-/* rows : their numbers, or NULL: they are numbered from `from`; kept : of a tree */
+/* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light without
+ * a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
+enum { DF_LIGHTEST = 255 };
+
+static inline uint8_t df_lightness(double weight, double heaviest) {
+    int of_weight, of_heaviest;
+    (void)frexp(weight, &of_weight);
+    (void)frexp(heaviest, &of_heaviest);
+    return (uint8_t)(of_heaviest - of_weight < DF_LIGHTEST ? of_heaviest - of_weight : DF_LIGHTEST);
+}
+
+/* The least lightness of n rows. rows : their numbers, or NULL: they are numbered from `from` */
+static inline uint8_t df_least_lightness(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *lightness) {
+    uint8_t least = DF_LIGHTEST;
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t own = lightness[rows != NULL ? (int64_t)rows[i] : from + i];
+        least = own < least ? own : least;
+    }
+    return least;
+}
+
+/* rows : as above; kept : of a tree */
 static inline df_boost_largest df_largest_of_rows(const uint32_t *rows, int64_t from, int64_t n, const double *weight,
                                                   const double *kept) {
     df_boost_largest largest = {0.0, 0.0, 0.0};
