@@ -1,14 +1,9 @@
 """Boosted trees over a shard: the driver of every engine whose work is worth starting for several nodes at once.
 
-Words: a *round* grows a tree, or one for each of more than two classes. A node is *evaluated* once its best cut is known, and
-*divided* once its rows are partitioned and both children evaluated. The nodes of highest gain are divided ahead of their turn, as
-many as `ahead` says; a heap then *splits* nodes in order. What is divided in vain stays a leaf: its rows have only changed places
-within its run.
-
-This side keeps the tables of nodes, which are few, and decides by the rules of `rules/boost.h`; the shard works on rows.
+The nodes of highest gain are divided ahead of their turn, as many as `ahead` says (`dforest.engines.frontier`). This side keeps
+the tables of nodes, which are few, and decides by the rules of `rules/boost.h`; the shard works on rows.
 """
 
-import heapq
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -19,6 +14,8 @@ import numpy as np
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.search.feature_order import FeatureOrder
+from dforest.core.tree.layout import lay_out, number_children
+from dforest.engines.frontier import Frontier
 from dforest.rules import arrays, boosting
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import constants, record
@@ -284,29 +281,16 @@ class _Tree:
 
     def grow(self):
         """Grow it to the end, and add its values to the rows: `TreeArrays`."""
-        most = self.rules.max_leaf_nodes or math.inf
-        heap, n_leaves, self.inner = [], 1, set()
-        self.enter(heap, 0, b"")
-        while heap and n_leaves < most:
-            _, sides, number = heap[0]
-            if number not in self.left:
-                self.divide(heap, most - n_leaves)
-            heapq.heappop(heap)
-            self.inner.add(number)
-            n_leaves += 1
-            self.enter(heap, self.left[number], sides + b"\0")
-            self.enter(heap, self.left[number] + 1, sides + b"\1")
+        max_leaves = self.rules.max_leaf_nodes or math.inf
+        ahead = math.inf if max_leaves == math.inf else self.rounds.ahead  # without a limit, all that wait will be split
+        frontier = Frontier(0, max_leaves, lambda number: self.gains[number] if self.gains[number] > 0.0 else None, self.left)
+        self.inner = frontier.inner
+        while numbers := frontier.advance(lambda _: ahead):
+            self.divide(numbers)
         return self.assemble()
 
-    def enter(self, heap, number, sides):
-        """Have a node wait to be split, if it gains anything; bytes order nodes as preorder does."""
-        if self.gains[number] > 0.0:
-            heapq.heappush(heap, (-float(self.gains[number]), sides, number))
-
-    def divide(self, heap, most):
-        """Divide the nodes whose turn it may be next; of a tree without limit all that wait."""
-        best = heap if most == math.inf else heapq.nsmallest(min(most, self.rounds.ahead), heap)
-        numbers = [number for _, _, number in best if number not in self.left]
+    def divide(self, numbers):
+        """Partition the rows of nodes, and evaluate their children."""
         open_nodes = self.open_nodes[numbers]
         n_left = self.shard.partition(open_nodes, self.cuts[numbers])
         nothing = np.zeros(len(numbers))
@@ -366,8 +350,9 @@ class _Tree:
 
     def assemble(self):
         """Find the values of all nodes, add those of leaves to the rows, and write the tree in preorder."""
-        numbers, right = self.preorder()
-        is_leaf = np.array([number not in self.inner for number in numbers])
+        numbers, features = self.in_preorder()
+        is_leaf, right = features < 0, np.zeros(len(numbers), np.uint32)
+        number_children(features, right)
         sums = np.zeros(len(self.open_nodes), record("df_fine_sums"))
         sums["gradient_exponent"], sums["hessian_exponent"] = self.exponents.T
         leaves = numbers[is_leaf]
@@ -383,7 +368,6 @@ class _Tree:
         words[:, 0] = words[:, 1] = self.open_nodes["n"][leaves]
         words[:, 2] = values[is_leaf].view(np.int64)
         cuts = self.cuts[numbers]
-        features = np.where(is_leaf, -1, cuts["feature"]).astype(np.int32)
         thresholds = np.zeros(len(numbers))
         for i in np.flatnonzero(~is_leaf).tolist():
             thresholds[i] = self.rounds.values[features[i]][cuts["code"][i]]
@@ -391,15 +375,13 @@ class _Tree:
         missing_left = (cuts["missing_left"] != 0) & ~is_leaf
         return TreeArrays(features, thresholds, right, missing_left, words, inner, np.zeros(0, np.int64), np.zeros(0, np.uint64))
 
-    def preorder(self):
-        """(the numbers of all nodes in preorder, the place of each one's right child)."""
-        numbers, right, waiting = [], [], [(0, -1)]
-        while waiting:
-            number, parent = waiting.pop()
-            if parent >= 0:
-                right[parent] = len(numbers)
-            if number in self.inner:
-                waiting += [(self.left[number] + 1, len(numbers)), (self.left[number], -1)]
-            numbers.append(number)
-            right.append(0)
-        return np.array(numbers), np.array(right, np.uint32)
+    def in_preorder(self):
+        """(the numbers of the tree's nodes in preorder, the feature of each; -1: a leaf)."""
+        inner = np.array(sorted(self.inner), np.int64)
+        left = np.array([self.left[number] for number in inner.tolist()], np.int64)
+        features, children = np.full(len(self.open_nodes), -1, np.int32), np.zeros((len(self.open_nodes), 2), np.int64)
+        features[inner], children[inner] = self.cuts["feature"][inner], np.column_stack([left, left + 1])
+        at, _, ends = lay_out(np.zeros(1, np.int64), features, children, np.zeros(0, np.int64))
+        numbers, in_tree = np.empty(ends[-1], np.int64), np.flatnonzero(at >= 0)
+        numbers[at[in_tree]] = in_tree
+        return numbers, features[numbers]

@@ -181,7 +181,8 @@ typedef struct {
     double weight, gradient, hessian;
 } df_boost_largest;
 
-/* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light without
+/* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light
+without
  * a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
 enum { DF_LIGHTEST = 255 };
 
