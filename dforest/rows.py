@@ -1,8 +1,8 @@
 """Which of the training rows of a fit a rank holds.
 
 The training rows are numbered from 0 through all ranks, in the order in which one process would have them; so a forest depends on
-this order alone, and not on who holds which rows. A *stretch* is a run of neighbouring numbers. A rank holds the rows of some
-stretches, one stretch after another: for three stretches that begin at 10, 40 and 0 and have 2, 3 and 1 rows, its rows are
+this order alone, and not on who holds which rows. A *range* of rows has neighbouring numbers. A rank holds the rows of some
+ranges, one range after another: for three ranges that begin at 10, 40 and 0 and have 2, 3 and 1 rows, its rows are
 
     own row      0   1   2   3   4   5
     number      10  11  40  41  42   0
@@ -23,8 +23,8 @@ class RowShare:
     ----------
     n_rows : int
         Of all ranks together.
-    starts, lengths : ndarray of shape (n_stretches,), dtype int64
-        Where each stretch begins, and how many rows it has, possibly none.
+    starts, lengths : ndarray of shape (n_ranges,), dtype int64
+        Where each range begins, and how many rows it has, possibly none.
     """
 
     n_rows: int
@@ -33,16 +33,16 @@ class RowShare:
 
     @classmethod
     def agreed(cls, ranks, places, lengths):
-        """This rank's share, given how many rows its stretches have. A collective.
+        """This rank's share, given how many rows its ranges have. A collective.
 
         Parameters
         ----------
         ranks : Communicator
         places : sequence of int
-            Where each stretch of this rank comes in the order of the stretches of all ranks. Of equal places, that of the lower
+            Where each range of this rank comes in the order of the ranges of all ranks. Of equal places, that of the lower
             rank comes first, and of one rank that which it names first.
         lengths : sequence of int
-            Rows of each stretch.
+            Rows of each range.
 
         Returns
         -------
@@ -55,7 +55,7 @@ class RowShare:
         ends = np.cumsum(everything[order, 1])
         starts = np.empty(len(everything), np.int64)
         starts[order] = ends - everything[order, 1]
-        first = sum(len(stretches) for stretches in by_rank[: ranks.rank])
+        first = sum(len(row_ranges) for row_ranges in by_rank[: ranks.rank])
         return cls(int(ends[-1]) if len(ends) else 0, starts[first : first + len(own)], own[:, 1])
 
     def check(self, n_own):
@@ -66,7 +66,7 @@ class RowShare:
         ends = self.n_rows - self.lengths
         if len(self.starts) != len(self.lengths) or ((self.lengths < 0) | (self.starts < 0) | (self.starts > ends)).any():
             raise ValueError(
-                f"a share of rows has starts={self.starts.tolist()} and lengths={self.lengths.tolist()}; allowed are stretches "
+                f"a share of rows has starts={self.starts.tolist()} and lengths={self.lengths.tolist()}; allowed are ranges "
                 f"of {self.n_rows} rows"
             )
         if self.n_own != n_own:
@@ -96,16 +96,16 @@ class RowShare:
         ndarray of shape (n_rows,)
         """
         result = np.empty(self.n_rows, own.dtype)
-        stretches_of = ranks.gather(np.stack([self.starts, self.lengths], axis=1))
-        for stretches, values in zip(stretches_of, ranks.gather(own), strict=True):
+        row_ranges_of = ranks.gather(np.stack([self.starts, self.lengths], axis=1))
+        for row_ranges, values in zip(row_ranges_of, ranks.gather(own), strict=True):
             end = 0
-            for start, length in stretches.tolist():
+            for start, length in row_ranges.tolist():
                 begin, end = end, end + length
                 result[start : start + length] = values[begin:end]
         return result
 
     def pieces(self):
-        """The stretches cut where a block of rows ends, in order.
+        """The ranges cut where a block of rows ends, in order.
 
         Returns
         -------

@@ -9,7 +9,7 @@ from dforest.spmd.communicator import ALONE
 from dforest.spmd.threads import ThreadGroup
 
 
-def test_rows_are_numbered_by_the_order_of_stretches():
+def test_rows_are_numbered_by_the_order_of_ranges():
     given = [([3, 0], [2, 4]), ([], []), ([1, 3], [0, 5])]
 
     def work(communicator):

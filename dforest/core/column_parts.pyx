@@ -258,21 +258,21 @@ def places_of(const key_t[::1] keys not None, const uint64_t[::1] low not None, 
 
 def runs_of(const key_t[::1] keys not None, const int64_t[::1] begins not None, const int64_t[::1] ends not None,
             Py_ssize_t most):
-    """Runs of equal keys, in stretches of ascending keys.
+    """Runs of equal keys, in ranges of ascending keys.
 
     Parameters
     ----------
     keys : ndarray of shape (n,), dtype uint32 or uint64
-    begins, ends : ndarray of shape (n_stretches,), dtype int64
+    begins, ends : ndarray of shape (n_ranges,), dtype int64
     most : int
-        A stretch of more runs is left out.
+        A range of more runs is left out.
 
     Returns
     -------
-    n_runs : ndarray of shape (n_stretches,), dtype int64
+    n_runs : ndarray of shape (n_ranges,), dtype int64
         -1: more than `most`.
     run_begins, run_ends : ndarray of shape (n_runs.sum(),), dtype int64
-        Stretch by stretch.
+        Range by range.
     """
     cdef Py_ssize_t s, n = 0, at, end, step, room = 0
     cdef key_t key

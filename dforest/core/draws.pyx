@@ -17,7 +17,7 @@ few blocks of groups where groups are runs of rows.
 
 A plan keeps the arrays it is made of, and what it needs to know of blocks; nothing is kept of trees.
 
-A `TreeDraws` has the draws of several trees, by any plans: which rows of a stretch each tree draws, and the draws of pieces of
+A `TreeDraws` has the draws of several trees, by any plans: which rows of a range each tree draws, and the draws of pieces of
 blocks. To find out how many of a tree's draws fall into each block takes time for every draw; so these numbers are computed once
 for each tree, and kept. The rows of a block are drawn again whenever somebody asks. A `TreeDraws` owns the numbers by block;
 plans and seeds are lent.
@@ -398,7 +398,7 @@ def width_of(plans):
 cdef class TreeDraws:
     """The draws of some trees: how many fall into each block is kept, and which rows they are is computed again when asked.
 
-    These are the draws of all rows, or of a stretch of them, whose rows are then counted from 0.
+    These are the draws of all rows, or of a range of them, whose rows are then counted from 0.
 
     Parameters
     ----------
@@ -410,26 +410,26 @@ cdef class TreeDraws:
         Rows that all trees drew from.
     n_threads : int
         Most threads that deal draws out to blocks.
-    stretch : tuple of int, optional
-        The number of the first row of the stretch, and how many rows it has, at least one. None: all rows.
+    row_range : tuple of int, optional
+        The number of the first row of the range, and how many rows it has, at least one. None: all rows.
     of_block : ndarray of shape (n_trees, n_blocks, width), dtype int64, optional
-        How many draws of each tree fall into each block that has rows of the stretch, if somebody has dealt them out: see
-        `dforest.spmd.draws.DrawDealer`. A stretch of less than all rows needs this.
+        How many draws of each tree fall into each block that has rows of the range, if somebody has dealt them out: see
+        `dforest.spmd.draws.DrawDealer`. A range of less than all rows needs this.
 
     Attributes
     ----------
     plans, seeds, n_rows
         As given.
     first, n_own : int
-        The number of the first row of the stretch, and how many rows it has.
+        The number of the first row of the range, and how many rows it has.
     of_block : ndarray of shape (n_trees, n_blocks, width), dtype int64
-        How many draws of each tree fall into each block that has rows of the stretch. A plan of fewer numbers has them first, and
+        How many draws of each tree fall into each block that has rows of the range. A plan of fewer numbers has them first, and
         0 after them.
     width : int
         The largest of the plans' numbers of a block.
     """
 
-    def __cinit__(self, plans, const uint32_t[::1] seeds not None, n_rows, int n_threads, stretch=None, of_block=None):
+    def __cinit__(self, plans, const uint32_t[::1] seeds not None, n_rows, int n_threads, row_range=None, of_block=None):
         cdef Py_ssize_t t, n_trees = seeds.shape[0]
         cdef SamplingPlan plan
         check_plans(plans)
@@ -437,9 +437,9 @@ cdef class TreeDraws:
         if len(self.plans) != n_trees:
             raise ValueError(f"{len(self.plans)} plans of {n_trees} trees")
         self.n_rows = checked_integer("n_rows", n_rows, 1, MAX_ROWS)
-        self.first, self.n_own = (0, self.n_rows) if stretch is None else stretch
-        checked_integer("the first row of the stretch", self.first, 0, self.n_rows - 1)
-        checked_integer("the number of rows of the stretch", self.n_own, 1, self.n_rows - self.first)
+        self.first, self.n_own = (0, self.n_rows) if row_range is None else row_range
+        checked_integer("the first row of the range", self.first, 0, self.n_rows - 1)
+        checked_integer("the number of rows of the range", self.n_own, 1, self.n_rows - self.first)
         self.first_block = self.first // DF_BLOCK
         self.width = width_of(plans)
         shape = n_trees, count_blocks(self.first + self.n_own) - self.first_block, self.width
@@ -453,7 +453,7 @@ cdef class TreeDraws:
             self.plan[t] = <PyObject*> plan
         if of_block is None:
             if self.n_own < self.n_rows:
-                raise ValueError(f"stretch={stretch!r} of {n_rows} rows needs of_block")
+                raise ValueError(f"row_range={row_range!r} of {n_rows} rows needs of_block")
             self.of_block = np.empty(shape, np.int64)
             self.dealt = self.of_block
             self.deal_all(n_threads)
@@ -461,7 +461,7 @@ cdef class TreeDraws:
             return
         self.of_block = np.ascontiguousarray(of_block, np.int64)
         if self.of_block.shape != shape:
-            raise ValueError(f"of_block has the shape {self.of_block.shape}; for stretch={stretch!r} it is {shape}")
+            raise ValueError(f"of_block has the shape {self.of_block.shape}; for row_range={row_range!r} it is {shape}")
         self.dealt = self.of_block
 
     def __dealloc__(self):

@@ -2,7 +2,7 @@
 
 A packed record consists of the exact target and the exact weight of its row, if there are such; the record's count and target;
 its weight, unless all weights are 1; and the codes of its row. The packed records to one rank lie one after another, node by
-node. A *stretch* is a run of a node's records that one rank has sent, or sends.
+node. A *range* is records of one node that one rank has sent, or sends.
 
 The rank that gets packed records makes columns of their codes, as growers want them: the records of each node together, those of
 one sender after those of another. If two senders have 2 and 1 records of one node, and 0 and 2 of another one:
@@ -61,11 +61,11 @@ cdef struct Packing:
     const df_record* records
     const double* y
     const double* exact_weight
-    const int64_t* first_weights  # [n_stretches] where those of its tree's rows begin; below 0: it has none
+    const int64_t* first_weights  # [n_ranges] where those of its tree's rows begin; below 0: it has none
     const char* codes          # [n_rows, n_columns]
-    Py_ssize_t n_stretches
-    const int64_t* firsts      # [n_stretches] where the records of each begin,
-    const int64_t* ends        # [n_stretches] and where its packed records end
+    Py_ssize_t n_ranges
+    const int64_t* firsts      # [n_ranges] where the records of each begin,
+    const int64_t* ends        # [n_ranges] and where its packed records end
     char* packed
 
 cdef struct Unpacking:
@@ -75,9 +75,9 @@ cdef struct Unpacking:
     double* exact_weight
     char** columns             # [n_columns] where the codes of each go
     int* widths                # [n_columns] bytes of its codes
-    Py_ssize_t n_stretches
-    const int64_t* firsts      # [n_stretches] where its rows begin,
-    const int64_t* ends        # [n_stretches] and where its packed records end
+    Py_ssize_t n_ranges
+    const int64_t* firsts      # [n_ranges] where its rows begin,
+    const int64_t* ends        # [n_ranges] and where its packed records end
     const char* packed
 
 
@@ -90,8 +90,8 @@ cdef Form form_of(bint has_y, bint has_weight, bint has_exact, codes) noexcept:
     return form
 
 
-cdef Py_ssize_t stretch_at(const int64_t* ends, Py_ssize_t n, int64_t number) noexcept nogil:
-    """The stretch that a packed record belongs to."""
+cdef Py_ssize_t range_at(const int64_t* ends, Py_ssize_t n, int64_t number) noexcept nogil:
+    """The range that a packed record belongs to."""
     cdef Py_ssize_t low = 0, high = n, middle
     while low < high:
         middle = (low + high) // 2
@@ -124,8 +124,8 @@ cdef inline void pack_record(const Packing* p, int64_t i, int64_t first_weight, 
 
 cdef int pack_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     cdef const Packing* p = <const Packing*> context
-    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_stretches - 1]), i, end
-    cdef Py_ssize_t s = stretch_at(p.ends, p.n_stretches, at), bytes = p.form.n_columns * p.form.code_width
+    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_ranges - 1]), i, end
+    cdef Py_ssize_t s = range_at(p.ends, p.n_ranges, at), bytes = p.form.n_columns * p.form.code_width
     while at < last:
         while p.ends[s] <= at:
             s += 1
@@ -182,7 +182,7 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     p.exact_weight = &from_weight[0] if exact_weight is not None else NULL
     p.first_weights = &first_weights[0]
     p.codes = <const char*> address
-    p.n_stretches = ends.shape[0]
+    p.n_ranges = ends.shape[0]
     p.firsts = &firsts[0]
     p.ends = &ends[0]
     p.packed = <char*> &packed[0, 0]
@@ -245,8 +245,8 @@ cdef void unpack_records(const Unpacking* u, const char* packed, int64_t row, Py
 
 cdef int unpack_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
     cdef const Unpacking* u = <const Unpacking*> context
-    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, u.ends[u.n_stretches - 1]), begin, n
-    cdef Py_ssize_t s = stretch_at(u.ends, u.n_stretches, at)
+    cdef int64_t at = item * CHUNK, last = min(at + CHUNK, u.ends[u.n_ranges - 1]), begin, n
+    cdef Py_ssize_t s = range_at(u.ends, u.n_ranges, at)
     while at < last:
         while u.ends[s] <= at:
             s += 1
@@ -328,7 +328,7 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
                 continue
             packed, firsts, ends = part, first, np.cumsum(count)
             u.packed, u.firsts, u.ends = <const char*> &packed[0, 0], &firsts[0], &ends[0]
-            u.n_stretches = ends.shape[0]
+            u.n_ranges = ends.shape[0]
             share(unpack_chunk, &u, (len(part) + CHUNK - 1) // CHUNK, n_threads)
     finally:
         free(u.columns)

@@ -25,7 +25,7 @@ import numpy as np
 from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.permutation import Permutations, permutation_rise
-from dforest.estimators.oob import exponent_of, mean_in_order, place_of, stretches_of
+from dforest.estimators.oob import exponent_of, mean_in_order, place_of, row_ranges_of
 from dforest.estimators.powers import next_power, times_power
 from dforest.spmd import permutations
 
@@ -75,9 +75,9 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     value = np.ldexp(forest.leaf_value, scale) if is_regression else forest.leaf_class().astype(np.float64)
     weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks).integers
     target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves()
-    stretches = stretches_of(forest, rows, n_threads, device)
+    row_ranges = row_ranges_of(forest, rows, n_threads, device)
     if not rows.is_divided:
-        ((X, _, draws),) = stretches
+        ((X, _, draws),) = row_ranges
         work = (packed, X, target, value, is_regression, weight, draws)
         if device is not None:
             there = import_module("dforest.engines.device.out_of_bag")
@@ -87,7 +87,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     used = features_used(forest)
     own_tests = None if forest.splitter is None else used.view(np.uint8)
     jobs = []
-    for X, own, draws in stretches:
+    for X, own, draws in row_ranges:
         own_weight = None if weight is None else weight[own]
         job = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
         jobs.append((draws.first, X, job))

@@ -138,7 +138,7 @@ def place_of(rows, device, n_threads):
     return device, n_threads
 
 
-def stretches_of(forest, rows, n_threads, device=None):
+def row_ranges_of(forest, rows, n_threads, device=None):
     """Which rows the trees of a forest drew, for each part of this rank's rows that has any. A collective.
 
     Parameters
@@ -160,15 +160,15 @@ def stretches_of(forest, rows, n_threads, device=None):
         return [(rows.parts[0], slice(None), TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads))]
     dealer = DrawDealer(rows.ranks, rows.n_rows, rows.share)
     dealt = dealer.deal(forest.plans, forest.seeds, n_threads)
-    stretches, end = [], 0
+    row_ranges, end = [], 0
     for part, first in zip(rows.parts, rows.share.starts.tolist(), strict=True):
         begin, end = end, end + len(part)
         if len(part):
             blocks = np.searchsorted(dealer.blocks, [first // BLOCK, (first + len(part) - 1) // BLOCK])
             of_block = dealt[:, blocks[0] : blocks[1] + 1]
             draws = TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads, (first, len(part)), of_block)
-            stretches.append((part, slice(begin, end), draws))
-    return stretches
+            row_ranges.append((part, slice(begin, end), draws))
+    return row_ranges
 
 
 def exponent_of(forest, rows):
@@ -203,7 +203,7 @@ def estimate(forest, rows, voting, n_threads, device=None):
     leaf_class, exponent = forest.leaf_class() if has_classes else None, exponent_of(forest, rows)
     packed, target = forest.packed_leaves(voting), rows.y.astype(np.float64)
     counted = None if not rows.is_divided else Counted.nothing(n_own, packed.n_outputs, has_classes, forest.n_trees)
-    for X, own, draws in stretches_of(forest, rows, n_threads, device):
+    for X, own, draws in row_ranges_of(forest, rows, n_threads, device):
         work = packed, X, target[own], leaf_class, draws, exponent
         if device is None or rows.is_divided:
             found = predict_out_of_bag(*work, n_threads)
@@ -234,7 +234,7 @@ class Counted:
         return cls(np.zeros((n_rows, n_outputs)), votes, *counts)
 
     def put(self, own, sums, votes, n_votes, totals, n_new):
-        """Put the votes for a stretch of rows, given their places, to the others."""
+        """Put the votes for a range of rows, given their places, to the others."""
         self.sums[own], self.votes[own], self.n_votes[own] = sums, votes, n_votes
         self.totals += totals
         self.n_new += n_new

@@ -9,8 +9,8 @@ cdef extern from "rules/boost.h" nogil:
     ctypedef enum df_word_kind:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
-        DF_FINE_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL, DF_HEAVY_TAIL
-        DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
+        DF_FINE_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL
+        DF_HEAVY_TAIL, DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
     ctypedef struct df_boost_limits:

@@ -1,6 +1,6 @@
 // The records that the processor, kernels and drivers share (C99 and C++); records.py reads their fields from here.
 //
-// The draws of all trees of a batch lie in one array, each tree's in a stretch of its own; a node has a run of them.
+// The draws of all trees of a batch lie in one array, each tree's in a range of its own; a node has a range of them.
 #ifndef DFOREST_RULES_RECORDS_H
 #define DFOREST_RULES_RECORDS_H
 
@@ -137,7 +137,7 @@ typedef struct {
     int32_t padding;
 } df_grown;
 
-// A stretch of a node's draws.
+// A range of a node's draws, or rows.
 typedef struct {
     int64_t first;
     int64_t n;

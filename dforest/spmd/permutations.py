@@ -20,14 +20,14 @@ from dforest.core.predict.permutation import permute_values, rise_of
 ROUND_BYTES = 1 << 28  # of what an owner handles at a time, unless a single pair takes more; tests set it
 
 
-def permutation_rise(ranks, stretches, dtype, seeds, used, n_threads):
+def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
     """By how much permuting a column raises each tree's mean error on the rows of all ranks that it never drew. A collective.
 
     Parameters
     ----------
     ranks : Communicator
-    stretches : list of (int, ndarray, Permutations)
-        The stretches of this rank's rows that have any: the number of the first row, X, and what tries these rows.
+    row_ranges : list of (int, ndarray, Permutations)
+        The ranges of this rank's rows that have any: the number of the first row, X, and what tries these rows.
     dtype : dtype
         Of X on all ranks.
     seeds : ndarray of shape (n_trees,)
@@ -40,9 +40,9 @@ def permutation_rise(ranks, stretches, dtype, seeds, used, n_threads):
     ndarray of shape (n_trees, n_features), dtype float64
         As `dforest.core.predict.permutation.permutation_rise` returns it, on every rank.
     """
-    own = np.array([job.weigh_left_out(n_threads) for _, _, job in stretches], np.int64).reshape(-1, *used.shape[:1], 2)
+    own = np.array([job.weigh_left_out(n_threads) for _, _, job in row_ranges], np.int64).reshape(-1, *used.shape[:1], 2)
     n_out, weight = ranks.sum(own.sum(axis=0)).T
-    job = _Job(ranks, stretches, own[:, :, 0], np.dtype(dtype), seeds, n_threads)
+    job = _Job(ranks, row_ranges, own[:, :, 0], np.dtype(dtype), seeds, n_threads)
     result = np.zeros(used.shape)
     result[n_out == 0] = np.nan
     pairs = np.argwhere(used & (n_out > 0)[:, None])
@@ -59,34 +59,34 @@ def permutation_rise(ranks, stretches, dtype, seeds, used, n_threads):
 class _Job:
     """What a rank knows in all rounds."""
 
-    def __init__(self, ranks, stretches, n_out, dtype, seeds, n_threads):
-        self.ranks, self.stretches, self.dtype, self.seeds, self.n_threads = ranks, stretches, dtype, seeds, n_threads
-        self.n_out = ranks.gather(n_out)  # of each rank: [n_stretches, n_trees]
-        firsts = ranks.gather(np.array([first for first, _, _ in stretches], np.int64))
+    def __init__(self, ranks, row_ranges, n_out, dtype, seeds, n_threads):
+        self.ranks, self.row_ranges, self.dtype, self.seeds, self.n_threads = ranks, row_ranges, dtype, seeds, n_threads
+        self.n_out = ranks.gather(n_out)  # of each rank: [n_ranges, n_trees]
+        firsts = ranks.gather(np.array([first for first, _, _ in row_ranges], np.int64))
         sources = [(rank, s) for rank, numbers in enumerate(firsts) for s in range(len(numbers))]
-        self.order = [sources[i] for i in np.argsort(np.concatenate(firsts), kind="stable")]  # of stretches of all ranks, by rows
+        self.order = [sources[i] for i in np.argsort(np.concatenate(firsts), kind="stable")]  # of ranges of all ranks, by rows
 
     def rises(self, pairs):
         """Digits of the rises of the sums of errors of some pairs (tree, feature): ndarray of shape (n_pairs, N_DIGITS)."""
         rank, size = self.ranks.rank, self.ranks.size
-        rows = {t: [job.left_out(t, self.n_out[rank][s, t]) for s, (_, _, job) in enumerate(self.stretches)]
+        rows = {t: [job.left_out(t, self.n_out[rank][s, t]) for s, (_, _, job) in enumerate(self.row_ranges)]
                 for t in np.unique(pairs[:, 0]).tolist()}  # fmt: skip
         owned = [pairs[owner::size].tolist() for owner in range(size)]  # by owner
         there = [
-            self._joined([X[out, j] for t, j in of_owner for (_, X, _), out in zip(self.stretches, rows[t], strict=True)])
+            self._joined([X[out, j] for t, j in of_owner for (_, X, _), out in zip(self.row_ranges, rows[t], strict=True)])
             for of_owner in owned
         ]
         there = self._permuted(self.ranks.exchange(there), owned[rank])
-        given = {}  # the values that own rows are tried with, by pair and stretch
+        given = {}  # the values that own rows are tried with, by pair and range
         for of_owner, values in zip(owned, self.ranks.exchange(there), strict=True):
-            for (t, j), by_stretch in zip(of_owner, self._split(values, rank, of_owner), strict=True):
-                given[t, j] = by_stretch
+            for (t, j), by_range in zip(of_owner, self._split(values, rank, of_owner), strict=True):
+                given[t, j] = by_range
         del there
         digits = np.zeros((len(pairs), N_DIGITS), np.int64)
         edges = np.r_[0, np.flatnonzero(np.diff(pairs[:, 0])) + 1, len(pairs)]
         for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             t, features = int(pairs[begin, 0]), np.ascontiguousarray(pairs[begin:end, 1])
-            for s, (_, _, job) in enumerate(self.stretches):
+            for s, (_, _, job) in enumerate(self.row_ranges):
                 values = [given[t, j][s] for j in features.tolist()]
                 job.add_rises(t, rows[t][s], features, values, digits[begin:end], self.n_threads)
         return self.ranks.sum(digits)
@@ -95,11 +95,11 @@ class _Job:
         return np.concatenate(arrays) if arrays else np.zeros(0, self.dtype)
 
     def _split(self, values, rank, pairs):
-        """The values of the rows of a rank, as a list by pair of lists by stretch."""
+        """The values of the rows of a rank, as a list by pair of lists by range."""
         lengths = np.array([self.n_out[rank][:, t] for t, _ in pairs], np.int64)
         parts = np.split(values, np.cumsum(lengths)[:-1]) if lengths.size else []
-        n_stretches = len(self.n_out[rank])
-        return [parts[k * n_stretches : (k + 1) * n_stretches] for k in range(len(pairs))]
+        n_ranges = len(self.n_out[rank])
+        return [parts[k * n_ranges : (k + 1) * n_ranges] for k in range(len(pairs))]
 
     def _permuted(self, by_rank, pairs):
         """The values of own pairs, which lie by the rank that has the rows, permuted among all rows: as they came, by rank."""

@@ -188,15 +188,15 @@ def test_ranks_deal_the_draws_of_one_process(size):
         np.testing.assert_array_equal(first, whole[:1, blocks])
 
 
-def test_draws_of_a_stretch_are_checked():
+def test_draws_of_a_range_are_checked():
     plans, seeds = (Bootstrap(9),), np.zeros(1, np.uint32)
-    with pytest.raises(ValueError, match=r"stretch=\(3, 5\) of 10 rows needs of_block"):
+    with pytest.raises(ValueError, match=r"row_range=\(3, 5\) of 10 rows needs of_block"):
         TreeDraws(plans, seeds, 10, 1, (3, 5))
-    with pytest.raises(ValueError, match=r"of_block has the shape \(1, 2\); for stretch=\(3, 5\) it is \(1, 1, 1\)"):
+    with pytest.raises(ValueError, match=r"of_block has the shape \(1, 2\); for row_range=\(3, 5\) it is \(1, 1, 1\)"):
         TreeDraws(plans, seeds, 10, 1, (3, 5), np.zeros((1, 2)))
-    for stretch in [(3, 8), (3, 0), (10, 1), (-1, 3)]:
-        with pytest.raises(ValueError, match="of the stretch=.* allowed are numbers from"):
-            TreeDraws(plans, seeds, 10, 1, stretch, np.zeros((1, 1, 1)))
+    for row_range in [(3, 8), (3, 0), (10, 1), (-1, 3)]:
+        with pytest.raises(ValueError, match="of the range=.* allowed are numbers from"):
+            TreeDraws(plans, seeds, 10, 1, row_range, np.zeros((1, 1, 1)))
 
 
 # Scores

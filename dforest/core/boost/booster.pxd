@@ -16,7 +16,7 @@ cdef extern from "core/boost/quantile.h" nogil:
         double value
         int64_t weight
 
-cdef struct Stretch:           # some rows of a leaf
+cdef struct LeafRange:         # some rows of a leaf
     int32_t node
     int64_t first, n           # of the tree's rows
     int64_t g, h               # sums of their fine integers
@@ -43,7 +43,7 @@ cdef class Booster:
     cdef bint counts_hessian           # it is 1 without `times`
     cdef int64_t total_weight          # sum of `times`, or number, of drawn rows
     cdef bint is_wide                  # words are wide, wherever there are Hessians
-    cdef int64_t chunk, stretch        # rows of one, at most
+    cdef int64_t chunk, leaf_rows      # rows of a chunk, and of a leaf range, at most
     cdef double weight_unit            # weights are `times` this
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_trees_per_round, n_rows] sums of leaf values
@@ -59,8 +59,8 @@ cdef class Booster:
     cdef OwnLoss own                   # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
     cdef int64_t n_drawn               # of each round
-    cdef Stretch* stretches            # [n_stretches] all rows that are drawn, leaf by leaf
-    cdef Py_ssize_t n_stretches, stretch_room
+    cdef LeafRange* leaf_ranges        # [n_leaf_ranges] all rows that are drawn, leaf by leaf
+    cdef Py_ssize_t n_leaf_ranges, leaf_range_room
     cdef int64_t depth                 # of the nodes that are weighed
     cdef int k                         # which tree of a round is grown
     cdef object owners, grown          # of arrays; the trees of the round
@@ -85,7 +85,7 @@ cdef class Booster:
     cdef void weigh_node(self, int64_t item) noexcept nogil
     cdef void weigh_rows(self, BoostNode* node) noexcept nogil
     cdef double delta(self) noexcept nogil
-    cdef int list_stretches(self) except -1 nogil
+    cdef int list_leaf_ranges(self) except -1 nogil
     cdef void add_up(self, int64_t item) noexcept nogil
     cdef void move_on(self, int64_t item) noexcept nogil
     cdef int keep_tree(self) except -1

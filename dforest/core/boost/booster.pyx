@@ -4,7 +4,7 @@ Words: a *round* grows one tree, or, for more than two classes, one for each cla
 and the sum of the values of the leaves that it reached, in the order of the trees; a booster keeps this sum, for all training
 rows. At the beginning of a round, gradients and Hessians of the loss by the raw predictions become *fine* integers
 (rules/boost.h), from which trees are grown: by all rows, or by those *drawn* for the round, while the others are *left out* and
-only go down its trees. A *chunk* is the rows whose gradients one thread computes at a time, and a *stretch*
+only go down its trees. A *chunk* is the rows whose gradients one thread computes at a time, and a *leaf range*
 some rows of a leaf.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
@@ -159,7 +159,7 @@ cdef class Booster:
         tuning = tuning or {}
         n_threads = self.threads_for(columns, n_rows, n_threads, tuning.get("thread_cells", 16384))
         self.chunk = tuning.get("chunk_rows", 8192)
-        self.stretch = tuning.get("stretch_rows", 8192)
+        self.leaf_rows = tuning.get("leaf_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
         self.n_trees_per_round = <int> K
         self.n_trees = n_trees
@@ -256,7 +256,7 @@ cdef class Booster:
         free(self.scales)
         free(self.extents)
         free(self.totals)
-        free(self.stretches)
+        free(self.leaf_ranges)
         free(self.weighed)
 
     @property
@@ -369,9 +369,9 @@ cdef class Booster:
 
     cdef int finish_tree(self) except -1 nogil:
         """Find the values of the leaves, and add them to the raw predictions."""
-        self.list_stretches()
+        self.list_leaf_ranges()
         if self.leaf == DF_NEWTON_LEAF:
-            self.crew.call(add_up, <void*> self, self.n_stretches)
+            self.crew.call(add_up, <void*> self, self.n_leaf_ranges)
             self.make_steps()
         elif self.tree.directions == NULL:
             self.crew.call(weigh_leaf, <void*> self, self.tree.n_nodes)
@@ -379,13 +379,13 @@ cdef class Booster:
             self.weigh_nodes()
         if self.own is not None:
             self.own.loss.check()
-        self.crew.call(move_on, <void*> self, self.n_stretches)
+        self.crew.call(move_on, <void*> self, self.n_leaf_ranges)
         if self.drawn is not None:
             self.crew.call(move_others, <void*> self, (self.data.n_rows - self.n_drawn + self.chunk - 1) // self.chunk)
         return 0
 
     cdef void make_steps(self) noexcept nogil:
-        """Newton's steps of all nodes, from the sums of stretches."""
+        """Newton's steps of all nodes, from the sums of leaf ranges."""
         cdef Py_ssize_t i
         cdef BoostNode* node
         cdef BoostNode* nodes = self.tree.nodes
@@ -395,10 +395,10 @@ cdef class Booster:
             nodes[i].fine.gradient = nodes[i].fine.hessian = 0
             nodes[i].fine.gradient_exponent = nodes[i].scale.fine_g
             nodes[i].fine.hessian_exponent = nodes[i].scale.fine_h
-        for i in range(self.n_stretches):
-            node = &nodes[self.stretches[i].node]
-            node.fine.gradient += self.stretches[i].g
-            node.fine.hessian += self.stretches[i].h
+        for i in range(self.n_leaf_ranges):
+            node = &nodes[self.leaf_ranges[i].node]
+            node.fine.gradient += self.leaf_ranges[i].g
+            node.fine.hessian += self.leaf_ranges[i].h
         for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
             node = &nodes[i]
             if node.left >= 0:
@@ -501,32 +501,32 @@ cdef class Booster:
             self.weighed[i].weight = self.weight_of(i)
         return df_weighted_quantile(self.weighed, self.data.n_rows, self.parameter)
 
-    cdef int list_stretches(self) except -1 nogil:
+    cdef int list_leaf_ranges(self) except -1 nogil:
         cdef const BoostNode* node
-        cdef Stretch* stretch
+        cdef LeafRange* some
         cdef Py_ssize_t i
         cdef int64_t begin
-        self.n_stretches = 0
+        self.n_leaf_ranges = 0
         for i in range(self.tree.n_nodes):
             node = &self.tree.nodes[i]
             begin = 0
             while node.left < 0 and begin < node.n:
-                ensure_room(<void**> &self.stretches, &self.stretch_room, self.n_stretches + 1, sizeof(Stretch))
-                stretch = &self.stretches[self.n_stretches]
-                self.n_stretches += 1
-                stretch.node = <int32_t> i
-                stretch.first = node.first + begin
-                stretch.n = min(self.stretch, node.n - begin)
-                begin += stretch.n
+                ensure_room(<void**> &self.leaf_ranges, &self.leaf_range_room, self.n_leaf_ranges + 1, sizeof(LeafRange))
+                some = &self.leaf_ranges[self.n_leaf_ranges]
+                self.n_leaf_ranges += 1
+                some.node = <int32_t> i
+                some.first = node.first + begin
+                some.n = min(self.leaf_rows, node.n - begin)
+                begin += some.n
         return 0
 
     cdef void add_up(self, int64_t item) noexcept nogil:
-        """Sum the fine integers of a stretch."""
-        cdef Stretch* stretch = &self.stretches[item]
+        """Sum the fine integers of a leaf range."""
+        cdef LeafRange* some = &self.leaf_ranges[item]
         cdef const int32_t* fine = self.fine_of(self.k)
         cdef const uint32_t* rows = self.tree.run(0)
         cdef int64_t i, row, times, g = 0, h = 0
-        for i in range(stretch.first, stretch.first + stretch.n):
+        for i in range(some.first, some.first + some.n):
             row = i if rows == NULL else <int64_t> rows[i]
             times = 1 if self.rows.times == NULL else self.rows.times[row]
             if self.has_hessian:
@@ -535,17 +535,17 @@ cdef class Booster:
             else:
                 g += times * fine[row]
                 h += times
-        stretch.g = g
-        stretch.h = h
+        some.g = g
+        some.h = h
 
     cdef void move_on(self, int64_t item) noexcept nogil:
-        """Add the leaf's value to the raw predictions of a stretch."""
-        cdef const Stretch* stretch = &self.stretches[item]
-        cdef double value = self.tree.nodes[stretch.node].value
+        """Add the leaf's value to the raw predictions of a leaf range."""
+        cdef const LeafRange* some = &self.leaf_ranges[item]
+        cdef double value = self.tree.nodes[some.node].value
         cdef double* raw = &self.raw[self.k, 0]
         cdef const uint32_t* rows = self.tree.run(0)
         cdef int64_t i
-        for i in range(stretch.first, stretch.first + stretch.n):
+        for i in range(some.first, some.first + some.n):
             raw[i if rows == NULL else <int64_t> rows[i]] += value
 
     cdef void move_others(self, int64_t item) noexcept nogil:

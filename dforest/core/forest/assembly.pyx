@@ -64,8 +64,8 @@ class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS)):
         return TreeArrays(*(part.copy() for part in self))
 
 
-class Stretches:
-    """An array that more and more is written to, by several threads: one stretch of memory, or more if room was too scarce.
+class GrowingArray:
+    """An array that more and more is written to, by several threads: one array in memory, or several if room was too scarce.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Stretches:
 
     def __init__(self, dtype):
         self._dtype = dtype
-        self._stretches = []       # arrays with room for some entries
+        self._arrays = []       # arrays with room for some entries
         self._used = []            # entries of the one before each
         self._last = None          # the last one,
         self._first = 0            # its first free entry
@@ -84,13 +84,13 @@ class Stretches:
     def take(self, n, share):
         """Room for the next n entries; `share` tells which share of all there will be has come, with these."""
         self._n += n
-        if self._room - self._first < n or not self._stretches:
+        if self._room - self._first < n or not self._arrays:
             # Not for all of very many trees: the system refuses more memory than it could ever give.
             most = max(MAX_AHEAD * self._n, MIN_BYTES // self._dtype.itemsize)
             room = n if share == 1.0 else max(n, min(int(1.1 * self._n / share), most) - (self._n - n))
             self._last = np.empty(room, self._dtype)
             self._used.append(self._first)
-            self._stretches.append(self._last)
+            self._arrays.append(self._last)
             self._first, self._room = 0, room
         first = self._first
         self._first += n
@@ -98,18 +98,18 @@ class Stretches:
 
     def release(self, n, n_threads):
         """The first n entries, in an array of their own."""
-        stretches, self._stretches, self._last = self._stretches, None, None
-        if len(stretches) == 1:
-            array = stretches.pop()
+        arrays, self._arrays, self._last = self._arrays, None, None
+        if len(arrays) == 1:
+            array = arrays.pop()
             # Nothing refers to its memory any more; what the system did not take back would stay reserved.
             array.resize((n, *array.shape[1:]), refcheck=False)
             return array
         array = np.empty(n, self._dtype)
         parts, at = [], 0
-        for stretch, used in zip(stretches, [*self._used[1:], self._first]):
+        for array_of, used in zip(arrays, [*self._used[1:], self._first]):
             for first in range(0, min(used, n - at), ENTRIES_AT_A_TIME):
                 end = min(first + ENTRIES_AT_A_TIME, used, n - at)
-                parts.append((stretch[first:end], array[at + first : at + end]))
+                parts.append((array_of[first:end], array[at + first : at + end]))
             at += used
 
         def copy(i, _):
@@ -194,7 +194,7 @@ class Assembly:
         self._leaves = None            # RowTable
         self._early = {}               # by number: copies of trees whose places are not known yet, and numbers of leaves
         self._to_write = deque()       # copies of early trees, and their places
-        self._stretches = {name: Stretches(given) for name, given in self._dtypes.items()}
+        self._growing = {name: GrowingArray(given) for name, given in self._dtypes.items()}
         self._next = 0                 # the number of the first tree without a place
         self._lengths = dict.fromkeys((*self._dtypes, "leaves"), 0)       # of all trees with places together ...
         self._starts = {name: [0] for name in self._lengths}              # ... and of those before each
@@ -254,7 +254,7 @@ class Assembly:
         for name, starts in self._starts.items():
             self._lengths[name] += lengths[name]
             starts.append(self._lengths[name])
-        return {name: stretches.take(lengths[name], share) for name, stretches in self._stretches.items()}
+        return {name: growing.take(lengths[name], share) for name, growing in self._growing.items()}
 
     def _write_next(self):
         """Write an early tree whose place is known, if there is one."""
@@ -283,7 +283,7 @@ class Assembly:
         each(len(self._to_write), lambda *_: self._write_next(), self._n_threads)
         n_trees = self._next if n_trees is None else n_trees
         starts = {name: np.array(starts[: n_trees + 1], np.int64) for name, starts in self._starts.items()}
-        arrays = {name: stretches.release(starts[name][n_trees], self._n_threads) for name, stretches in self._stretches.items()}
+        arrays = {name: growing.release(starts[name][n_trees], self._n_threads) for name, growing in self._growing.items()}
         leaves, self._leaves = self._leaves, None
         leaves.settle(starts["leaves"])
         leaves.renumber(arrays["feature"], arrays["link"])

@@ -1,6 +1,6 @@
 """The records of a tree: drawn at its root, and partitioned by each split, in chunks where several threads do that together.
 
-A *chunk* is a stretch of an array of records. A thread that has treated one leaves two runs of records: first those that belong
+A *chunk* is a range of an array of records. A thread that has treated one leaves two runs of records: first those that belong
 to the *left* part of the result, then those that belong to the right one. Each part has the runs of all chunks in their order,
 so that the order of records is kept, whichever thread was faster. Three chunks that have n records, of which n_left are left:
 
@@ -38,7 +38,7 @@ cdef enum:
     CHUNK = CHUNK_BLOCKS * DF_BLOCK      # records, or rows to draw from
 
 cdef struct Chunk:
-    Py_ssize_t first, n                  # its stretch
+    Py_ssize_t first, n                  # its range
     Py_ssize_t n_left                    # set by who treats it: records of its left run, from `first` on
     Py_ssize_t left_to, right_to         # where its runs belong in the result
 

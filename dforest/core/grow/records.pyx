@@ -3,7 +3,7 @@
 A *record* stands for all draws of one row, and carries what the search for splits needs of it: its row, its count, its target and
 what one draw of it weighs. A sampling plan says which rows a tree draws, for each *block* of rows alone
 (`dforest.core.sampling`), so idle threads can help to draw a large tree: they write the records of different blocks to different
-stretches of memory, which are put together afterwards. Of blocks that have 3, 0 and 2 records:
+ranges of memory, which are put together afterwards. Of blocks that have 3, 0 and 2 records:
 
     scratch     | a b c . . | . . . | d e . . |       room for as many records as there can be
     result      | a b c d e |
@@ -205,7 +205,7 @@ cdef void count_records(void* context, Py_ssize_t block) noexcept nogil:
 
 
 cdef void draw_chunk(void* context, Py_ssize_t item) noexcept nogil:
-    """Write the records of a chunk's blocks to its stretch of the scratch."""
+    """Write the records of a chunk's blocks to its range of the scratch."""
     cdef DrawingJob* job = <DrawingJob*> context
     cdef Chunk* chunk = &job.chunks[item]
     cdef Py_ssize_t n_blocks = count_blocks((<Drawing> job.drawing).data.n_rows), block, n = 0
@@ -380,7 +380,7 @@ cdef Py_ssize_t partition_together(Team team, int member, const Node* node, cons
 
 
 cdef void partition_chunk(void* context, Py_ssize_t item) noexcept nogil:
-    """Partition the records of a chunk within its stretch."""
+    """Partition the records of a chunk within its range."""
     cdef PartitionJob* job = <PartitionJob*> context
     cdef Chunk* chunk = &job.chunks[item]
     cdef Node part = job.node[0]
@@ -399,7 +399,7 @@ cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
 
 
 cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
-    """Copy a chunk's stretch of the scratch back to the node."""
+    """Copy a chunk's range of the scratch back to the node."""
     cdef PartitionJob* job = <PartitionJob*> context
     cdef Chunk* chunk = &job.chunks[item]
     memcpy(job.node.records + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Record))

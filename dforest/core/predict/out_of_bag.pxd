@@ -7,7 +7,7 @@ from dforest.rules.out_of_bag cimport df_error
 
 
 cdef class TrainingRows:
-    """The rows that a forest was grown on, or a stretch of them, and which of them each tree drew."""
+    """The rows that a forest was grown on, or a range of them, and which of them each tree drew."""
     cdef PackedForest packed
     cdef Rows rows
     cdef Py_ssize_t n

@@ -315,7 +315,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     packed : PackedForest
         Made of the forest's leaf tables: entry i of its values is row i of these tables.
     X : ndarray of shape (n, n_features), dtype float32 or float64
-        The training rows, or a stretch of them; C-contiguous.
+        The training rows, or a range of them; C-contiguous.
     target : ndarray of shape (n,), dtype float64
         Class numbers, or numbers.
     leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
@@ -336,7 +336,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
         How many trees each row is out of bag for.
     totals : ndarray of shape (DF_DIGITS, n_trees), dtype int64
         Digits of what each tree adds to the sum over rows of the error, of the class with most votes so far (the lower one of
-        equals), or of the mean so far. Those of several stretches are added up; `curve_of` makes numbers of them.
+        equals), or of the mean so far. Those of several ranges are added up; `curve_of` makes numbers of them.
     n_new : ndarray of shape (n_trees,), dtype int64
         How many rows have their first vote from each tree.
     """

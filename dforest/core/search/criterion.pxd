@@ -12,7 +12,7 @@ and which of the cuts of a node scores most. From the least to the most that a s
     with w the weight of a node. What another scan scores by decides between cuts, also in `min_impurity_decrease`
     and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
     Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
-    numbers of a splitter's own come in stretches (division.pxd).
+    numbers of a splitter's own come in ranges (division.pxd).
 (c) Fast scans: an object beside the criterion that scores packed draws of weight 1 (chooser.pxd), as `Gini` has one.
 
 Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is

@@ -1,7 +1,7 @@
 """Ways to divide a node that no column of codes has: by numbers computed for each record, or record by record.
 
 For splitters whose tests are their own. Numbers are sorted; the left sides of the cuts between them are
-summed up a stretch at a time, and the criterion picks the best cut of each stretch. The rules for ties are those
+summed up a range at a time, and the criterion picks the best cut of each range. The rules for ties are those
 of columns: a higher score, then, of cuts that score 0, the evenest, then the lower cut, then missing values on the right.
 
 A `Divisions` belongs to one thread and owns its scratch.
@@ -22,7 +22,7 @@ from dforest.core.search.chooser import scores_statistics
 
 
 cdef enum:
-    CUTS = 256                 # of a stretch
+    CUTS = 256                 # of a range
     INSERTION_BELOW = 24       # keys
 
 

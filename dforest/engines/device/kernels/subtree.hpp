@@ -341,7 +341,7 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_w
         shared->n_left = left;
         return;
     }
-    // Each item moves a stretch of its own.
+    // Each item moves a range of its own.
     group.after(
         [&](int64_t item) {
             int64_t n_left = 0;
