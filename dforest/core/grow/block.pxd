@@ -47,6 +47,7 @@ cdef class Block:
     cdef const double* y           # targets of the block's records: see Node.y
     cdef const double* exact_weight  # weights of the block's records: see Node.exact_weight
     cdef const double* of_tree     # those of all rows, of the tree at hand
+    cdef uint32_t* record_of       # of the tree at hand: see Node.record_of
     cdef uint32_t* rows            # [max_records] their rows in the data
     cdef uint8_t* bytes            # y, then codes column by column
     cdef Ranker ranker             # None: codes stay the data's
@@ -84,12 +85,13 @@ cdef class Block:
         if self.outer is not None:
             self.outer.leave(n_waiting)
 
-    cdef inline void enter_tree(self, const double* exact_weight) noexcept nogil:
-        """Look at a tree, or at a part of one, whose rows have these exact weights: at no subtree yet."""
+    cdef inline void enter_tree(self, const double* exact_weight, uint32_t* record_of) noexcept nogil:
+        """Look at a tree, or at a part of one, whose rows have these exact weights and numbers: at no subtree yet."""
         self.is_open = False
         self.of_tree = exact_weight
+        self.record_of = record_of
         if self.outer is not None:
-            self.outer.enter_tree(exact_weight)
+            self.outer.enter_tree(exact_weight, record_of)
 
     cdef inline Py_ssize_t first_inside(self, Py_ssize_t n_waiting) noexcept nogil:
         """The first of the waiting nodes that the subtree in the block has; `n_waiting` if it has none."""

@@ -37,7 +37,7 @@ from dforest.core.data cimport DF_LINE, df_gather_bytes
 from dforest.core.loops cimport loops
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.sorting cimport radix_sort
-from dforest.core.types cimport CATEGORICAL, code_at, column_t, data_row
+from dforest.core.types cimport CATEGORICAL, NO_RECORD, code_at, column_t, data_row
 
 from dforest.rules.records import record
 
@@ -296,6 +296,10 @@ cdef class Block:
         for i in range(n):
             rows[i] = data_row(of_outer, records[i].row)
             records[i].row = <uint32_t> i
+        # Their numbers are not kept up to date while they are here: a thread that is given a part of the subtree has to find none.
+        if self.record_of != NULL and of_outer == NULL:
+            for i in range(n):
+                self.record_of[rows[i]] = NO_RECORD
         if n_targets == 1:
             for i in range(n):
                 y[i] = self.data.y[rows[i]]

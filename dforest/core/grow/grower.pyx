@@ -324,7 +324,7 @@ cdef class Grower:
         number_records(tree_records, 0, tree_records.n)
         self.tree_records = tree_records
         tree_records.exact_weight = self.drawing.exact_weight
-        self.block.enter_tree(tree_records.exact_weight)
+        self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
         self.path.leave(-1)
         root = root_node(tree_records.n)
         self.fill_node(&root, &node)
@@ -377,7 +377,7 @@ cdef class Grower:
         cdef Py_ssize_t n_written = self.writer.n_nodes
         self.tree_records = tree_records
         self.part = part
-        self.block.enter_tree(tree_records.exact_weight)
+        self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
         if part > 0:                      # it may come from a block
             number_records(tree_records, root.first, root.n)
         self.decision.enter(tree_records)
