@@ -103,7 +103,7 @@ def test_forests_are_those_of_dense_x(fit, max_stored):
 
 @pytest.mark.parametrize("sizes", [{"block_bytes": 4000, "outer_bytes": 1 << 14}, {"block_bytes": 2000, "outer_bytes": 10**6}])
 def test_subtrees_of_blocks_that_other_threads_grow(sizes, monkeypatch):
-    """Rows that stayed in a block passed for those of a subtree that was given away from it: a fourth of these fits went wrong."""
+    """Rows that stayed in a block passed for those of a subtree that was given away from it: a fourth of the fits was wrong."""
     sizes |= {"stored_per_record": 10**6, "small_up_to": 0, "share_from": 2, "max_stored": 0.9}
     for name, value in sizes.items():
         monkeypatch.setitem(TUNING, name, value)

@@ -296,7 +296,7 @@ cdef class Block:
         for i in range(n):
             rows[i] = data_row(of_outer, records[i].row)
             records[i].row = <uint32_t> i
-        # Their numbers are not kept up to date while they are here: a thread that is given a part of the subtree has to find none.
+        # Their numbers are not kept up to date while they are here: a thread that is given a part of the subtree must find none.
         if self.record_of != NULL and of_outer == NULL:
             for i in range(n):
                 self.record_of[rows[i]] = NO_RECORD
