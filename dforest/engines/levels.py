@@ -1,8 +1,8 @@
 """Trees grown together, level by level: the one driver of every engine whose work is worth starting for many nodes at once.
 
-Words: a node of more than `subtree_up_to` records is *large*: it is split here, all large nodes of a level at once. Whatever is
-smaller is a *subtree*, which the shard grows to its end. A *reference* to a node is its number among the large ones, or -1 less
-the number of its subtree.
+A node of more than `subtree_up_to` records is *large*: it is split here, all large nodes of a level at once. A smaller node is a
+*subtree*, which the shard grows to its end. A *reference* to a node is its number among the large ones, or -1 less the number of
+its subtree.
 
 This side keeps the tables of large nodes, which are few, and decides; the shard (`dforest.engines.shard`) adds up and partitions
 draws. A `Levels` owns its tables.
@@ -231,7 +231,7 @@ class Levels:
         if is_leaf.any():
             leaves = self.shard.leaf_words(large[is_leaf])
         nodes = Nodes.join([layout.nodes_of(large, subsets[kept], leaves), subtrees.nodes])
-        # The nodes are ranges, each of a large node or a subtree, that are to be brought into the order of their open_nodes.
+        # Each large node and each subtree is a range of the nodes; the ranges are brought into preorder.
         lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
         at = np.full(starts[-1], -1)
         at[np.concatenate([at_large, at_subtree])] = np.arange(len(lengths))

@@ -1,6 +1,6 @@
 """Nodes of many trees as flat arrays, and how they are brought into another order, all at once.
 
-Words: nodes of a tree, or of a subtree, stand in preorder; *ranges* of an array are runs of its entries.
+The nodes of a tree, or of a subtree, stand in preorder. A *range* of an array is some of its entries, one after another.
 """
 
 from itertools import pairwise

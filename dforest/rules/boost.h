@@ -1,12 +1,11 @@
 /* The rules of boosted trees, shared by the CPU and device code (C99 and C++): gradients and hessians as integers, the words of
  * histograms, cuts, leaves.
  *
- * Words: a *fine* integer is a row's gradient or hessian times a power of two, rounded; a *coarse* one has fewer bits, and is
- * what histograms and nodes add up. The exponent of that power says what an integer stands for: q * 2^-exponent. A *word* of a
- * histogram holds several sums over a few rows, which are spilled into whole integers before they overflow.
+ * An integer q stands for q * 2^-exponent, with exponents of gradients and of hessians. Histograms and nodes add up coarse
+ * integers. A word of a histogram holds several sums over a few rows, which are spilled into whole integers before they overflow.
  *
- * A node that is *light*, whose rows weigh far less than those that exponents were chosen for, gets exponents of its own, and its
- * rows other fine integers: so weights of 1 and 1e-12 can be told from 0 wherever no heavier rows are with them.
+ * A light node gets exponents of its own, and its rows get other fine integers: so weights of 1 and 1e-12 can be told from 0
+ * wherever no heavier rows are with them.
  *
  * Gain: Friedman, Annals of Statistics 29(5), 2001; Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
  * Histograms: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. */

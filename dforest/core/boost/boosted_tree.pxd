@@ -1,4 +1,4 @@
-"""A boosted tree as it grows, and the rows drawn for its round: see boosted_tree.pyx for the words."""
+"""A boosted tree as it grows, and the rows drawn for its round: see boosted_tree.pyx."""
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

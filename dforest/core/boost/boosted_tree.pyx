@@ -1,17 +1,14 @@
 """A boosted tree as it grows: best first, by a crew.
 
-Words: a tree's rows, all or those drawn for its round, lie in one array of row numbers, so that each node has a *run* of it; a
-split divides a run, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
-that of the *large* one is what remains of their parent's. A *range* of a node's rows is what a thread divides at a time. Nodes
-are numbered in order of creation, so both children of one come together, the left one first. The *frontier* has the leaves that
-may be split. A *light* node (rules/boost.h) gets a *scale* of its own, and its rows other fine integers; its histogram is filled
-from its rows then, and not what remains of its parent's.
+A tree's rows, all or those drawn for its round, lie in one array of row numbers, of which each node has a range; a split divides
+the range, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
+that of the *large* one is what remains of their parent's. Several threads divide a large node, each some rows at a time. Nodes
+are numbered in order of creation, so both children of one come together, the left one first. A light node (rules/boost.h) gets a
+*scale* of its own, and its rows get other fine integers; then its histogram is filled from its rows, and is not what remains of
+its parent's.
 
-Rows drawn for a round, without replacement, are those of `dforest.core.sampling.Subsample`; a *block* of them is that of a
-sampling plan.
-
-A *direction* is what a monotonic constraint allows predictions to do as a column rises. Interaction constraints say which columns
-may be tested on one path: those of a *group*.
+Rows drawn for a round, without replacement, are those of `dforest.core.sampling.Subsample`. Interaction constraints say which
+columns may be tested on one path: those of a *group*.
 
 Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
 their order makes a difference.

@@ -1,4 +1,4 @@
-"""Boosted trees grown round by round: see booster.pyx for the words."""
+"""Boosted trees grown round by round: see booster.pyx."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

@@ -1,11 +1,9 @@
 """Boosted trees, grown round by round.
 
-Words: a *round* grows one tree, or, for more than two classes, one for each class. The *raw prediction* of a row is a baseline
-and the sum of the values of the leaves that it reached, in the order of the trees; a booster keeps this sum, for all training
-rows. At the beginning of a round, gradients and Hessians of the loss by the raw predictions become *fine* integers
-(rules/boost.h), from which trees are grown: by all rows, or by those *drawn* for the round, while the others are *left out* and
-only go down its trees. A *chunk* is the rows whose gradients one thread computes at a time, and a *leaf range*
-some rows of a leaf.
+A booster keeps, for each training row, the sum of the values of the leaves that the row reached, in the order of the trees; with
+the baseline, this is the row's raw prediction. At the beginning of a round, gradients and Hessians become fine integers
+(rules/boost.h), from which the round's trees are grown: by all rows, or by those *drawn* for the round, while the others are
+*left out* and only go down its trees. A *leaf range* is as many rows of a leaf as one thread looks at in one go.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """

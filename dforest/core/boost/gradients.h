@@ -1,8 +1,8 @@
 /* Gradients and Hessians of many rows, as fine integers (C99 and C++).
  *
- * Words: as in losses.h and boost.h. A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by
- * `times`, integer weights, or by `weight`, which derivatives are multiplied by; both are NULL where all weights are 1. Fine
- * integers of a row stand together: its gradient, and its Hessian unless that is 1 for all rows.
+ * A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by `times`, integer weights, or by `weight`,
+ * which derivatives are multiplied by; both are NULL where all weights are 1. The fine integers of a row stand together: its
+ * gradient, and its Hessian unless that is 1 for all rows.
  *
  * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or
  * those of a list; then the values of a block of them are brought together first.

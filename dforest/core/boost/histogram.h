@@ -1,9 +1,8 @@
 /* Histograms of gradients: filled, added up and subtracted, and the best cut of one (C99 and C++).
  *
- * Words: a row has *fine* integers, its gradient and, unless the loss has a constant one, its Hessian. Their coarse forms are
- * packed into one or two *words* (rules/boost.h). Rows with integer weights, their *times*, have two: each integer is multiplied
- * by the weight. A *histogram* has an entry for each code of each column, one column behind the other: `first[f]` is where those
- * of column f begin. Entries have one of two forms:
+ * A row's coarse integers are packed into one or two words (rules/boost.h). Rows with integer weights, their *times*, have two
+ * words: each integer is multiplied by the weight. A histogram has the entries of one column behind those of another: `first[f]`
+ * is where those of column f begin. Entries have one of two forms:
  *
  *     words    [n_entries * words per entry]   sums of the rows' words, while no entry stands for more than DF_SPILL rows
  *     sums     [3, n_entries]                  sums of gradients, Hessians and counts, for any number of rows

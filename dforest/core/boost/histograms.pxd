@@ -1,4 +1,4 @@
-"""Histograms of gradients of the nodes of a tree: see histograms.pyx for the words."""
+"""Histograms of gradients of the nodes of a tree: see histograms.pyx."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

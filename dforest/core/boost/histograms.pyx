@@ -1,9 +1,8 @@
 """Histograms of gradients of the nodes of a tree.
 
-Words: a *histogram* has an *entry* for each code of each column, which says what the rows of a node with this code add up to.
-It has one of two *forms*, words or sums: see histogram.h. A *slot* is memory for a histogram of either form; a node has one from
-when its rows are added up until it is known that it is not split, or both of its children have theirs. A *part* is memory for
-what some of a node's rows add up to, as threads share a large node's rows.
+A histogram has one of two *forms*, words or sums: see histogram.h. A *slot* is memory for a histogram of either form; a node
+has one from when its rows are added up until it is known that it is not split, or both of its children have theirs. A *part* is
+memory for what some of a node's rows add up to, as threads share a large node's rows.
 
 A `Histograms` serves one booster, and owns slots and parts. Slots that no node has are kept for other nodes.
 """

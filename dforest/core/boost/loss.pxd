@@ -1,7 +1,7 @@
 """The contract of a loss of boosted trees: what rows lose by their raw predictions, and its derivatives.
 
-Words: a row's *raw prediction* is a number, or, of more than two classes, one for each; it is a constant, the *intercept*, and
-what the leaves of all trees so far add. Each round of training asks for the first and the second derivative of each row's loss by
+A row's *raw prediction* is a number, or, of more than two classes, one for each; it is a constant, the *intercept*, and what the
+leaves of all trees so far add. Each round of training asks for the first and the second derivative of each row's loss by
 its raw predictions, its *gradient* and *Hessian*, and grows a tree for each raw prediction.
 
 What a subclass brings:

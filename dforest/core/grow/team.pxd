@@ -1,4 +1,4 @@
-"""Threads at work on one fit: see team.pyx for the words."""
+"""Threads at work on one fit: see team.pyx."""
 cimport cython
 from cpython.ref cimport PyObject
 

@@ -1,6 +1,6 @@
 """Threads at work on one fit.
 
-Words: *members* are the threads, numbered from 0; a thread becomes one by `join`. A member without work is *idle* and sleeps. An
+*Members* are the threads, numbered from 0; a thread becomes one by `join`. A member without work is *idle* and sleeps. An
 *offer* is work that any one member may take and do alone: memory from `malloc`, which goes from the member that offers it to the
 team, and on to the member that takes it. A *task* is work that its *leader* shares: it consists of *items*, which the leader and
 its *helpers* take one after another, and the leader goes on when all items are done.

@@ -1,4 +1,4 @@
-"""A tree, or a part of one, while it is grown: see tree.pyx for the words.
+"""A tree, or a part of one, while it is grown: see tree.pyx.
 
 The grower that begins a tree owns the `TreeRecords`, which `reserve_records` and `free_records` make and end, and uses it again
 for its next tree. Growers of other threads work on it until all parts are finished.

@@ -1,11 +1,8 @@
 """A tree while it is grown: the records that its parts share, its nodes as they are written, and how parts become a tree.
 
-Words: a *part* is what one grower grows of a tree in one go: the tree from its root, or a subtree that was given away, in
-preorder. `TreeRecords` are what all parts of one tree work on. Each node's records are a run of `draws`, and a part writes
-nothing but its own node's run, so parts are grown at the same time, in place.
-
-A *hole* is a node of a part in whose place another part belongs, which another grower writes. A node is *inner* if it is
-neither a leaf nor a hole. Inner nodes that test categories, or by a splitter's own test, have a *payload*: see Split.payload.
+All parts of a tree work on its `TreeRecords`. Each node's records are a range of these, and a part writes nothing but the range
+of its own first node, so parts are grown at the same time, in place. A *hole* is a node of a part in whose place another part
+belongs, which another grower writes; a node is *inner* if it is neither a leaf nor a hole.
 
 Nodes are numbered as they are written. A left child's number is its parent's + 1, so only the right child's is kept. What leaves
 keep, what inner nodes keep, and payloads lie in arrays of their own, in the order of their nodes.
