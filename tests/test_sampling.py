@@ -443,7 +443,7 @@ PLANS_OF_PIECES = [
 @pytest.mark.parametrize("sampling", PLANS_OF_PIECES, ids=repr)
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_pieces_of_blocks_are_drawn_alone(sampling, n_threads):
-    """Whoever holds some row_ranges of the rows has the counts of these rows, and draws no other block."""
+    """Whoever holds some ranges of the rows has the counts of these rows, and draws no other block."""
     rng, n_rows, seeds = np.random.default_rng(0), MANY, np.array([5, 6, 2**32 - 1], np.uint32)
     expected = np.stack([sampling.counts(n_rows, int(seed)) for seed in seeds])
     dealt = TreeDraws((sampling,) * 3, seeds, n_rows, 1).of_block

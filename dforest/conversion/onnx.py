@@ -20,8 +20,8 @@ from dforest.extras import needed
 OPERATORS = 18  # the first version of ONNX's operators that has all which are used
 _TREES = 5  # of those of ai.onnx.ml
 _FORMAT = 10  # of the file format
-_MOST_BYTES = 2**31 - 1  # of a model, by protobuf's rules
-_MOST_EXACT = 2**24  # float32 holds all integers up to this one
+_MAX_BYTES = 2**31 - 1  # of a model, by protobuf's rules
+_MAX_EXACT = 2**24  # float32 holds all integers up to this one
 _LEQ, _MEMBER = 0, 6  # modes of nodes: x <= threshold, x in a set
 
 
@@ -172,10 +172,10 @@ def to_onnx(estimator, dtype, verify):
         ir_version=_FORMAT,
         producer_name="dforest",
     )
-    if model.ByteSize() > _MOST_BYTES:
+    if model.ByteSize() > _MAX_BYTES:
         raise ValueError(
             f"a model of ONNX with {len(estimator.forest_.feature)} nodes would have {model.ByteSize()} bytes; allowed are "
-            f"{_MOST_BYTES}: grow fewer or smaller trees, or prune them"
+            f"{_MAX_BYTES}: grow fewer or smaller trees, or prune them"
         )
     if verify:
         for name, of, shape in (
@@ -219,9 +219,9 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
     link, labels = link_of(estimator, "ONNX"), label_array(estimator) if is_classifier(estimator) else None
     forest = estimator.forest_
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
-    if dtype is np.float32 and len(values) > _MOST_EXACT:
+    if dtype is np.float32 and len(values) > _MAX_EXACT:
         raise ValueError(
-            f"dtype=numpy.float32 for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MOST_EXACT}, "
+            f"dtype=numpy.float32 for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MAX_EXACT}, "
             "or dtype=numpy.float64"
         )
     largest, numbers = max(np.abs(values).max(), np.abs(forest.objective.baseline or 0.0).max()), np.finfo(dtype)
@@ -277,7 +277,7 @@ def labels_of(estimator, dtype):
 
     It takes integers of 32 bits, but was seen to confuse large ones with NaN.
     """
-    return numeric_labels(estimator, "ONNX", dtype, -_MOST_EXACT, _MOST_EXACT)
+    return numeric_labels(estimator, "ONNX", dtype, -_MAX_EXACT, _MAX_EXACT)
 
 
 def label_array(estimator):

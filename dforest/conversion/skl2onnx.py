@@ -17,7 +17,7 @@ from dforest.estimators import boosting, forest, tree
 from dforest.extras import needed
 
 _TREES = 3  # of the versions of ai.onnx.ml, that which has trees for rows of float64
-_MOST_EXACT = 2**24  # TreeEnsembleRegressor's results are of float32, which holds all integers up to this one
+_MAX_EXACT = 2**24  # TreeEnsembleRegressor's results are of float32, which holds all integers up to this one
 # Probabilities are arrays: ZipMap, which makes a dict of each row, takes neither float64 nor labels that are no integers or text.
 _OPTIONS = {"zipmap": [False]}
 # What skl2onnx calls the output of `decision_function`, which scikit-learn prefers to probabilities where there is one.
@@ -66,10 +66,10 @@ class ContainerGraph(Graph):
 
     def trees(self, estimator, dtype, rows, value_of_leaf):
         check_numbers_alone(estimator, "skl2onnx")
-        if value_of_leaf.max() > _MOST_EXACT:
+        if value_of_leaf.max() > _MAX_EXACT:
             raise ValueError(
                 f"the leaves of {type(estimator).__name__} have {value_of_leaf.max()} distinct values; allowed in a pipeline "
-                f"that skl2onnx converts are up to {_MOST_EXACT}"
+                f"that skl2onnx converts are up to {_MAX_EXACT}"
             )
         forest = estimator.forest_
         is_leaf, first = forest.feature < 0, forest.node_offsets[:-1]

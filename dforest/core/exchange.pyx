@@ -9,7 +9,7 @@ one sender after those of another. If two senders have 2 and 1 records of one no
 
     packed records of the first sender     a b           lengths   2 0
     packed records of the second sender    c d e                   1 2
-    rows                            a b c | d e
+    rows                                   a b c | d e
 
 A checksum is fast enough to be compared whenever a file is opened. The bytes of an array are cut into *blocks* of
 `CHECKED_BYTES`, the last of which may have fewer, so that threads can share them. The checksum of the array is the XXH64 of the

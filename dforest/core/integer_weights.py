@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 _DIVISORS = 16  # the lightest row has a multiple up to this
-_MOST_TIMES = 2**20  # and the heaviest one up to this
+_MAX_TIMES = 2**20  # and the heaviest one up to this
 _BITS = 31  # of integers whose unit is a power of two, at most
 _HEAVIEST = 1022  # DF_HEAVIEST
 _SUM_BITS = 62  # of the sum of fine integers
@@ -128,7 +128,7 @@ def _allowed_change(weight, factor):
     for begin in range(0, len(weight), _BLOCK):
         some = weight[begin : begin + _BLOCK]
         times = np.rint(some / factor)
-        if not (times <= _MOST_TIMES).all():
+        if not (times <= _MAX_TIMES).all():
             return np.array([-np.inf, -np.inf])
         lack, half = some - times * head - times * (factor - head), 0.5 * np.spacing(some)
         low = min(low, ((half - lack) / times).min())

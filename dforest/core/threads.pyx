@@ -2,7 +2,7 @@
 
 The *caller* of a task does items one after another, together with workers, which are started when they are first wanted, sleep
 while there is no task, and end with the process. Which thread does an item is a matter of chance, so no result may depend on it.
-A *worker context* is what a thread knows of the task that it is at.
+A `Worker` is what a thread, the caller too, knows of the task that it is at.
 
 All tasks share the workers. Together with a caller there are never more threads than the cores that the process may use or, if
 that is more, than the most threads that a caller has asked for. So tasks that several threads of a program start at the same time

@@ -311,10 +311,10 @@ class _Tree:
         self.weigh(open_nodes, exponents, reference)
         coarse = exponents + np.array(words.coarse, np.int32) - np.array(words.fine, np.int32)
         cuts, gains = np.zeros(len(open_nodes), self.cuts.dtype), np.zeros(len(open_nodes))
-        is_open = open_nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
+        may_be_split = open_nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
-            is_open &= open_nodes["depth"] < rules.max_depth
-        searched = np.flatnonzero(is_open)
+            may_be_split &= open_nodes["depth"] < rules.max_depth
+        searched = np.flatnonzero(may_be_split)
         if len(searched):
             some = open_nodes[searched]
             found = self.shard.find_cuts(some, self.features(some), np.ascontiguousarray(coarse[searched, 1]))

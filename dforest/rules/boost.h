@@ -57,7 +57,7 @@ static inline int32_t df_fine_hessian(double x, double factor) {
 }
 
 /* Whether a node is light. heaviest : the weight of its heaviest row; reference : that of those that its exponents were chosen
-for */
+ * for */
 static inline int df_is_light(double heaviest, double reference) { return heaviest < ldexp(reference, -DF_LIGHT_BITS); }
 
 /* Sums of both children of a node, as integers of the lower exponents. */
@@ -156,10 +156,8 @@ static inline uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessi
 #endif
 
 /* A row's words, of a kind that is known where this is compiled. Integers of a row stand together, its gradient and, unless
-that is
- * 1, its hessian; those of rows with `times`, weights that they are multiplied by, make two words of any kind. fine, times : of
- * all
- * rows */
+ * that is 1, its hessian; those of rows with `times`, weights that they are multiplied by, make two words of any kind. fine,
+ * times : of all rows */
 DF_ALWAYS_INLINE void df_row_words(const int kind, const int has_times, const int32_t *fine, const uint32_t *times, size_t row,
                                    uint64_t *word, uint64_t *second) {
     if (has_times) {
@@ -241,7 +239,7 @@ static inline double df_bounded_step(double l2, double gradient, double hessian,
 }
 
 /* Bounds of a node's steps in units of other exponents: where a hessian's exponent exceeds the gradient's by `unit`, not
-`before`. */
+ * `before`. */
 static inline df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit) {
     bounds.lower = ldexp(bounds.lower, before - unit);
     bounds.upper = ldexp(bounds.upper, before - unit);
@@ -253,10 +251,9 @@ static inline double df_step_loss(double l2, double gradient, double hessian, do
     return (2.0 * gradient + (hessian + l2) * step) * step;
 }
 
-/* The gain of a cut within bounds, of which cuts are compared by; -1 if it gains nothing, or if the steps of its sides have not
-the
- * direction of a constraint. direction : 1: the right side's must not be below the left side's; -1: not above; 0: either. With
- * l2 = 0, no bounds, and the sums above: steps -3 and 1, losses -9 and -1, of the node -2: 8 is gained. */
+/* The gain of a cut within bounds, of which cuts are compared by; -1 if it gains nothing, or if the steps of its sides have
+ * not the direction of a constraint. direction : 1: the right side's must not be below the left side's; -1: not above; 0:
+ * either. With l2 = 0, no bounds, and the sums above: steps -3 and 1, losses -9 and -1, of the node -2: 8 is gained. */
 static inline double df_bounded_gain(double l2, double gradient_left, double hessian_left, double gradient_right,
                                      double hessian_right, double gradient, double hessian, df_bounds bounds,
                                      int direction) {
@@ -290,10 +287,9 @@ typedef struct {
 } df_value_limits;
 
 /* is_damped : whether the loss has a link; n_sums : trees of a round. Those of several classes take their steps together. With
-p the
- * probabilities of the classes, the second derivative of the loss along steps v is the variance of v by p, which is at most the
- * sum of
- * 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less is taken anyway at rates up to 1/2. */
+ * p the probabilities of the classes, the second derivative of the loss along steps v is the variance of v by p, which is at
+ * most the sum of 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less is taken anyway at
+ * rates up to 1/2. */
 static inline df_value_limits df_value_limits_of(double learning_rate, double max_step, int is_damped, int n_sums) {
     df_value_limits limits;
     limits.learning_rate = learning_rate;

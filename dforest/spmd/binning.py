@@ -248,10 +248,10 @@ def _ask(ranks, values, columns, most, word):
         )
         messages.append(np.concatenate([part.astype(word) for part in message]))
     a, b = share[ranks.rank], share[ranks.rank + 1]
-    verdicts = ranks.gather(_settled(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
+    settled = ranks.gather(_settled(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
     # All ranks learn what the owners say.
     parsed = [
-        _parsed(verdicts[r], probe_at[share[r + 1]] - probe_at[share[r]], share[r + 1] - share[r]) for r in range(ranks.size)
+        _parsed(settled[r], probe_at[share[r + 1]] - probe_at[share[r]], share[r + 1] - share[r]) for r in range(ranks.size)
     ]
     counts, n_kept, keys, upto = (np.concatenate(parts) for parts in zip(*parsed, strict=True))
     is_cut, n_kept = (n_kept & 1).astype(np.uint8), (n_kept >> 1).astype(np.int64)

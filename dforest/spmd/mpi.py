@@ -114,9 +114,9 @@ class MpiCommunicator(ByteCommunicator):
         self.traffic.seconds_waited += perf_counter() - start
 
     def _tell(self, error):
-        message = encode_error(self.rank, error)
-        telling = [self.comm.Isend([message, MPI.BYTE], rank, ERROR) for rank in range(self.size) if rank != self.rank]
-        self._pending += [message, telling]
+        encoded = encode_error(self.rank, error)
+        telling = [self.comm.Isend([encoded, MPI.BYTE], rank, ERROR) for rank in range(self.size) if rank != self.rank]
+        self._pending += [encoded, telling]
         deadline = perf_counter() + FAREWELL
         while not MPI.Request.Testall(telling) and perf_counter() < deadline:
             os.sched_yield()

@@ -27,7 +27,7 @@ from dforest.core.exchange import checksum
 from dforest.errors import ModelFileError
 
 ALIGNMENT = 64
-_MOST_HEADER = 100_000_000  # bytes, as the format has it
+_MAX_HEADER = 100_000_000  # bytes, as the format has it
 _LENGTH = struct.Struct("<Q")
 _SUMS = "checksums"
 _PADDING = "padding"
@@ -63,8 +63,8 @@ def write_container(path, texts, arrays):
         end += array.nbytes
     header = json.dumps(entries, separators=(",", ":")).encode()
     header += b" " * (-(len(header) + _LENGTH.size) % ALIGNMENT)
-    if len(header) > _MOST_HEADER:
-        raise ValueError(f"the header of a model file would have {len(header)} bytes; allowed are up to {_MOST_HEADER}")
+    if len(header) > _MAX_HEADER:
+        raise ValueError(f"the header of a model file would have {len(header)} bytes; allowed are up to {_MAX_HEADER}")
     head = _LENGTH.pack(len(header)) + header
     sums[:] = [checksum(head), *(checksum(array.reshape(-1)) for array in arrays.values())]
     with _replacing(path) as file:
@@ -136,7 +136,7 @@ class Container:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         (length,) = _LENGTH.unpack_from(self._map)
         self._begin = _LENGTH.size + length
-        if length > _MOST_HEADER or self._begin + 8 > size or self._map[8:9] != b"{":
+        if length > _MAX_HEADER or self._begin + 8 > size or self._map[8:9] != b"{":
             raise self.error("it does not begin like one")
         head = self._map[: self._begin]
         if checksum(head) != _LENGTH.unpack_from(self._map, self._begin)[0]:

@@ -64,7 +64,7 @@ _BUILT_IN = {
     if isinstance(cls, type) and issubclass(cls, Component)
 }
 _METRICS = {name: given for name in metrics.__all__ if inspect.isfunction(given := getattr(metrics, name))}
-_MOST_DEPTH = 64  # of values in values
+_MAX_DEPTH = 64  # of values in values
 _FREE_BYTES = 1 << 20  # of an array of texts
 
 
@@ -237,8 +237,8 @@ class ValueReader:
         """The value. Raises TypeError, ValueError, KeyError or IndexError if it is not what `ValueWriter.write` gives."""
         if not isinstance(written, list | dict):
             return written
-        if self._depth == _MOST_DEPTH:
-            raise ValueError(f"values are nested more than {_MOST_DEPTH} times")
+        if self._depth == _MAX_DEPTH:
+            raise ValueError(f"values are nested more than {_MAX_DEPTH} times")
         self._depth += 1
         try:
             if isinstance(written, list):

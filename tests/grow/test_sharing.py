@@ -99,7 +99,7 @@ def test_worked_example():
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 1.0])
 @pytest.mark.parametrize("seed", range(12))
-def test_pieces_make_up_the_tree(seed, share):
+def test_parts_make_up_the_tree(seed, share):
     """Whichever nodes were given away, out of parts that were given away themselves, too."""
     rng = np.random.default_rng(seed)
     root = random_tree(rng, int(rng.integers(2, 80)))

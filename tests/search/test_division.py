@@ -60,7 +60,7 @@ def test_the_best_cut_along_numbers_is_that_of_the_twin(numbers, criterion, n_cl
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize("spread", ["even", "close together", "far apart", "infinite"])
 def test_the_best_cut_along_many_numbers(spread):
-    """More cuts than are scored at a time, ties across these row_ranges, and numbers that only their last bits tell apart."""
+    """More cuts than are scored at a time, ties across these ranges, and numbers that only their last bits tell apart."""
     rng = np.random.default_rng(0)
     useless = 0
     for n in (255, 256, 257, 1500):

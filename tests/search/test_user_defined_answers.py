@@ -126,7 +126,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 from dforest import RandomForestClassifier, RandomForestRegressor
 
-spec = importlib.util.spec_from_file_location("foreign_answers", sys.argv[1])
+spec = importlib.util.spec_from_file_location("user_defined_answers", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 X, y = load_iris(return_X_y=True)
@@ -162,7 +162,7 @@ for case in sys.argv[2:]:
 @pytest.fixture(scope="module")
 def fit_apart(compile_module):
     """Fit with compiled classes, each in a process of its own that starts no threads before; return what each printed."""
-    path = compile_module("foreign_answers", COMPILED).__file__
+    path = compile_module("user_defined_answers", COMPILED).__file__
 
     def fit(cases):
         command = [sys.executable, "-c", FIT, path, *map(" ".join, cases)]

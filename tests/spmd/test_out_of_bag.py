@@ -117,7 +117,7 @@ def test_estimates_have_the_bits_of_one_process(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_many_blocks(seed):
-    """Stretches begin and end inside blocks; the draws of a block are those of all its rows."""
+    """Ranges begin and end inside blocks; the draws of a block are those of all its rows."""
     model, X, y, weight = random_problem(seed, n=3 * BLOCK + 77)
     model.set_params(n_estimators=5, max_depth=6).fit(X, y, weight)
     for size, kind in ((2, "interleaved"), (5, "random")):

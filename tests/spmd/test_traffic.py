@@ -69,10 +69,10 @@ def test_bytes_and_rounds(monkeypatch, size, chosen, kind):
     reports = [forest.fit_report_ for forest in forests]
     n_nodes = len(forests[0].forest_.feature)
     is_classes = kind == "Classifier"
-    n_words, n_kept, message = (4, 3, N_COLUMNS + 8) if is_classes else (3, 4, N_COLUMNS + 16)
+    n_words, n_kept, packed_bytes = (4, 3, N_COLUMNS + 8) if is_classes else (3, 4, N_COLUMNS + 16)
     to_others = (size - 1) / size
     expected = np.mean(counted.bin_bytes) + to_others * (
-        counted.n_large * 3 * (8 * 64 * n_words + 56) + n_nodes * (13 + 4 * n_kept) + counted.n_shipped * message / size
+        counted.n_large * 3 * (8 * 64 * n_words + 56) + n_nodes * (13 + 4 * n_kept) + counted.n_shipped * packed_bytes / size
     )
     assert math.isclose(np.mean([report.bytes_sent for report in reports]), expected, rel_tol=0.03)
     if is_classes:  # in regression nodes may need new scales, at any level

@@ -37,7 +37,7 @@ cdef struct BoostScale:        # of the integers that stand for gradients and He
 
 cdef struct BoostNode:
     uint64_t path
-    int64_t first, n           # its run of the rows
+    int64_t first, n           # its range of the rows
     BoostScale scale           # of its rows' integers
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
@@ -79,7 +79,7 @@ cdef class BoostedTree:
     cdef df_boost_limits limits        # in units of the nodes that are searched
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
-    cdef int64_t partition_rows            # of a node that several threads divide
+    cdef int64_t partition_rows            # that a thread divides at a time, of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
     cdef int32_t* fine                 # of all rows

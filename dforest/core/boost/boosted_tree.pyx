@@ -171,7 +171,7 @@ cdef class BoostedTree:
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = data.n_rows if max_depth is None else min(max_depth, data.n_rows)
         self.min_samples_leaf = min_samples_leaf
-        self.max_columns = constraints.max_features
+        self.max_columns = constraints.most_features
         self.groups = constraints.groups
         self.n_drawn = n_drawn
         self.order = FeatureOrder(data.n_features)

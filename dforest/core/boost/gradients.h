@@ -29,8 +29,7 @@ typedef struct {
 } df_boost_rows;
 
 /* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, and the sums of these,
-each as
- * often as `times` says, of gradients and Hessians. */
+ * each as often as `times` says, of gradients and Hessians. */
 typedef struct {
     double gradient, hessian;
     int64_t largest[2], sum[2];
@@ -140,7 +139,7 @@ DF_INLINE void df_make_fine(const double *x, int64_t n, double factor, const uin
 }
 
 /* The fine integers of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT fine : [n, 1 or
-2] */
+ * 2] */
 DF_INLINE void df_refine(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
                          int32_t *fine, df_boost_extent *extent) {
     int32_t g[DF_GRADIENT_BLOCK], h[DF_GRADIENT_BLOCK];
@@ -182,8 +181,7 @@ typedef struct {
 } df_boost_largest;
 
 /* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light
-without
- * a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
+ * without a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
 enum { DF_LIGHTEST = 255 };
 
 static inline uint8_t df_lightness(double weight, double heaviest) {
@@ -333,8 +331,7 @@ DF_INLINE const double *df_class_raw(const df_boost_rows *rows, int64_t step, in
 }
 
 /* Several classes: of n rows from `begin` on, at most DF_GRADIENT_BLOCK, the highest raw prediction, its class, and the sum of
-the
- * other powers of e, as df_class_powers forms it. baseline : [n_classes]; room : [n] */
+ * the other powers of e, as df_class_powers forms it. baseline : [n_classes]; room : [n] */
 DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
                               int64_t n, double *room, double *top, double *highest, double *rest) {
     const double *raw = df_class_raw(rows, step, 0, begin, n, room);

@@ -106,10 +106,10 @@ class GrowingArray:
             return array
         array = np.empty(n, self._dtype)
         parts, at = [], 0
-        for array_of, used in zip(arrays, [*self._used[1:], self._first]):
+        for held, used in zip(arrays, [*self._used[1:], self._first]):
             for first in range(0, min(used, n - at), ENTRIES_AT_A_TIME):
                 end = min(first + ENTRIES_AT_A_TIME, used, n - at)
-                parts.append((array_of[first:end], array[at + first : at + end]))
+                parts.append((held[first:end], array[at + first : at + end]))
             at += used
 
         def copy(i, _):

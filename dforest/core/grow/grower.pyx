@@ -1,18 +1,18 @@
 """Grows trees, one at a time, on one thread: the loop, depth first or best first.
 
 A grower takes a node, decides what becomes of it, and writes a leaf, or partitions the node's records and goes on with both
-children. What is to be known of a step is in a part of its own:
+children. What is to be known of a step is in a component of its own:
 
-    Drawing     what a tree draws, as records, unless these are given
-    TreeRecords       the records of a tree, and what else its parts share
-    OpenNode    where a node stands
-    Stack       the nodes to come, depth first, and the subtrees that are given away
-    Frontier    the nodes to come, best first
-    Block       copies of what a subtree's records need
-    SmallSubtree        subtrees of few records, all at once
-    NodeDecision       whether a node is split and how, or what it predicts
-    partition   which records go left
-    TreeWriter  the tree as it is written
+    Drawing       what a tree draws, as records, unless these are given
+    TreeRecords   the records of a tree, and what else its parts share
+    OpenNode      where a node stands
+    Stack         the nodes to come, depth first, and the subtrees that are given away
+    Frontier      the nodes to come, best first
+    Block         copies of what a subtree's records need
+    SmallSubtree  subtrees of few records, all at once
+    NodeDecision  whether a node is split and how, or what it predicts
+    partition     which records go left
+    TreeWriter    the tree as it is written
 
 Depth first, a node's subtree is finished before its right sibling is looked at. Best first, for a limit on leaves, the nodes that
 may be split wait in a heap, ordered by the scores of their best splits. As a node's best split depends on nothing but the node,
@@ -42,7 +42,7 @@ both children of one come together, the left one first. The *heap* holds the num
 of highest score first, of equal scores the one that comes first in preorder. Once the tree is grown, all candidates are gone
 through in preorder, with the heap's memory as a stack.
 
-A grower belongs to one thread and owns all of its parts, which it uses again for the next tree. The `TreeRecords` of a part
+A grower belongs to one thread and owns all of its components, which it uses again for the next tree. The `TreeRecords` of a part
 belong to the grower that began the tree. Stack and frontier own the memory of their nodes and candidates. A subtree that is
 given away is memory of its own, which belongs to the team until a member takes it.
 """
@@ -485,7 +485,7 @@ cdef class Grower:
             candidate = &self.frontier.candidates[number]
             self.poll(candidate.open_node.n)
             self.fill_node(&candidate.open_node, &node)
-            node.statistics = NULL             # it is not open
+            node.statistics = NULL             # it is not opened
             self.divide(&node, &candidate.split, &left, &right)
             left.parent = right.parent = number
             self.add_candidate(&left)

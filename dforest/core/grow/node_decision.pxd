@@ -98,7 +98,7 @@ cdef class NodeDecision:
 
 
 cdef enum:
-    SMALL_UP_TO = 32                # records of a subtree that is grown as a small, by default
+    SMALL_UP_TO = 32                # records of the largest small subtree, by default
 
 
 @cython.final

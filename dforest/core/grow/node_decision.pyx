@@ -4,7 +4,7 @@ The rules are those of `dforest/rules/node.h`; the search for splits is the spli
 decision asks them in turn, and checks the answers of classes that are not dforest's own before anything is done with these. What
 refuses an answer is a function of its own, as a function that may make Python's objects is slow even when it makes none.
 
-A node is *open* while its statistics, and the scale of its targets, are known. A `NodeDecision` opens one node at a time.
+A node is *opened* once its statistics, and the scale of its targets, are known. A `NodeDecision` opens one node at a time.
 
 A *small subtree* is a node of at most 32 records and all that is below it. Small subtrees are grown whole: what small_subtree.h
 finds becomes part of the tree. They are grown where a forest is what most are: splits, best or random, by columns of numbers,

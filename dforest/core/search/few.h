@@ -324,8 +324,7 @@ DF_INLINE void df_few_classes_loop(const df_few *few, int room, uint64_t offset,
 }
 
 /* Two classes: the word of the draws whose number is below some number in the low 16 bits, of those of that number in the high
-ones.
- * IN numbers, pairs : [DF_FEW] */
+ * ones. IN numbers, pairs : [DF_FEW] */
 DF_INLINE uint32_t df_few_shares_loop(const uint16_t *numbers, const uint16_t *pairs, uint16_t number) {
     uint16_t below = 0, equal = 0;
     for (int i = 0; i < DF_FEW; i++) {
