@@ -10,7 +10,7 @@ A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 cimport cython
 from libc.math cimport INFINITY, NAN, fabs, ldexp
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -202,7 +202,7 @@ cdef class Booster:
             self.tree.weight = self.rows.weight
         self.factors = <double*> malloc(2 * K * sizeof(double))
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
-        self.extents = <df_boost_extent*> malloc(self.n_chunks() * K * sizeof(df_boost_extent))
+        self.extents = <df_boost_extent*> calloc(self.n_chunks() * K, sizeof(df_boost_extent))    # joined before all is known
         self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
         if self.leaf not in (DF_NEWTON_LEAF, OWN_LEAF):
             self.weighed = <df_weighed*> malloc(n_rows * sizeof(df_weighed))

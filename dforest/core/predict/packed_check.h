@@ -27,7 +27,7 @@ DF_INLINE uint32_t df_is_wrong(const df_packed *forest, const char *slot, uint32
     uint32_t low, high = 0, word, child, feature, flags, row, is_nan, is_leaf, wrong_leaf, wrong;
     memcpy(&low, slot, sizeof low);
     memcpy(&word, slot + (is_wide ? offsetof(df_wide, word) : offsetof(df_narrow, word)), sizeof word);
-    child = word >> (bits + 2);
+    child = is_wide ? 0 : word >> (bits + 2); /* wide slots may have 30 bits for features */
     if (is_wide) {
         memcpy(&high, slot + sizeof low, sizeof high);
         memcpy(&child, slot + offsetof(df_wide, slot), sizeof child);
