@@ -285,10 +285,10 @@ def test_own_losses():
 def test_limits(monkeypatch):
     X, z = data_of()
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
-    monkeypatch.setattr(conversion, "_MOST_EXACT", 10)
+    monkeypatch.setattr(conversion, "_MAX_EXACT", 10)
     with pytest.raises(ValueError, match=r"float32 for a forest whose leaves have \d+ distinct values; allowed are up to 10"):
         forest.to_onnx(dtype=np.float32)
-    monkeypatch.setattr(conversion, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(conversion, "_MAX_BYTES", 1000)
     with pytest.raises(ValueError, match=r"would have \d+ bytes; allowed are 1000: grow fewer"):
         forest.to_onnx()
 

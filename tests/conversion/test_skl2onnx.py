@@ -70,7 +70,7 @@ def test_what_it_cannot_have(monkeypatch):
         convert_sklearn(forest, initial_types=[("X", Int64TensorType([None, 6]))])
     with pytest.raises(ValueError, match="allowed is one matrix"):
         convert_sklearn(forest, initial_types=[("a", FloatTensorType([None, 3])), ("b", FloatTensorType([None, 3]))])
-    monkeypatch.setattr(conversion, "_MOST_EXACT", 3)
+    monkeypatch.setattr(conversion, "_MAX_EXACT", 3)
     with pytest.raises(ValueError, match=r"have \d+ distinct values; allowed in a pipeline that skl2onnx converts are up to 3"):
         to_onnx(forest, X[:1])
 
