@@ -34,7 +34,7 @@ ctypedef fused key_t:
 cdef enum:
     ROWS_AT_A_TIME = 1024      # of a matrix: the cache holds them for all columns that are read or coded together,
     CACHE = 1 << 20            # if it holds so many bytes of the columns' rules
-    MIN_BUCKETS = 1 << 11    # of keys, for a column with enough rows
+    MIN_BUCKETS = 1 << 11      # of keys, for a column with enough rows
     MAX_BUCKETS = 1 << 18
 
 

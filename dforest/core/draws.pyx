@@ -37,7 +37,7 @@ from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsam
 from dforest.core.sampling import MAX_DRAWS, MAX_ROWS, check_plans, checked_integer
 
 
-MAX_STRATA = 2**20            # their numbers stand above those of nodes and blocks, in the paths of random streams
+MAX_STRATA = 2**20             # their numbers stand above those of nodes and blocks, in the paths of random streams
 
 cdef enum:
     STRATUM_BITS = 40          # of a path, below the number of the stratum

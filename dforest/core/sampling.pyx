@@ -35,8 +35,8 @@ from dforest.core.threads cimport df_add_to_long
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draws_to_left, df_subsampled_before
 
-MAX_ROWS = 2**32 - 1          # numbers of rows have 32 bits
-MAX_DRAWS = 2**32 - 1         # counts of draws have 32 bits
+MAX_ROWS = 2**32 - 1           # numbers of rows have 32 bits
+MAX_DRAWS = 2**32 - 1          # counts of draws have 32 bits
 
 cdef enum:
     FEW_DRAWS = 16             # of a node with uneven halves that go left one by one ...

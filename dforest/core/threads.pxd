@@ -30,7 +30,7 @@ cdef enum:
 # Does one item of a task; `worker` is the calling thread's context.
 ctypedef int (*Item)(void* context, Py_ssize_t item, Worker* worker) except -1 nogil
 
-cdef struct Task:              # on the stack of its caller
+cdef struct Task:             # on the stack of its caller
     Item do_item
     void* context             # handed to do_item
     int64_t n_items           # numbered from 0
@@ -43,9 +43,9 @@ cdef struct Task:              # on the stack of its caller
     bint is_awaited           # the caller sleeps until no worker is at it
     PyThread_type_lock done   # released when the last worker leaves while the caller sleeps
     PyObject* errors          # list of the exceptions that were raised, in their order
-    Task* after                # the next one in the pool's list
+    Task* after               # the next one in the pool's list
 
-cdef struct Worker:             # what a thread knows of a task it is at
+cdef struct Worker:           # what a thread knows of a task it is at
     Task* task
     int number                # of the thread among all that have been at the task; the caller's is 0
     int64_t work              # that the thread has done since it last looked whether to give up

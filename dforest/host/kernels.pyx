@@ -25,7 +25,7 @@ ctypedef int64_t (*Counter)() noexcept nogil
 
 cdef enum:
     CALL = 20_000             # nanoseconds that a call of a kernel takes at least, if its block has groups enough
-    TIME_LIMIT = 60_000         # nanoseconds
+    TIME_LIMIT = 60_000       # nanoseconds
     BLOCKS = 16               # for each thread
     LINE = 128                # bytes that threads had better not share
     MAX_ARGUMENTS = 64
@@ -37,7 +37,7 @@ cdef struct Launch:           # on the stack of its caller
     int64_t n_blocks
     char* memory
     int64_t n_local           # bytes of memory for each thread
-    int64_t time_limit          # nanoseconds after which a thread leaves the rest of its groups
+    int64_t time_limit        # nanoseconds after which a thread leaves the rest of its groups
     int64_t spent             # nanoseconds, by all threads
 
 

@@ -55,7 +55,7 @@ cdef struct BoostNode:
     df_bounds bounds           # of steps of its rows, if there are monotonic constraints; of a refitted leaf its value's
     df_boost_cut cut           # once it has been searched
 
-cdef struct BoostRoute:         # where a node sends rows that walk down the tree
+cdef struct BoostRoute:        # where a node sends rows that walk down the tree
     uint64_t[4] left           # a bit for each code that goes left; of a leaf all
     int32_t feature            # of a leaf 0
     int32_t next               # its left child; of a leaf itself, so that its rows stay there
@@ -74,12 +74,12 @@ cdef class BoostedTree:
     cdef int64_t* n_tried              # [n_columns + 1] how many columns a node tries, by how many it may try
     cdef bint tries_all                # each node tries all
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
-    cdef Py_ssize_t max_columns       # that may be tested on a path; 0: any number
+    cdef Py_ssize_t max_columns        # that may be tested on a path; 0: any number
     cdef const uint8_t[:, ::1] groups  # [n_groups, n_columns] which columns may be tested on one path; None: all may
     cdef df_boost_limits limits        # in units of the nodes that are searched
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
-    cdef int64_t partition_rows            # that a thread divides at a time, of a node that several threads divide
+    cdef int64_t partition_rows        # that a thread divides at a time, of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
     cdef int32_t* fine                 # of all rows
@@ -94,7 +94,7 @@ cdef class BoostedTree:
     cdef uint32_t* moved               # [n_drawn]
     # What there is of it
     cdef BoostNode* nodes
-    cdef BoostRoute* routes              # of the nodes; NULL: all rows are drawn
+    cdef BoostRoute* routes            # of the nodes; NULL: all rows are drawn
     cdef Py_ssize_t n_nodes, room, route_room
     cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
     cdef Py_ssize_t n_pushed
@@ -108,7 +108,7 @@ cdef class BoostedTree:
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_columns] of the small and the large node
     cdef BoostNode* weighed
-    cdef df_boost_largest* largest     # [n_largest] of ranges of its rows
+    cdef df_boost_largest* largest     # [n_largest] of ranges of its rows; `weight` is first their least lightness
     cdef Py_ssize_t n_largest
     cdef double[2] factors
     cdef BoostNode* divided

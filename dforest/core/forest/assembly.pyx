@@ -74,7 +74,7 @@ class GrowingArray:
 
     def __init__(self, dtype):
         self._dtype = dtype
-        self._arrays = []       # arrays with room for some entries
+        self._arrays = []          # arrays with room for some entries
         self._used = []            # entries of the one before each
         self._last = None          # the last one,
         self._first = 0            # its first free entry

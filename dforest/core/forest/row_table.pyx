@@ -75,9 +75,9 @@ cdef struct Shard:             # the rows whose hashes have some bits in common
     PyThread_type_lock lock    # held by who adds a row; NULL: there is one thread alone
     int64_t n                  # rows
     int n_parts
-    int64_t* parts[MAX_PARTS]     # rows: some in the first part, then twice as many, ...; a part once made stays where it is
+    int64_t* parts[MAX_PARTS]  # rows: some in the first part, then twice as many, ...; a part once made stays where it is
     uint64_t* places[MAX_PARTS]   # of the rows of each part: the first so far, as a batch's number << 32 | place in the batch
-    Slots slots[MAX_PARTS]        # those made with each part, of which the last are in use; others may still be looked into
+    Slots slots[MAX_PARTS]     # those made with each part, of which the last are in use; others may still be looked into
 
 
 cdef inline uint64_t mixed(uint64_t hashed, uint64_t word) noexcept nogil:

@@ -37,10 +37,10 @@ cdef class Block:
     cdef DataView data
     cdef RowCodes held             # the data's codes by row
     cdef Block outer               # which this block's subtree may lie in; None: there are no such blocks
-    cdef Py_ssize_t min_records  # of a subtree that is worth copying
+    cdef Py_ssize_t min_records    # of a subtree that is worth copying
     cdef int64_t deepest           # depth of the root of one; nodes below that have too few levels to come
-    cdef size_t max_bytes         # that its targets, codes and origins take
-    cdef Py_ssize_t max_records   # of a subtree that fits; 0: none does
+    cdef size_t max_bytes          # that its targets, codes and origins take
+    cdef Py_ssize_t max_records    # of a subtree that fits; 0: none does
     cdef bint is_open              # it holds the subtree of the node at hand
     cdef Py_ssize_t base           # its subtree is done when fewer nodes than this wait on the grower's stack
     cdef Column* columns           # [n_features] the data's, with the block's codes

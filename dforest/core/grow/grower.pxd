@@ -22,7 +22,7 @@ cdef enum:
 
 @cython.final
 cdef class Stack:
-    cdef OpenNode* open_nodes             # [n] the node that comes next is the last one
+    cdef OpenNode* open_nodes      # [n] the node that comes next is the last one
     cdef Py_ssize_t n, room
     cdef Py_ssize_t n_offered      # nodes from the bottom of the stack that were given away, or are too small for it
     cdef Py_ssize_t share_from     # subtrees of fewer records are not given away
@@ -61,7 +61,7 @@ cdef TreeRecords* take_subtree(void* offer, OpenNode* open_node, PathFeatures pa
 
 
 cdef struct Candidate:             # a node whose best split is known, numbered in order of creation
-    OpenNode open_node                    # its parent is a candidate's number, or, once the tree is written, a node's
+    OpenNode open_node             # its parent is a candidate's number, or, once the tree is written, a node's
     Split split                    # the best one; feature -1: the node stays a leaf
     Py_ssize_t payload_at          # where its payload lies in Frontier.payloads; -1: it has none
     Py_ssize_t left                # number of its left child, the right child's is 1 more; -1: a leaf so far
@@ -105,21 +105,21 @@ cdef class Grower:
     cdef Criterion criterion
     cdef Splitter splitter
     cdef Py_ssize_t max_leaf_nodes         # 0: no limit, and depth-first growth
-    cdef Py_ssize_t max_records           # of a tree
+    cdef Py_ssize_t max_records            # of a tree
     cdef bint keeps_leaves                 # of the trees that this grower begins: see TreeRecords.rows
     # Its parts
     cdef readonly Drawing drawing          # None: records are given
     cdef NodeDecision decision
     cdef Block block
-    cdef readonly SmallSubtree small                # depth first
+    cdef readonly SmallSubtree small       # depth first
     cdef PathFeatures path                 # to the node at hand; empty unless the splitter asks for it
     cdef Stack stack                       # depth first
     cdef Frontier frontier                 # best first
     cdef readonly TreeWriter writer        # of the part at hand
-    cdef TreeRecords own                         # of the trees that this grower begins
+    cdef TreeRecords own                   # of the trees that this grower begins
     # The part at hand
     cdef TreeRecords* tree_records
-    cdef readonly int part                # its number
+    cdef readonly int part                 # its number
     # Other threads
     cdef Team team
     cdef int member                        # this grower's number in the team

@@ -21,7 +21,7 @@ cdef struct OpenNode:
     int32_t weight_shift           # of its records' weights: see Node.exact_weight
     double lower, upper            # bounds of what it may predict
     Sums sums                      # what is known of its draws
-    int part                      # number of the part that grows here, as the subtree was given away; -1: it was not
+    int part                       # number of the part that grows here, as the subtree was given away; -1: it was not
 
 
 cdef inline OpenNode root_node(Py_ssize_t n) noexcept nogil:

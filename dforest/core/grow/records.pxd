@@ -54,7 +54,7 @@ cdef class Drawing:
     cdef DataView data
     cdef SamplingPlan plan
     cdef readonly int64_t n_draws              # of a tree
-    cdef readonly Py_ssize_t max_records      # of a tree
+    cdef readonly Py_ssize_t max_records       # of a tree
     cdef const uint32_t[::1] counts            # None; or how often the next tree draws each row, in place of what the plan says
     cdef const uint32_t[::1] weights           # None; or what a draw of each row weighs in it, in place of the data's weights
     cdef const double[::1] exact_weights       # None; or exact weights, of which these are the integers

@@ -19,7 +19,7 @@ cdef struct SharedTask:       # on the stack of its leader, which sets part, con
     int n_helpers             # members at the task, besides the leader
     bint is_awaited           # the leader sleeps until no helper is left
 
-cdef struct PlainTask:            # a task that needs nothing of a member's own
+cdef struct PlainTask:        # a task that needs nothing of a member's own
     SharedTask task
     PyObject* team
     Work work
@@ -37,7 +37,7 @@ cdef class Team:
     cdef int is_short              # a member has been idle: no tree is left to begin
     cdef void** offers             # [n_offers] what any member may take, the oldest first; room for n_members
     cdef int n_offers
-    cdef SharedTask** tasks              # [n_tasks] tasks that their leaders are at; room for n_members
+    cdef SharedTask** tasks        # [n_tasks] tasks that their leaders are at; room for n_members
     cdef int n_tasks
     cdef int stopped               # all members are to give up
     cdef bint is_done              # nothing is left to do

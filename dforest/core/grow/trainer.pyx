@@ -143,7 +143,7 @@ class Growers:
         cdef Team team = Team(n_threads)
         cdef bint is_wanted = True
         growers = self._growers      # kept until all are done: they work in each other's memory
-        parts = {}                  # by tree, of trees that are not finished: the parts that are, as `join_parts` takes them
+        parts = {}                   # by tree, of trees that are not finished: the parts that are, as `join_parts` takes them
         to_grow = iter(range(n))     # shared: each thread takes the next tree
 
         def keep(Grower grower):

@@ -22,7 +22,7 @@ cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 
 cdef lend(const void* buffer, size_t n_bytes, dtype)
 
 
-cdef struct TreeRecords:                 # room for [capacity] records; all 0 before it is made
+cdef struct TreeRecords:           # room for [capacity] records; all 0 before it is made
     Record* records                    # [n] the records, those of each node together
     Record* scratch                # [n] for searches and partitions: a node uses the range where its records are
     # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a block hide, and whether
@@ -37,7 +37,7 @@ cdef struct TreeRecords:                 # room for [capacity] records; all 0 be
     double root_weight             # of all its draws, in the units of all rows' integers
     const double* exact_weight     # [n_rows] see Node.exact_weight
     LeafRules rules                # what a side of each split has at least
-    int n_parts                   # begun so far; they are numbered from 0, the one with the root
+    int n_parts                    # begun so far; they are numbered from 0, the one with the root
     int n_open                     # begun and not finished
 
 
@@ -127,7 +127,7 @@ cdef struct NodeRecord:
     uint8_t is_deferred            # see Split.is_deferred
 
 cdef struct Hole:                  # a node in whose place another part belongs
-    int64_t part                  # number of the other part
+    int64_t part                   # number of the other part
     int64_t node                   # number of the node that keeps its place
     # How much this part has written before it
     int64_t leaves, inner, payloads, payload_words

@@ -37,7 +37,7 @@ cdef class FastScans:
     cdef readonly bint takes_lanes   # so does `best_lanes`
     cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
     cdef readonly bint takes_small   # `best_small` does in small nodes of two classes
-    cdef readonly int small_words     # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
+    cdef readonly int small_words    # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
     cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
 
     # Take a node whose cuts are scored next.
@@ -85,7 +85,7 @@ cdef struct Choice:
 cdef class Chooser:
     cdef Criterion criterion
     cdef FastScans scans             # None: there are none
-    cdef bint is_user_defined             # the criterion is not dforest's own: what its scans say is checked
+    cdef bint is_user_defined        # the criterion is not dforest's own: what its scans say is checked
     cdef readonly bint needs_order   # it asks for CutList.sorted, and for lists that are not packed
     cdef readonly bint is_bounded    # some feature has a direction
     cdef Py_ssize_t n_words
@@ -150,7 +150,7 @@ cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t co
 cdef class FewRecords:
     cdef Criterion criterion
     cdef FastScans scans           # None: there are none
-    cdef bint is_user_defined           # what they say is checked
+    cdef bint is_user_defined      # what they say is checked
     cdef bint has_pairs            # words of two classes, in 16 bits
     cdef int64_t below             # nodes of fewer records are scanned here; 0: none are
     cdef bint is_open              # the node at hand is one of these:
@@ -166,8 +166,8 @@ cdef class FewRecords:
 cdef class SmallNodes:
     cdef Criterion criterion
     cdef FastScans scans           # None: there are none
-    cdef bint is_user_defined           # what they say is checked
-    cdef int64_t max_draws        # nodes of no more draws are scanned here; 0: none are
+    cdef bint is_user_defined      # what they say is checked
+    cdef int64_t max_draws         # nodes of no more draws are scanned here; 0: none are
     cdef int64_t codes_per_record  # columns of more codes than this times the records are not
     cdef int64_t copy_from         # counting: in copies if there are this many times more records than codes
     cdef bint is_open              # for the node at hand, these are made:

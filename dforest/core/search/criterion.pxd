@@ -53,7 +53,7 @@ from dforest.core.types cimport OUTPUTS, DrawKind, Node, Record, add_draws
 from dforest.rules.criteria cimport df_outputs
 
 
-cdef double MIN_IMPURITY       # of classes: what rounding may make of 0
+cdef double MIN_IMPURITY                 # of classes: what rounding may make of 0
 
 
 cdef class Criterion(Component):

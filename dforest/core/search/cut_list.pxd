@@ -16,7 +16,7 @@ cdef enum CutKind:
     SINGLES                   # each left side is one category; if values are missing, the last is all categories
     LONE                      # there is one cut
 
-cdef enum Accumulator:             # how the draws of a node are added up
+cdef enum Accumulator:        # how the draws of a node are added up
     WORDS                     # weights of 1: as packed words
     LANES                     # three to eight classes, weights of 1, at most DF_LANE_DRAWS draws: 16 bits for each
     CLASSES                   # more classes, weights of 1: by a counter of 32 bits for each
@@ -25,7 +25,7 @@ cdef enum Accumulator:             # how the draws of a node are added up
 
 cdef struct CutList:
     CutKind kind
-    Accumulator accumulator             # by which the left sides come about
+    Accumulator accumulator   # by which the left sides come about
     Py_ssize_t n              # cuts
     bint is_packed            # left sides are words, in `run`; else statistics, in `left`
     bint is_pairs             # these words are of two classes; else, but for LANES, of numbers

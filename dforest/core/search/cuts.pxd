@@ -49,7 +49,7 @@ cdef class Side:
     cdef Criterion criterion
     cdef NodeWords words
     cdef Py_ssize_t compared_up_to  # most records of a node whose codes are compared as they are read
-    cdef uint64_t node_number             # counts nodes; not 0
+    cdef uint64_t node_number      # counts nodes; not 0
     cdef int32_t code_bytes        # of a code gathered: 4, or 8 if some column's codes have 64 bits
     cdef void* own_code            # [records + DF_STRIDE] room for codes
     cdef const void* code          # [words.room] codes of the column to be added up, there or elsewhere:

@@ -24,12 +24,12 @@ cdef class CoarseSearch:
     cdef Chooser chooser
     cdef CutList found                            # cuts of the feature at hand at the edges of all buckets that occur
     cdef uint64_t edges[MAX_BUCKETS + 1]         # 0, then its words: of all draws up to the end of each bucket that occurs
-    cdef uint32_t number[MAX_BUCKETS + 1]        # [found.n] the buckets' numbers
-    cdef uint8_t open[MAX_BUCKETS + 1]           # [n_open] places of open buckets among those that occur
+    cdef uint32_t number[MAX_BUCKETS + 1]         # [found.n] the buckets' numbers
+    cdef uint8_t open[MAX_BUCKETS + 1]            # [n_open] places of open buckets among those that occur
     cdef Py_ssize_t n_open
-    cdef uint8_t place[MAX_BUCKETS + 1]          # by number of an open bucket: its place
-    cdef double excess[MAX_BUCKETS + 1]          # [found.n] above 0: what is inside has to be looked at
-    cdef uint8_t is_open[MAX_BUCKETS + 1]        # by number: whether it is open; all 0 between calls
+    cdef uint8_t place[MAX_BUCKETS + 1]           # by number of an open bucket: its place
+    cdef double excess[MAX_BUCKETS + 1]           # [found.n] above 0: what is inside has to be looked at
+    cdef uint8_t is_open[MAX_BUCKETS + 1]         # by number: whether it is open; all 0 between calls
     cdef Pending* pending                         # [n_features] of the node
     cdef Py_ssize_t n_pending
     cdef int64_t time                             # features tried so far, in all nodes

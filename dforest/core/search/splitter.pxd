@@ -196,7 +196,7 @@ cdef class Splitter(Component):
 
 
 cdef struct Draft:           # of the cut of a feature
-    uint64_t node_number            # of the node it is for, see Side.node_number; 0: not drawn ahead
+    uint64_t node_number     # of the node it is for, see Side.node_number; 0: not drawn ahead
     CodeRange range
     void* codes              # gathered
     df_stream stream

@@ -63,7 +63,7 @@ cdef class Tally:
     cdef Histogram histogram
     cdef Sorter sorter
     cdef bint packs                  # words may be used
-    cdef Accumulator accumulator               # of the open node
+    cdef Accumulator accumulator     # of the open node
     cdef Py_ssize_t n_words
     cdef bint packs_lanes            # or lanes
     cdef uint64_t* run               # [records] for CutList.run; NULL: no list is packed
