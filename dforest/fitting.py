@@ -13,9 +13,12 @@ from dforest.engines.cpu import CpuEngine
 def engine_on(device, n_threads, ranks):
     """The `Engine` of a device, or, for None, of the processor; either uses at most `n_threads` threads of the processor.
 
-    It works alone, or together with other ranks, given their `Communicator`; these need a device.
+    It works alone, or together with other ranks, given their `Communicator`. These need kernels, to which the processor is a
+    device, too.
     """
     if ranks.size > 1:
+        if device is None:
+            device = import_module("dforest.host.device").HostDevice(n_threads)
         return import_module("dforest.engines.ranks.engine").RankEngine(ranks, device, n_threads)
     if device is None:
         return CpuEngine(n_threads)
@@ -130,14 +133,15 @@ def _assembled(assembly, before, trees, problem, **settings):
 def _of_trees(trees, problem):
     """What a `Forest` knows of some trees that follow each other, and of what they were grown for."""
     first = trees[0].number if trees else 0
+    numbers = range(first, first + len(trees))
     return {
         "n_rows": np.full(len(trees), problem.n_rows, np.int64),
-        "plans": (problem.sampling,) * len(trees),
+        "plans": problem.plans_of(numbers),
         "weight_unit": np.array([tree.weight_unit for tree in trees], np.float64),
         "n_features": problem.n_features,
         "objective": problem.objective,
         "seed": problem.seed,
-        "seeds": problem.seeds_of(range(first, first + len(trees))),
+        "seeds": problem.seeds_of(numbers),
     }
 
 

@@ -1,17 +1,20 @@
-"""All that decides a forest, in one frozen object: for one `Problem`, every engine grows one and the same forest.
+"""All that decides a forest, in one frozen object: for one problem, every engine grows one and the same forest.
 
-What a problem leaves out changes the speed alone: the number of threads, the device, sizes of the machinery. A problem borrows
-its arrays from its maker, and nobody writes to them.
+A `Problem` is that of trees which do not depend on each other, a `BoostingProblem` that of boosted trees. What a problem leaves
+out changes the speed alone: the number of threads, the device, sizes of the machinery. A problem borrows its arrays from its
+maker, and nobody writes to them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from math import inf
 
 import numpy as np
 
+from dforest.core.boost.constraints import Constraints
 from dforest.core.grow.trainer import tree_seeds
-from dforest.core.objective import Objective
-from dforest.core.sampling import SamplingPlan
+from dforest.core.objective import Objective, SumObjective
+from dforest.core.sampling import AllRows, SamplingPlan, Subsample
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
 from dforest.rows import RowShare
@@ -159,6 +162,10 @@ class Problem:
         """The seeds of some trees, given a range of their numbers: ndarray of shape (n_trees,), dtype uint32."""
         return np.array([self.seed], np.uint32) if self.is_tree else tree_seeds(self.seed, trees)
 
+    def plans_of(self, trees):
+        """The sampling plan of each of some trees, given a range of their numbers: tuple of SamplingPlan."""
+        return (self.sampling,) * len(trees)
+
     @property
     def n_draws(self):
         """Number of draws of each tree."""
@@ -194,6 +201,112 @@ class Problem:
         if needs_wide_sums(targets, max_draws) != needs_wide_sums(self.targets, max_draws):
             raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width than before")
         return replace(self, targets=targets)
+
+
+@dataclass(frozen=True)
+class BoostingRules:
+    """What decides a boosted tree, given the derivatives of its rows.
+
+    Attributes
+    ----------
+    learning_rate : float
+        What the values of leaves are multiplied by.
+    max_leaf_nodes, max_depth : int or None
+        None means no limit.
+    min_samples_leaf : int
+        Least number of rows of a leaf.
+    min_hessian : float
+        Least sum of Hessians of a leaf.
+    l2 : float
+        What is added to a leaf's sum of Hessians.
+    max_features : int or float
+        How many features, or which share of those that may be tried, are tried in each node.
+    max_delta_step : float, default=inf
+        Largest magnitude of a leaf's value before it is multiplied by the learning rate.
+    """
+
+    learning_rate: float
+    max_leaf_nodes: int | None
+    max_depth: int | None
+    min_samples_leaf: int
+    min_hessian: float
+    l2: float
+    max_features: int | float
+    max_delta_step: float = inf
+
+    def asdict(self):
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingProblem:
+    """All that decides boosted trees.
+
+    In each iteration a tree is grown for each of the loss's sums. The trees of an iteration have the numbers that follow those of
+    the iteration before, and they draw the same rows.
+
+    Attributes
+    ----------
+    columns : sequence of dforest.core.coded_columns.CodedColumn
+        The codes of each feature, of one byte.
+    y : ndarray of shape (n_own_rows,), dtype float64
+        Targets, or class numbers.
+    weight : ndarray of shape (n_own_rows,), dtype float64, or None
+        Positive weights; None means that all are 1.
+    loss : dforest.boosting.losses.Loss or dforest.boosting.losses.OwnLoss
+    baseline : tuple of float
+        What the sums of each row begin with.
+    rules : BoostingRules
+    seed : int
+        The seed of the model, below 2**64.
+    n_rows : int
+        Number of training rows, of all ranks. If ranks have some each, the arrays are of the own rows, and all else is as it is
+        for the rows of all ranks.
+    n_drawn : int or None
+        How many rows each iteration draws without replacement; None means that trees are grown from all rows.
+    constraints : Constraints
+    n_grown : int, default=0
+        How many trees there are already.
+    raw : ndarray of shape (n_sums, n_own_rows), dtype float64, or None
+        What the leaves of these add up to, for each row; engines may write to it. None means zeros.
+    """
+
+    columns: Sequence
+    y: np.ndarray
+    weight: np.ndarray | None
+    loss: object
+    baseline: tuple
+    rules: BoostingRules
+    seed: int
+    n_rows: int
+    n_drawn: int | None = None
+    constraints: Constraints = Constraints()
+    n_grown: int = 0
+    raw: np.ndarray | None = None
+
+    @property
+    def n_features(self):
+        return len(self.columns)
+
+    @property
+    def n_sums(self):
+        """How many sums a row has: as many trees grow in an iteration."""
+        return len(self.baseline)
+
+    @property
+    def objective(self):
+        return SumObjective(self.baseline)
+
+    def seeds_of(self, trees):
+        """See `Problem.seeds_of`."""
+        return tree_seeds(self.seed, trees)
+
+    def plans_of(self, trees):
+        """See `Problem.plans_of`; the range begins with the first tree of an iteration."""
+        if self.n_drawn is None:
+            return (AllRows(),) * len(trees)
+        of_iterations = np.repeat(self.seeds_of(trees)[:: self.n_sums], self.n_sums)
+        return tuple(Subsample(self.n_drawn, int(seed)) for seed in of_iterations[: len(trees)])
 
 
 def needs_wide_sums(targets, n_draws):

@@ -25,14 +25,14 @@ MAY_IMPORT = {
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.sampling", "core.draws", "spmd", "rows"},
     "spmd.permutations": {"core.predict", "spmd"},
-    "fitting": ENGINES,
+    "fitting": {"host.device", *ENGINES},
     "conversion": {"conversion", "errors", "extras"},
     "conversion.from_sklearn": {"conversion", "estimators", "rows", *CORE},
     "conversion.skl2onnx": {"conversion", "errors", "estimators", "extras"},
     # A model file: what estimators and forests are made of.
     "storage": {"boosting", "criterion", "estimators", "fit_report", "loss", "rows", "sampling", "splitter", "storage",
                 "weights", *CORE},  # fmt: skip
-    "boosting": {"boosting", "weights", *CORE},
+    "boosting": {"boosting", "fitting", *CORE},
     "engines": ENGINES,
     "engines.device": ENGINES,
     "engines.ranks": {"spmd", *ENGINES},
@@ -96,7 +96,7 @@ def test_layers_are_read():
     seen = {str(path.relative_to(PACKAGE)): imported(path) for path in PACKAGE.rglob("*.py")}
     assert {"engines.device.backend", "sycl.runtime"} <= seen["sycl/device.py"]  # the second one inside a function
     assert "engines.device.engine" in seen["fitting.py"]  # by its name
-    assert "rules.arrays" in seen["engines/levels.py"]
+    assert "rules.arrays" in seen["engines/forest_driver.py"]
     assert {"core.threads", "rules.random"} <= imported(PACKAGE / "core" / "predict" / "out_of_bag.pyx")
 
 

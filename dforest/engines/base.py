@@ -130,8 +130,15 @@ class Session(ABC):
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or BoostingProblem
+
+    Attributes
+    ----------
+    n_together : int
+        Trees are asked for in multiples of this number.
     """
+
+    n_together = 1
 
     def __init__(self, problem):
         self.problem = problem
@@ -173,10 +180,10 @@ class Session(ABC):
             self._take_targets()
         self._leaves = {}
         self._n_wanted = trees.stop
-        ordered = InOrder(sink, trees.start)
-        for first in range(trees.start, trees.stop, TREES_AT_ONCE):
+        ordered, at_once = InOrder(sink, trees.start), max(1, TREES_AT_ONCE // self.n_together) * self.n_together
+        for first in range(trees.start, trees.stop, at_once):
             if ordered.is_open:
-                self._grow(range(first, min(first + TREES_AT_ONCE, trees.stop)), ordered, keep_leaves)
+                self._grow(range(first, min(first + at_once, trees.stop)), ordered, keep_leaves)
         self._n_trees += ordered.n_put
 
     @abstractmethod
@@ -234,11 +241,11 @@ class Engine(ABC):
 
     @abstractmethod
     def open(self, problem):
-        """A `Session` for a problem.
+        """A `Session` for a problem, or, for a `BoostingProblem`, a `dforest.engines.boosting.BoostingSession`.
 
         Parameters
         ----------
-        problem : Problem
+        problem : Problem or BoostingProblem
 
         Raises
         ------

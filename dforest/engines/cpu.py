@@ -2,10 +2,15 @@
 
 from time import perf_counter
 
+import numpy as np
+
+from dforest.core.boost.booster import Booster
 from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
+from dforest.engines.boosting import BoostingSession
 from dforest.fit_report import FitReport
+from dforest.problem import BoostingProblem
 
 
 class CpuEngine(Engine):
@@ -24,7 +29,8 @@ class CpuEngine(Engine):
         self.n_threads = n_threads
 
     def open(self, problem):
-        return CpuSession(problem, self.n_threads)
+        kind = CpuBoostingSession if isinstance(problem, BoostingProblem) else CpuSession
+        return kind(problem, self.n_threads)
 
 
 class CpuSession(Session):
@@ -65,6 +71,40 @@ class CpuSession(Session):
     def _weigh(self, seed):
         """`Problem.weigh_draws` of a single tree."""
         return tuple(of_trees[0] for of_trees in self.problem.weigh_draws([seed]))
+
+    def report(self):
+        return FitReport(CpuEngine.name, self._n_trees, train_seconds=self._seconds)
+
+
+class CpuBoostingSession(BoostingSession):
+    """Threads at work on a `BoostingProblem`, all of them on one tree; see `BoostingSession`."""
+
+    def __init__(self, problem, n_threads):
+        grower = Booster(
+            problem.columns,
+            problem.loss.number,
+            problem.y,
+            problem.weight,
+            n_classes=max(2, problem.n_sums),
+            parameter=problem.loss.parameter,
+            baseline=np.array(problem.baseline),
+            seed=problem.seed,
+            n_threads=n_threads,
+            n_drawn=problem.n_drawn,
+            n_trees=problem.n_grown,
+            raw=problem.raw,
+            constraints=problem.constraints,
+            **problem.rules.asdict(),
+        )
+        super().__init__(problem, grower)
+        self._seconds = 0.0
+
+    def _grow(self, trees, sink, keep_leaves):
+        start = perf_counter()
+        try:
+            super()._grow(trees, sink, keep_leaves)
+        finally:
+            self._seconds += perf_counter() - start
 
     def report(self):
         return FitReport(CpuEngine.name, self._n_trees, train_seconds=self._seconds)

@@ -1,12 +1,12 @@
-"""What a level-wise driver asks of the rows that one device, or one rank, holds.
+"""What a driver (`dforest.engines.driver`) asks of the rows that one device, or one rank, holds.
 
-Open nodes are handed over as arrays of `df_open_node`.
+Nodes are handed over as arrays of `df_open_node`.
 
-Whatever a shard adds up is an integer of 64 bits, and whatever else it tells of its draws is a least or a greatest number. So
-what several shards say together is the sum, the least or the greatest of what each says, in any order, to the bit: a shard made
-of several others, on other machines, needs nothing more.
+Whatever a shard adds up is an integer of 64 bits, and whatever else it tells of its rows is a least or a greatest number. So what
+several shards say together is the sum, the least or the greatest of what each says, in any order, to the bit: a shard made of
+several others, on other machines, needs nothing more.
 
-A shard owns the draws of a batch of trees. The driver knows nodes, and never sees draws.
+A shard owns the draws of a batch of trees, or the rows of a boosted fit. The driver knows nodes, and never sees rows.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 
-class Shard(ABC):
+class ForestShard(ABC):
     """The draws of some trees on the rows of one device, or rank.
 
     Attributes
@@ -121,3 +121,88 @@ class Shard(ABC):
     @abstractmethod
     def rows(self):
         """The row of each record, in the order in which growing left the records: leaf by leaf."""
+
+
+class BoostingShard(ABC):
+    """The rows of a boosted fit on one device, or rank.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all shards.
+    has_hessian : bool
+        Whether a row has an integer for its Hessian.
+    """
+
+    n_rows: int
+    has_hessian: bool
+
+    @abstractmethod
+    def measure(self):
+        """The largest gradient, in magnitude, and hessian of each tree of the iteration that begins: float64, (n_outputs, 2)."""
+
+    @abstractmethod
+    def refine(self, factors):
+        """Make derivatives fine integers, by 2 to the power of their exponents.
+
+        Parameters
+        ----------
+        factors : ndarray of shape (n_outputs, 2), dtype float64
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, 4), dtype int64
+            The largest gradient, in magnitude, and hessian, and the sums of magnitudes, times integer weights.
+        """
+
+    @abstractmethod
+    def begin(self, output, words):
+        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.boosting.Words`."""
+
+    @abstractmethod
+    def largest(self, open_nodes):
+        """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, 3).
+
+        Derivatives are those of the tree that grows, times the weights.
+        """
+
+    @abstractmethod
+    def refine_again(self, open_nodes, factors):
+        """Make the integers of nodes anew.
+
+        Parameters
+        ----------
+        factors : ndarray of shape (n_nodes, 2), dtype float64
+            2 to the power of the exponents of their gradients and hessians.
+        """
+
+    @abstractmethod
+    def find_cuts(self, open_nodes, features, exponents):
+        """The best cut of some features of each node.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_nodes, n_tried), dtype int32
+        exponents : ndarray of shape (n_nodes,), dtype int32
+            Of coarse hessians.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_tried), dtype df_boost_split
+        """
+
+    @abstractmethod
+    def partition(self, open_nodes, cuts):
+        """Move the rows that go left to the front of their node's run: how many rows do, ndarray of (n_nodes,), int64."""
+
+    @abstractmethod
+    def add_up(self, open_nodes):
+        """Sums of the fine gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
+
+    @abstractmethod
+    def move_on(self, open_nodes, values):
+        """Add the values of leaves to the raw predictions of their rows."""
+
+    @abstractmethod
+    def raw_sums(self):
+        """The sums of leaf values of the shard's own rows: ndarray of shape (n_outputs, n_own_rows), dtype float64."""

@@ -7,7 +7,6 @@ that other threads can predict meanwhile.
 
 from abc import abstractmethod
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
@@ -259,8 +258,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def _grow(self, plan, rows, device=None, growth=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
         n_threads = plan.n_threads if device is None else count_threads(-1)  # beside a device all work
-        if device is None and rows.ranks.size > 1:  # the processor, which is a device to those kernels that ranks need
-            device = import_module("dforest.host.device").HostDevice(n_threads)
         engine = engine_on(device, n_threads, rows.ranks)
         splitter = self._configured_splitter(self.n_features_in_)
         own_tests = clone(splitter) if splitter.has_own_tests else None

@@ -14,18 +14,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.boosting.booster import Growth, first_trees, grow
+from dforest.boosting.loop import first_trees, grow
 from dforest.boosting.losses import Loss, OwnLoss
 from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
+from dforest.core.integer_weights import integer_weights
 from dforest.estimators.agreement import Partition
 from dforest.estimators.base import ClassTargets, NumberTargets
 from dforest.estimators.boosting_constraints import constraints_of
 from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
-from dforest.estimators.boosting_place import Place, check_columns, check_shared, training_device
 from dforest.estimators.boosting_rows import Sample, booster_weight, check_given, given_rows, hold_out
 from dforest.estimators.boosting_scores import class_numbers, decisions, make_monitor, probabilities
 from dforest.estimators.boosting_splits import warn_of_no_split
+from dforest.estimators.boosting_support import check_columns, check_shared, training_device
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import has_parameters
@@ -36,7 +37,11 @@ from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.shapley import ShapPart
 from dforest.estimators.state import StatePart
-from dforest.estimators.validation import check_number, check_weights, count_threads
+from dforest.estimators.validation import check_number, check_weights, count_features, count_threads
+from dforest.fit_report import FitReport
+from dforest.fitting import engine_on
+from dforest.problem import BoostingProblem, BoostingRules
+from dforest.spmd.binning import code_columns_together
 from dforest.weights import TrainingRows
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
@@ -101,7 +106,6 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         check_given(self, *to_score)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
-        place = Place(device, count_threads(self.n_jobs), ranks)
         rows, n_rows, features = self._learn_rows(partitions, ranks, grown)
         is_given = to_score[0] is not None
         is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
@@ -111,7 +115,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         rows.apply_class_weight(self._class_factors(rows))
         rows.number()
         self._keep_features(features.kept(rows, None if grown is None else self._features))
-        check_columns(self, place)
+        check_columns(self, device, ranks)
         self._loss = self._make_loss()
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
@@ -123,7 +127,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         seed = ranks.first(self._draw_seeds(grown))
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
             training, held_out = hold_out(self, training)
-        self._grow(training, held_out, grown, seed, tasks, place)
+        self._grow(training, held_out, grown, seed, tasks, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, how many rows all ranks were given, the `Features` of their columns). A collective."""
@@ -182,22 +186,18 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
                 "warm_start==True, which keeps the trees there are"
             )
 
-    def _grow(self, training, held_out, grown, seed, tasks, place):
-        """Grow the rounds that lack, and set `forest_` and all that tells of the fit."""
+    def _grow(self, training, held_out, grown, seed, tasks, engine, ranks):
+        """Grow the iterations that lack, and set `forest_` and all that tells of the fit."""
         loss, n_sums = self._loss, self._loss.n_sums
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             training = training._replace(X=training.X.astype(np.result_type(training.X, grown.threshold), copy=False))
-        ranks, n_rows = place.ranks, place.ranks.total(len(training.y))
         baseline = loss.baseline(training.y, training.weight, ranks) if grown is None else grown.objective.baseline
-        n_drawn = max(1, int(self.subsample * n_rows))
-        n_drawn = n_drawn if n_drawn < n_rows else None
-        growth = Growth(training.X.dtype, n_rows, self._features.n_categories, baseline, seed, n_drawn)
-        first = 0 if grown is None else grown.n_trees // n_sums
+        first, n_threads = 0 if grown is None else grown.n_trees // n_sums, count_threads(self.n_jobs)
         self.n_trees_per_iteration_ = n_sums
-        forest, monitor, n_threads = grown, None, place.n_threads
+        forest, monitor, session = grown, None, None
         if self.do_early_stopping_:
-            monitor = make_monitor(self, loss, growth, training, held_out, self._row_seed, n_threads)
+            monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads)
             monitor.begin(grown, n_sums)
         scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
 
@@ -209,7 +209,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             n_best, score = (None, None) if monitor is None else monitor.best()
             return {
                 "forest_": first_trees(forest, n_best * n_sums) if n_best and self.use_best_model else forest,
-                "fit_report_": place.report(forest.n_trees - first * n_sums),
+                "fit_report_": FitReport(engine.name) if session is None else session.report(),
                 "train_score_": scores[0],
                 "validation_score_": scores[1],
                 "best_iteration_": n_best,
@@ -218,14 +218,47 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
         tasks.begin(self.max_iter - first, fitted, grown)
         if self.max_iter > first:
-            booster = place.booster(self, training, growth, grown)
-            on_round = (lambda n_rounds: self._report(n_rounds, monitor)) if self.verbose else None
-            rounds, steps = range(first, self.max_iter), tasks if tasks.are_told else None
-            forest = grow(booster, growth, rounds, grown, monitor, on_round, steps, n_threads)
-            self._check_raw(forest, booster.raw_sums)
+            problem = self._state_problem(training, baseline, grown, seed, ranks)
+            on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
+            with engine.open(problem) as session:
+                forest = grow(
+                    session, problem, training.X.dtype, range(first, self.max_iter), grown, monitor, on_iteration,
+                    tasks if tasks.are_told else None, n_threads, n_categories=self._features.n_categories,
+                    criterion="squared_error", splitter=None,
+                )  # fmt: skip
+                self._check_raw(forest, session.raw_sums)
             warn_of_no_split(self, forest, training.y, ranks)
         vars(self).update(fitted(forest))
         tasks.end(forest)
+
+    def _state_problem(self, training, baseline, grown, seed, ranks):
+        """The `BoostingProblem` that the new trees are grown for."""
+        X, y, weight, bin_weight = training
+        n_rows, asked = ranks.total(len(y)), self.max_features
+        bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
+        columns = code_columns_together(
+            ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds, self._features.n_categories,
+            row_major=ranks.size > 1, counts_missing=False,
+        )  # fmt: skip
+        rules = BoostingRules(
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
+            max_depth=self.max_depth and min(self.max_depth, n_rows),
+            min_samples_leaf=min(self.min_samples_leaf, n_rows + 1),
+            min_hessian=self.min_hessian,
+            l2=self.l2_regularization,
+            max_features=count_features(asked, X.shape[1]) if isinstance(asked, Integral) else float(asked),
+            max_delta_step=np.inf if self.max_delta_step is None else float(self.max_delta_step),
+        )
+        n_drawn, n_grown, raw = max(1, int(self.subsample * n_rows)), 0, None
+        if grown is not None:
+            n_grown, sums = grown.n_trees, np.zeros((len(y), len(baseline)))
+            grown.packed().add_up(X, sums, 0, n_grown, count_threads(self.n_jobs))
+            raw = np.ascontiguousarray(sums.T)
+        return BoostingProblem(
+            columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
+            self._constraints, n_grown, raw,
+        )  # fmt: skip
 
     def _check_raw(self, forest, sums):
         """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""

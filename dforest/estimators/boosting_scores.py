@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import check_scoring
 from sklearn.utils import resample
 
-from dforest.boosting.booster import Monitor, ScoredRows, Stopping
+from dforest.boosting.early_stopping import Monitor, ScoredRows, Stopping
 from dforest.boosting.losses import MeanLoss
 from dforest.estimators.scoring import told_classes
 
 MAX_SCORED = 10_000  # training rows that scorers are given
 
 
-def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
+def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads):
     """The `Monitor` of an estimator's rounds.
 
     Parameters
@@ -27,7 +27,7 @@ def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
     estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
         Its parameters, and its classes.
     loss : Loss
-    growth : Growth
+    baseline : tuple of float
     training : Sample
     held_out : Sample or None
     seed : int
@@ -36,14 +36,14 @@ def make_monitor(estimator, loss, growth, training, held_out, seed, n_threads):
     """
     is_by_loss = estimator.scoring == "loss"
     if is_by_loss:
-        loss = loss.at_start(growth.baseline, training.y, training.weight)
+        loss = loss.at_start(baseline, training.y, training.weight)
 
     def scored(sample, name):
         if is_by_loss:
-            score = _MinusLoss(loss, growth.baseline, sample, n_threads)
+            score = _MinusLoss(loss, baseline, sample, n_threads)
         else:
             rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
-            score = _Scorer(estimator, loss, growth.baseline, sample, rows, name)
+            score = _Scorer(estimator, loss, baseline, sample, rows, name)
         return ScoredRows(sample.X, score, n_threads)
 
     held_out = None if held_out is None else scored(held_out, "validation")

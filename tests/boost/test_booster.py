@@ -197,7 +197,7 @@ def assert_equal_models(problem):
         try:
             booster = make_booster(problem, twin.baselines, **extreme)
             for trees in twin.rounds:
-                for tree, expected in zip(booster.grow_round(), trees, strict=True):
+                for tree, expected in zip(booster.grow_iteration(), trees, strict=True):
                     assert_equal_trees(tree, expected, problem.X.dtype)
         finally:
             loops.use()
@@ -212,7 +212,7 @@ def test_wide_words_are_those_of_the_twin(loss):
     twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, words="wide", **problem.parameters)
     booster = make_booster(problem, twin.baselines, wide_words=True)
     for trees in twin.rounds:
-        for tree, expected in zip(booster.grow_round(), trees, strict=True):
+        for tree, expected in zip(booster.grow_iteration(), trees, strict=True):
             assert_equal_trees(tree, expected, problem.X.dtype)
 
 
@@ -246,7 +246,7 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
     for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
-        trees = [tree for _ in range(3) for tree in booster.grow_round()]
+        trees = [tree for _ in range(3) for tree in booster.grow_iteration()]
         models.append([part for tree in trees for part in tree] + [booster.raw_sums])
     for model in models[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(models[0], model, strict=True))
@@ -257,7 +257,7 @@ def test_l2_beyond_all_sums(l2):
     problem = random_problem(5, "squared_error")
     problem.parameters.update(l2_regularization=l2, monotonic=None)
     twin = grow_booster(problem.X, problem.y, max_iter=1, **problem.parameters)
-    assert_equal_trees(make_booster(problem, twin.baselines).grow_round()[0], twin.rounds[0][0], problem.X.dtype)
+    assert_equal_trees(make_booster(problem, twin.baselines).grow_iteration()[0], twin.rounds[0][0], problem.X.dtype)
 
 
 def test_few_values_get_few_threads():
@@ -271,12 +271,12 @@ def test_few_values_get_few_threads():
 def test_rounds_go_on_from_raw_predictions():
     problem = random_problem(3, "log_loss")
     whole, first = (make_booster(problem, [0.25]) for _ in range(2))
-    trees = [whole.grow_round() for _ in range(4)]
+    trees = [whole.grow_iteration() for _ in range(4)]
     for _ in range(2):
-        first.grow_round()
+        first.grow_iteration()
     second = make_booster(problem, [0.25], more={"n_trees": 2, "raw": first.raw_sums.copy()})
     for wanted in trees[2:]:
-        for a, b in zip(second.grow_round()[0], wanted[0], strict=True):
+        for a, b in zip(second.grow_iteration()[0], wanted[0], strict=True):
             assert np.array_equal(a, b)
 
 
@@ -288,7 +288,7 @@ def test_each_round_draws_rows_of_its_own(n_threads):
     booster, sums = make_booster(problem, [0.0], n_threads), np.zeros(30_000)
     columns = code_columns(problem.X, 256)
     for number in range(3):
-        (tree,) = booster.grow_round()
+        (tree,) = booster.grow_iteration()
         seed = streams.tree_seed(0, number)
         drawn = sampling.Subsample(5_000, seed).counts(30_000, seed) > 0
         leaves = leaves_of(tree, columns)
@@ -334,7 +334,7 @@ def test_one_target_far_from_all_others():
                           max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=1e-3, l2=0.0, max_features=4, seed=0,
                           n_threads=2)  # fmt: skip
         for _ in range(100):
-            booster.grow_round()
+            booster.grow_iteration()
         error = (booster.raw_sums[0] - y)[others]
         fits.append(1.0 - (error**2).sum() / ((y[others] - y[others].mean()) ** 2).sum())
     assert fits[0] > 0.98
@@ -347,7 +347,7 @@ def test_hardly_any_rows(n_rows):
     booster = Booster(list(columns), LOSSES["squared_error"].number, np.arange(float(n_rows)), baseline=[0.0], learning_rate=1.0,
                       max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0,
                       n_threads=1)  # fmt: skip
-    booster.grow_round()
+    booster.grow_iteration()
     assert np.array_equal(booster.raw_sums[0], np.arange(float(n_rows)))
 
 

@@ -18,7 +18,7 @@ from twins import boosting as twin
 
 import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.boosting.booster import Stopping
+from dforest.boosting.early_stopping import Stopping
 from dforest.core.sampling import AllRows
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)

@@ -8,13 +8,15 @@ from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingRegressor
+from dforest.boosting.losses import Loss
 from dforest.core.boost.booster import Booster
 from dforest.core.coding import code_columns
-from dforest.engines.boosting import BoostRules, Rounds, RowWeights
-from dforest.engines.device.boosting import DeviceBoostShard
+from dforest.engines.boosting_driver import Iterations, RowWeights
+from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
 from dforest.loss import PythonLoss
+from dforest.problem import BoostingProblem, BoostingRules
 from dforest.rules.losses import LOSSES
 
 TUNINGS = [
@@ -86,20 +88,19 @@ def test_more_rows_than_a_word_stands_for(loss, is_wide, is_weighted):
                   max_features=p)  # fmt: skip
     booster = Booster(columns, LOSSES[loss].number, y, weight, baseline=[0.0], seed=0, n_threads=1,
                       tuning={"wide_words": is_wide}, **limits)  # fmt: skip
-    wanted = [booster.grow_round()[0] for _ in range(3)]
-    facts = (1, n) if times is None else (int(times.max()), int(times.sum(dtype=np.int64)))
-    ends = None if times is None else np.array([weight.min(), weight.max()])
-    weights = RowWeights.of(weight, times, 1.0, *facts, ends, n)
-    rules = BoostRules(loss, 1, seed=0, weight_unit=1.0, total_weight=weights.total, is_weighted=False, **limits)
+    wanted = [booster.grow_iteration()[0] for _ in range(3)]
+    problem = BoostingProblem(columns, y, weight, Loss(loss), (0.0,), BoostingRules(**limits), 0, n)
+    weights = RowWeights.of(problem)
+    assert (weights.times is None) == (times is None)
     for chunk in (1000, 5000, 1 << 20):
         device = strict_device()
         tuning = Tuning(device, {"subtree_up_to": 0, "chunk": chunk})
-        shard = DeviceBoostShard(device, tuning, rules, columns, y, weights, np.zeros(1), np.zeros((1, n)))
-        rounds = Rounds(rules, shard, columns, ahead=2, is_wide=is_wide)
+        shard = DeviceBoostingShard(device, tuning, problem, weights)
+        iterations = Iterations(problem, weights, shard, ahead=2, is_wide=is_wide)
         for tree in wanted:
-            for name, a, b in zip(tree._fields, tree, rounds.grow_round()[0], strict=True):
+            for name, a, b in zip(tree._fields, tree, iterations.grow_iteration()[0], strict=True):
                 assert a.tobytes() == b.tobytes(), name
-        assert booster.raw_sums.tobytes() == rounds.raw_sums.tobytes()
+        assert booster.raw_sums.tobytes() == iterations.raw_sums.tobytes()
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])

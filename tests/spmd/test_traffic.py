@@ -8,7 +8,7 @@ from helpers.ranks import Cut, fit_by_ranks, sizes
 from sklearn.base import clone
 
 import dforest
-from dforest.engines.levels import Levels
+from dforest.engines.forest_driver import ForestDriver
 from dforest.engines.ranks import shipping
 from dforest.engines.ranks.engine import ALL
 from dforest.spmd import binning
@@ -22,13 +22,13 @@ class Counted:
     def __init__(self, monkeypatch):
         self.n_large = self.n_levels = self.n_shipped = self.n_shipments = self.n_batches = 0
         self.bin_rounds, self.bin_bytes = 0, []
-        grow_level, grow, code = Levels._grow_level, shipping.Shipping.grow, binning.code_columns_together
+        evaluate, grow, code = ForestDriver.evaluate, shipping.Shipping.grow, binning.code_columns_together
 
-        def noted_level(levels, places):
-            if levels.shard.ranks.rank == 0:
-                self.n_large += len(places)
+        def noted_level(driver, nodes, parents):
+            if driver.shard.ranks.rank == 0:
+                self.n_large += len(nodes)
                 self.n_levels += 1
-            return grow_level(levels, places)
+            return evaluate(driver, nodes, parents)
 
         def noted_grow(of_rank, places, *others):
             ranks = of_rank._ranks
@@ -46,7 +46,7 @@ class Counted:
             self.bin_bytes.append(ranks.traffic.bytes_sent - sent)
             return columns
 
-        monkeypatch.setattr(Levels, "_grow_level", noted_level)
+        monkeypatch.setattr(ForestDriver, "evaluate", noted_level)
         monkeypatch.setattr(shipping.Shipping, "grow", noted_grow)
         monkeypatch.setattr("dforest.estimators.base.code_columns_together", noted_code)
 

@@ -262,7 +262,7 @@ cdef class Booster:
         """The sums of leaf values of each row: ndarray of shape (n_trees_per_round, n_rows), dtype float64, not copied."""
         return np.asarray(self.raw)
 
-    def grow_round(self):
+    def grow_iteration(self):
         """Grow the trees of a round.
 
         Returns

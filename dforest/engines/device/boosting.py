@@ -1,14 +1,13 @@
 """Boosted trees on a device: the shard of its rows.
 
-A `DeviceBoostShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory.
+A `DeviceBoostingShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory.
 """
 
 import numpy as np
 
-from dforest.engines.boosting import BoostShard
-from dforest.engines.device import backend
 from dforest.engines.device.shard import by_node, cut_up, destinations
-from dforest.engines.device.training import Tuning, rows_of_codes
+from dforest.engines.device.training import rows_of_codes
+from dforest.engines.shard import BoostingShard
 from dforest.rules import boosting
 from dforest.rules.losses import LOSSES
 from dforest.rules.records import record
@@ -16,58 +15,40 @@ from dforest.rules.records import record
 SUM_BYTES = 24  # of an entry of a histogram
 
 
-def open_shard(recorder, rules, columns, y, weights, baseline, raw):
-    """(the `DeviceBoostShard` of a fit, how many nodes are to be divided at once), once the kernels are built.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    rules, columns, y, weights, baseline, raw
-        As for `DeviceBoostShard`.
-    """
-    tuning = Tuning(recorder, backend.TUNING)
-    with recorder.timed("build"):
-        recorder.build()
-    with recorder.timed("upload"):
-        return DeviceBoostShard(recorder, tuning, rules, columns, y, weights, baseline, raw), tuning.ahead
-
-
-class DeviceBoostShard(BoostShard):
+class DeviceBoostingShard(BoostingShard):
     """All rows of a fit, or those of a rank, on a device.
 
     Parameters
     ----------
     device : Device or Recorder
     tuning : dforest.engines.device.training.Tuning
-    rules : BoostRules
-    columns : sequence of CodedColumn
-        Of bytes.
-    y : ndarray of shape (n_rows,), dtype float64
+    problem : BoostingProblem
     weights : RowWeights
-    baseline : ndarray of shape (n_outputs,), dtype float64
-    raw : ndarray of shape (n_outputs, n_rows), dtype float64
-        Sums of the leaf values of the trees there are.
     """
 
-    def __init__(self, device, tuning, rules, columns, y, weights, baseline, raw):
-        self.device, self.tuning, self.rules = device, tuning, rules
-        self.n_rows, self.n_features = len(y), len(columns)
+    def __init__(self, device, tuning, problem, weights):
+        self.device, self.tuning = device, tuning
+        rules, columns, n_outputs = problem.rules, problem.columns, problem.n_sums
+        self.n_rows, self.n_features, self.n_outputs = len(problem.y), len(columns), n_outputs
+        self.min_samples_leaf = rules.min_samples_leaf
+        facts = LOSSES[problem.loss.name]
+        self.loss, self.has_hessian = facts.number, weights.weight is not None or not facts.has_constant_hessian
         self.max_entries = max(1, max(len(column.values) + column.has_missing for column in columns))
         table = np.zeros(len(columns), record("df_column"))
         table["n_codes"] = [len(column.values) for column in columns]
         table["has_missing"] = [column.has_missing for column in columns]
         self.columns = device.array(table)
         self.codes = device.array(rows_of_codes(columns, np.dtype(np.uint8)))
-        self.y = device.array(y)
+        self.y = device.array(problem.y)
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
-        self.baseline = device.array(np.asarray(baseline, np.float64))
-        self.limits = device.array(np.array([rules.l2, rules.min_hessian, rules.weight_unit]))
-        n, n_outputs, self.per = self.n_rows, rules.n_outputs, 2 if rules.has_hessian else 1
-        self.raw = device.empty(raw.shape, np.float64)
-        self.raw.write(raw)
+        self.baseline = device.array(np.array(problem.baseline))
+        self.limits = device.array(np.array([rules.l2, rules.min_hessian, weights.unit]))
+        n, self.per = self.n_rows, 2 if self.has_hessian else 1
+        self.raw = device.empty((n_outputs, n), np.float64)
+        self.raw.write(np.zeros((n_outputs, n)) if problem.raw is None else problem.raw)
         self.gradient = device.empty((n_outputs, n), np.float64)
-        self.hessian = device.empty((n_outputs, n), np.float64) if rules.has_hessian else None
+        self.hessian = device.empty((n_outputs, n), np.float64) if self.has_hessian else None
         self.fine = device.empty((n_outputs, n, self.per), np.int32)
         self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
@@ -86,14 +67,14 @@ class DeviceBoostShard(BoostShard):
         return chunks, self.device.array(chunks)
 
     def measure(self):
-        n_groups, rules = self._groups_of_rows(), self.rules
-        largest = self.device.zeros((n_groups, rules.n_outputs, 2), np.float64)
-        self._run("df_boost_derive", n_groups, LOSSES[rules.loss].number, self.raw, self.y, self.weight, self.baseline,
-                  self.n_rows, rules.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
+        n_groups = self._groups_of_rows()
+        largest = self.device.zeros((n_groups, self.n_outputs, 2), np.float64)
+        self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline, self.n_rows,
+                  self.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
 
     def refine(self, factors):
-        n_groups, n_outputs = self._groups_of_rows(), self.rules.n_outputs
+        n_groups, n_outputs = self._groups_of_rows(), self.n_outputs
         extents = self.device.zeros((n_groups, n_outputs, 4), np.int64)
         self._run("df_boost_refine", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
                   self.device.array(factors), self.n_rows, n_outputs, self.fine, extents)  # fmt: skip
@@ -170,7 +151,7 @@ class DeviceBoostShard(BoostShard):
         cuts = self.device.empty((n_nodes, n_tried), record("df_boost_split"))
         n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
         self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.max_entries, histograms,
-                        self.limits, self.rules.min_samples_leaf, self.device.array(exponents), cuts,
+                        self.limits, self.min_samples_leaf, self.device.array(exponents), cuts,
                         n_items=self.tuning.n_items)  # fmt: skip
         return cuts.get()
 

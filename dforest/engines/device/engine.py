@@ -4,13 +4,16 @@
 from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import NAMES, OF_KERNELS
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
-from dforest.engines.best_first import BestFirst
+from dforest.engines.boosting import BoostingSession
+from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend
+from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
-from dforest.engines.levels import Levels
+from dforest.engines.forest_driver import ForestDriver
+from dforest.problem import BoostingProblem
 
 
 class DeviceEngine(Engine):
@@ -31,6 +34,8 @@ class DeviceEngine(Engine):
         self.name = device.name
 
     def open(self, problem):
+        if isinstance(problem, BoostingProblem):
+            return DeviceBoostingSession(problem, self.device)
         what = f"a forest on the device {self.name!r}"
         criterion = NAMES.get(type(problem.criterion), problem.criterion)
         if criterion not in OF_KERNELS:
@@ -50,7 +55,9 @@ class DeviceSession(Session):
             device.build()
         with self._recorder.timed("upload"):
             self._training = Training(self._recorder, problem, tuning)
-        self._sizes = tuning.subtree_up_to, tuning.histogram_bytes, tuning.extra_features
+        # With a limit on leaves, the order in which nodes are split is known here alone.
+        subtree_up_to = -1 if problem.rules.max_leaf_nodes else tuning.subtree_up_to
+        self._sizes = subtree_up_to, tuning.histogram_bytes, tuning.extra_features
 
     def close(self):
         self._training = None
@@ -62,7 +69,6 @@ class DeviceSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         problem, training = self.problem, self._training
         seeds = problem.seeds_of(trees)
-        driver = BestFirst if problem.rules.max_leaf_nodes else Levels
         with self._recorder.timed("train"):
             for some in training.batches(len(trees), problem.sampling.max_records(problem.n_rows)):
                 n_trees, weights = len(trees[some]), None
@@ -76,13 +82,48 @@ class DeviceSession(Session):
                     units = [of_tree.unit for of_tree in weights]
                     counts = RowCounts.known(training.device, drawn)
                 shard = DeviceShard(training, seeds[some], counts, weights)
-                batch = driver(problem, training.layout, shard, *self._sizes)
+                batch = ForestDriver(problem, training.layout, shard, *self._sizes)
                 for t, (arrays, unit) in enumerate(zip(batch.grow(), units, strict=True)):
                     number = trees[some][t]
                     if keep_leaves:
                         self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)
                     if not sink.put(GrownTree(number, arrays, unit)):
                         return
+
+    def report(self):
+        return self._recorder.report(self._n_trees)
+
+
+class DeviceBoostingSession(BoostingSession):
+    """A device at work on a `BoostingProblem`; see `BoostingSession`.
+
+    Parameters
+    ----------
+    problem : BoostingProblem
+    device : dforest.engines.device.backend.Device
+    """
+
+    def __init__(self, problem, device):
+        self._recorder = Recorder(device)
+        tuning = Tuning(self._recorder, backend.TUNING)
+        with self._recorder.timed("build"):
+            self._recorder.build()
+        with self._recorder.timed("upload"):
+            weights = self._weights(problem)
+            shard = DeviceBoostingShard(self._recorder, tuning, problem, weights)
+        super().__init__(problem, self._iterations(weights, shard, problem, tuning.ahead))
+
+    def _weights(self, problem):
+        """The `RowWeights` of the rows that are here."""
+        return RowWeights.of(problem)
+
+    def _iterations(self, weights, shard, problem, ahead):
+        """What grows the trees, given the `BoostingShard` of the rows that are here."""
+        return Iterations(problem, weights, shard, ahead)
+
+    def _grow(self, trees, sink, keep_leaves):
+        with self._recorder.timed("train"):
+            super()._grow(trees, sink, keep_leaves)
 
     def report(self):
         return self._recorder.report(self._n_trees)

@@ -1,9 +1,9 @@
-"""The draws of a batch of trees on a device: what `dforest.engines.levels` asks of a shard, by kernels."""
+"""The draws of a batch of trees on a device: what a driver asks of a shard, by kernels."""
 
 import numpy as np
 
 from dforest.engines.nodes import Subtrees
-from dforest.engines.shard import Shard
+from dforest.engines.shard import ForestShard
 from dforest.rules.arrays import ROOT_PATH
 from dforest.rules.records import constants, record
 
@@ -62,7 +62,7 @@ def destinations(open_nodes, chunks, counted):
     return n_left, open_nodes["first"][node] + before, n_left[node] + chunks["first"] - before
 
 
-class DeviceShard(Shard):
+class DeviceShard(ForestShard):
     """All draws of a batch: the one shard there is on a device.
 
     Parameters

@@ -7,27 +7,27 @@ nodes are given in a common numbering of all rows, as if one shard had them all.
 
 import numpy as np
 
-from dforest.engines.boosting import BoostShard
 from dforest.engines.device.boosting import SUM_BYTES
 from dforest.engines.ranks.shard import Runs
+from dforest.engines.shard import BoostingShard
 from dforest.rules.records import record
 
 AHEAD = 4  # nodes that are divided at once, ahead of their turn, so that ranks meet less often; equal on all ranks
 
 
-class RankBoostShard(BoostShard):
+class RankBoostingShard(BoostingShard):
     """All rows of a fit, as one of the ranks sees them.
 
     Parameters
     ----------
     ranks : Communicator
-    own : DeviceBoostShard
+    own : DeviceBoostingShard
         The rows of this rank.
     """
 
     def __init__(self, ranks, own):
         self.ranks, self.own = ranks, own
-        self.n_rows = ranks.total(own.n_rows)
+        self.n_rows, self.has_hessian = ranks.total(own.n_rows), own.has_hessian
         self._runs = Runs()
 
     def measure(self):

@@ -14,15 +14,18 @@ import numpy as np
 from dforest.core.draws import draw_pieces
 from dforest.core.search.criteria import NAMES, OF_KERNELS
 from dforest.engines.base import Engine, GrownTree, Session
-from dforest.engines.best_first import BestFirst
+from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend
+from dforest.engines.device.engine import DeviceBoostingSession
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
-from dforest.engines.levels import Levels
+from dforest.engines.forest_driver import ForestDriver
+from dforest.engines.ranks.boosting import AHEAD, RankBoostingShard
 from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
+from dforest.problem import BoostingProblem
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawDealer
 
@@ -56,6 +59,8 @@ class RankEngine(Engine):
         self.name = device.name
 
     def open(self, problem):
+        if isinstance(problem, BoostingProblem):
+            return RankBoostingSession(problem, self.ranks, self.device)
         return RankSession(problem, self.ranks, self.device, self.n_threads)
 
 
@@ -137,18 +142,32 @@ class RankSession(Session):
         return RankShard(self._ranks, own, problem, self._shipping), units
 
     def _driver(self, shard):
-        """What grows the trees of a shard: best first if leaves are counted and trees are too large to be shipped whole."""
+        """What grows the trees of a shard. With a limit on leaves, trees are shipped whole, or not at all."""
         extra_features, ship_up_to = self._training.tuning.extra_features, self.sizes.ship_up_to
-        driver = Levels
-        if self.problem.rules.max_leaf_nodes and (shard.roots["n"] > ship_up_to).any():
-            driver = BestFirst
-        elif self.problem.rules.max_leaf_nodes:
-            ship_up_to = ALL
-        return driver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
+        if self.problem.rules.max_leaf_nodes:
+            ship_up_to = -1 if (shard.roots["n"] > ship_up_to).any() else ALL
+        return ForestDriver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
 
     def report(self):
         report = replace(self._recorder.report(self._n_trees), ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows))
         return with_traffic(report, self._ranks)
+
+
+class RankBoostingSession(DeviceBoostingSession):
+    """A rank at work on a `BoostingProblem`; see `BoostingSession`."""
+
+    def __init__(self, problem, ranks, device):
+        self._ranks = ranks
+        super().__init__(problem, device)
+
+    def _weights(self, problem):
+        return RowWeights.of(problem, self._ranks)
+
+    def _iterations(self, weights, shard, problem, ahead):
+        return Iterations(problem, weights, RankBoostingShard(self._ranks, shard), AHEAD)
+
+    def report(self):
+        return with_traffic(super().report(), self._ranks)
 
 
 def machine_bytes():

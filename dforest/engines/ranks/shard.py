@@ -1,4 +1,4 @@
-"""The draws of a batch of trees on the rows of all ranks: what `dforest.engines.levels` asks of a shard, by collectives.
+"""The draws of a batch of trees on the rows of all ranks: what a driver asks of a shard, by collectives.
 
 Each rank asks the shard of its own rows, and combines the answers of all ranks: sums, least and greatest numbers. The best cuts
 of a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up by
@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dforest.engines.shard import Shard
+from dforest.engines.shard import ForestShard
 from dforest.rules import arrays
 from dforest.rules.records import record
 
@@ -44,7 +44,7 @@ class Runs:
         return own
 
 
-class RankShard(Shard):
+class RankShard(ForestShard):
     """All draws of a batch, as one of the ranks sees them.
 
     Parameters

@@ -1,33 +1,31 @@
-"""Trees grown together, level by level: the one driver of every engine whose work is worth starting for many nodes at once.
+"""The driver of forests' trees, depth first or best first: how nodes are evaluated, and how their trees are put together.
 
-A node of more than `subtree_up_to` records is *large*: it is split here, all large nodes of a level at once. A smaller node is a
-*subtree*, which the shard grows to its end. A *reference* to a node is its number among the large ones, or -1 less the number of
-its subtree.
-
-This side keeps the tables of large nodes, which are few, and decides; the shard (`dforest.engines.shard`) adds up and partitions
-draws. A `Levels` owns its tables.
+The shard (`dforest.engines.shard.ForestShard`) has the draws of the trees; `dforest.engines.driver` has the loop.
 """
 
 import numpy as np
 
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.tree.layout import lay_out, take_ranges
+from dforest.engines.driver import Driver
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import record
 
+MIN_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
 
-class Levels:
-    """Trees that are grown together, depth-first or as if they were.
+
+class ForestDriver(Driver):
+    """Grows some trees of a forest.
 
     Parameters
     ----------
     problem : Problem
     layout : dforest.engines.layout.Layout
         How the problem's columns and statistics are laid out.
-    shard : Shard
+    shard : ForestShard
     subtree_up_to : int
-        Records of the largest subtree.
+        Records of the largest node whose subtree the shard grows; -1: it grows none.
     histogram_bytes : int
         Most memory for histograms at a time.
     extra_features : int
@@ -35,29 +33,32 @@ class Levels:
     """
 
     def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features):
-        self.limits, self.max_leaf_nodes = problem.rules.limits(problem.n_rows), problem.rules.max_leaf_nodes
+        super().__init__(
+            problem.rules.max_leaf_nodes,
+            subtree_up_to,
+            node=np.zeros(0, record("df_open_node")),
+            cut=np.zeros(0, record("df_split")),
+            score=np.zeros(0),
+            subset=np.zeros((0, layout.subset_words), np.uint64),
+        )
+        self.limits = problem.rules.limits(problem.n_rows)
         self.impurity_threshold = problem.rules.impurity_threshold
         self.splitter = problem.splitter
         self.n_features = problem.n_features
         self.order = FeatureOrder(problem.n_features)
         self.impurity_of = problem.criterion.impurity_of
         self.layout, self.shard = layout, shard
-        self.subtree_up_to, self.histogram_bytes, self.extra_features = subtree_up_to, histogram_bytes, extra_features
-        self.large = []  # df_grown of the large nodes, by level
-        self.subsets = []  # [n, subset_words] of each
-        self.children = []  # references to the two children of each
-        self.subtrees = []  # df_open_node, by level
-        self.n_large = self.n_subtrees = 0
+        self.histogram_bytes, self.extra_features = histogram_bytes, extra_features
         self.leaf_starts = None  # where the draws of each tree's leaves begin, once it is grown and if the shard tells
         self.rows = None  # of all draws, once they are asked for
 
     def grow(self):
         """Grow the trees; return their `TreeArrays`, in order."""
         self._set_root_weights()
-        root_references, open_nodes = self._enter(self.shard.roots)
-        while len(open_nodes):
-            open_nodes = self._grow_level(open_nodes)
-        return self._assemble(root_references)
+        return self._assemble(*self.grow_nodes(self.shard.roots))
+
+    def ahead(self, n_leaves):
+        return max(MIN_AHEAD, n_leaves // 2)
 
     def record_table(self, t):
         """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/tree.pxd` says.
@@ -70,17 +71,6 @@ class Levels:
         is_first = np.zeros(root["n"], bool)
         is_first[starts - root["first"]] = True
         return self.rows[root["first"] : root["first"] + root["n"]], is_first
-
-    def _enter(self, open_nodes):
-        """References for new nodes; references to the large ones among them are returned too."""
-        is_large = open_nodes["n"] > self.subtree_up_to
-        references = np.empty(len(open_nodes), np.int64)
-        references[is_large] = self.n_large + np.arange(is_large.sum())
-        references[~is_large] = -1 - self.n_subtrees - np.arange((~is_large).sum())
-        self.n_large += int(is_large.sum())
-        self.n_subtrees += int((~is_large).sum())
-        self.subtrees.append(open_nodes[~is_large])
-        return references, open_nodes[is_large]
 
     def _set_root_weights(self):
         roots = self.shard.roots
@@ -133,41 +123,25 @@ class Levels:
         words = self.shard.leaf_words(_grown(open_nodes))
         return words[:, objective.leaf_words["leaf_impurity"]].copy().view(np.float64)[:, 0]
 
-    def _evaluate(self, open_nodes):
-        """The cuts of nodes, as `df_split`, feature -1 if they are leaves, and their subsets. Some nodes get a new scale."""
-        totals, is_leaf = self._open(open_nodes)
-        cuts = np.zeros(len(open_nodes), record("df_split"))
-        cuts["feature"] = -1
-        subsets = np.zeros((len(open_nodes), self.layout.subset_words), np.uint64)
-        cuts[~is_leaf], subsets[~is_leaf] = self._search(open_nodes[~is_leaf], totals[~is_leaf])
-        is_enough = arrays.decrease_enough(self.limits, self._scores(open_nodes, cuts), open_nodes["root_weight"].copy())
-        cuts["feature"][~is_enough] = -1
-        return cuts, subsets
-
     def _scores(self, open_nodes, cuts):
         """Scores in units of weight times impurity."""
         number, units = self.layout.criterion_number, (open_nodes["exponent"].copy(), open_nodes["weight_shift"].copy())
         return arrays.absolute_scores(number, cuts["score"].copy(), *units)
 
-    def _keep(self, open_nodes, cuts, subsets):
-        """The `df_grown` of large nodes, to be assembled."""
-        grown = _grown(open_nodes)
-        for name in ("feature", "code", "above", "missing_left", "only_missing", "threshold"):
-            grown[name] = cuts[name]
-        self.large.append(grown)
-        self.subsets.append(subsets)
+    def evaluate(self, nodes, parents):
+        totals, is_leaf = self._open(nodes)
+        cuts = np.zeros(len(nodes), record("df_split"))
+        cuts["feature"] = -1
+        subsets = np.zeros((len(nodes), self.layout.subset_words), np.uint64)
+        cuts[~is_leaf], subsets[~is_leaf] = self._search(nodes[~is_leaf], totals[~is_leaf])
+        scores = self._scores(nodes, cuts)
+        cuts["feature"][~arrays.decrease_enough(self.limits, scores, nodes["root_weight"].copy())] = -1
+        return {"cut": cuts, "score": scores, "subset": subsets}
 
-    def _grow_level(self, open_nodes):
-        """Split large nodes; return the large ones among their children."""
-        cuts, subsets = self._evaluate(open_nodes)
-        self._keep(open_nodes, cuts, subsets)
-        inner = np.flatnonzero(cuts["feature"] >= 0)
-        n_left = self._partition(open_nodes[inner], cuts[inner], subsets[inner])
-        references, below = self._enter(self._divide(open_nodes[inner], cuts[inner], n_left))
-        children = np.zeros((len(open_nodes), 2), np.int64)
-        children[inner] = references.reshape(-1, 2)
-        self.children.append(children)
-        return below
+    def partition(self, numbers):
+        nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
+        n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers])
+        return arrays.children(nodes, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
 
     def _search(self, open_nodes, totals):
         """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""
@@ -209,28 +183,21 @@ class Levels:
         histograms = self.shard.count(open_nodes, features, ranges)
         return self.shard.find_cuts(open_nodes, totals, features, ranges, histograms)
 
-    def _partition(self, open_nodes, cuts, subsets):
-        return self.shard.partition(open_nodes, cuts, subsets) if len(open_nodes) else np.zeros(0, np.int64)
-
-    def _divide(self, open_nodes, cuts, n_left):
-        """The children as open nodes, left and right in turn."""
-        return arrays.children(open_nodes, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
-
-    def _assemble(self, root_references):
+    def _assemble(self, roots, feature, children):
         """The trees' arrays."""
-        layout = self.layout
-        large = np.concatenate([np.zeros(0, record("df_grown")), *self.large])
-        children = np.concatenate([np.zeros((0, 2), np.int64), *self.children])
-        subsets = np.concatenate([np.zeros((0, layout.subset_words), np.uint64), *self.subsets])
-        subtrees = self.shard.grow_subtrees(np.concatenate([self.shard.roots[:0], *self.subtrees]))
-        at_large, at_subtree, starts = lay_out(root_references, large["feature"].copy(), children, subtrees.lengths)
+        nodes, cuts = self.table["node"], self.table["cut"]
+        subtrees = self.shard.grow_subtrees(np.concatenate([nodes[:0], *self.subtrees]))
+        at_large, at_subtree, starts = lay_out(roots, feature, children, subtrees.lengths)
         kept = np.flatnonzero(at_large >= 0)
-        large, at_large = large[kept], at_large[kept]
+        large, at_large = _grown(nodes[kept]), at_large[kept]
+        for name in ("code", "above", "missing_left", "only_missing", "threshold"):
+            large[name] = cuts[name][kept]
+        large["feature"] = feature[kept]
         is_leaf = large["feature"] < 0
-        leaves = np.zeros((0, layout.n_leaf_words), np.int64)
+        leaves = np.zeros((0, self.layout.n_leaf_words), np.int64)
         if is_leaf.any():
             leaves = self.shard.leaf_words(large[is_leaf])
-        nodes = Nodes.join([layout.nodes_of(large, subsets[kept], leaves), subtrees.nodes])
+        nodes = Nodes.join([self.layout.nodes_of(large, self.table["subset"][kept], leaves), subtrees.nodes])
         # Each large node and each subtree is a range of the nodes; the ranges are brought into preorder.
         lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
         at = np.full(starts[-1], -1)
