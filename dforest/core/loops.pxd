@@ -4,7 +4,7 @@ from dforest.core.predict.walk cimport df_limits_of_slots, df_marked, df_packed,
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
-from dforest.rules.boost cimport df_boost_limits
+from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.criteria cimport df_outputs
 from dforest.rules.records cimport df_record
@@ -77,16 +77,18 @@ cdef extern from "core/loops.h" nogil:
     enum:
         DF_BOOST_TILE
         DF_BOOST_CODES
-    ctypedef struct df_boost_cut:          # see histogram.h
+    ctypedef struct df_boost_cut:          # see records.h
         double score
-        int32_t code, missing_left
-        int64_t n_left, g_left, h_left, g, h, n, most
+        int32_t feature
+        uint32_t code, missing_left
+        int64_t n_left, gradient_left, hessian_left, gradient, hessian, n, most
         uint64_t* left                 # [DF_BOOST_CODES / 64]
     ctypedef struct df_boost_constraint:
         df_bounds bounds
         int direction
     ctypedef struct df_boost_entries:
         const uint64_t* words
+        const df_boost_sums* sums
         const int64_t* g
         const int64_t* h
         const int64_t* n

@@ -134,7 +134,7 @@ class BoostingDriver(Driver):
             iterations.problem.rules.max_leaf_nodes,
             subtree_up_to=-1,
             node=np.zeros(0, record("df_open_node")),
-            cut=np.zeros(0, record("df_boost_split")),
+            cut=np.zeros(0, record("df_boost_cut")),
             score=np.zeros(0),  # the gain, in units of the loss
             # The exponents of the fine integers of the node's rows, and the heaviest of the rows that these were chosen for
             exponents=np.zeros((0, 2), np.int32),
@@ -148,9 +148,7 @@ class BoostingDriver(Driver):
 
     def grow(self):
         """Grow the tree, and add its values to the raw predictions: `TreeArrays`."""
-        root = np.zeros(1, record("df_open_node"))
-        root["n"], root["path"], root["seed"] = self.shard.n_rows, arrays.ROOT_PATH, self.seed
-        return self._assemble(*self.grow_nodes(root))
+        return self._assemble(*self.grow_nodes(arrays.roots(np.array([self.shard.n_rows]), np.array([self.seed]))))
 
     def evaluate(self, nodes, parents):
         rules, words, n = self.rules, self.words, len(nodes)
@@ -160,7 +158,7 @@ class BoostingDriver(Driver):
             exponents, reference = self.table["exponents"][parents], self.table["reference"][parents]
         self._weigh(nodes, exponents, reference)
         coarse = exponents + np.array(words.coarse, np.int32) - np.array(words.fine, np.int32)
-        cuts, gains = np.zeros(n, record("df_boost_split")), np.zeros(n)
+        cuts, gains = np.zeros(n, record("df_boost_cut")), np.zeros(n)
         may_be_split = nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
             may_be_split &= nodes["depth"] < rules.max_depth

@@ -188,7 +188,7 @@ class BoostingShard(ABC):
 
         Returns
         -------
-        ndarray of shape (n_nodes, n_tried), dtype df_boost_split
+        ndarray of shape (n_nodes, n_tried), dtype df_boost_cut
         """
 
     @abstractmethod

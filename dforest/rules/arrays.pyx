@@ -25,7 +25,7 @@ from dforest.rules.criteria cimport (
 )
 from dforest.rules.cut cimport df_threshold_of
 from dforest.rules.node cimport (
-    DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity, df_is_leaf_by_size,
+    DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity, df_is_leaf_by_size, df_root_of,
     df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser, df_quantiser_of, df_score_exponent,
     df_shifted_weight, df_square_impurity,
 )
@@ -249,6 +249,30 @@ def decrease_enough(const df_limits[::1] limits not None, const double[::1] scor
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(scores.shape[0]):
         out[i] = df_decreases_enough(&limits[0], scores[i], root_weights[i])
+    return result
+
+
+def roots(n_records, seeds):
+    """The roots of trees whose records lie one tree after another.
+
+    Parameters
+    ----------
+    n_records : ndarray of shape (n_trees,), dtype int64
+        How many records each tree has.
+    seeds : ndarray of shape (n_trees,), dtype uint32
+        Of the trees.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,), dtype df_open_node
+        `first_weight` is -1: there are no exact weights.
+    """
+    cdef Py_ssize_t i
+    result = np.empty(len(seeds), record("df_open_node"))
+    cdef df_open_node[::1] out = result
+    for i in range(out.shape[0]):
+        out[i] = df_root_of(n_records[i], seeds[i])
+    result["first"] = np.cumsum(n_records) - n_records
     return result
 
 

@@ -6,6 +6,9 @@
 #ifndef DFOREST_RULES_NODE_H
 #define DFOREST_RULES_NODE_H
 
+#include <math.h>
+#include <string.h>
+
 #include "bounds.h"
 #include "criteria.h"
 #include "random.h"
@@ -65,6 +68,19 @@ static inline double df_absolute_score(double score, int impurity_exponent, int3
 /* Whether the best split of a node decreases the impurity enough. score : absolute */
 static inline int df_decreases_enough(const df_limits *limits, double score, double root_weight) {
     return !(limits->min_impurity_decrease > 0.0 && score / root_weight < limits->min_impurity_decrease);
+}
+
+/* The root of a tree that has n records, whose targets have no scale yet: whoever opens the node makes one. */
+static inline df_open_node df_root_of(int64_t n, uint32_t seed) {
+    df_open_node root;
+    memset(&root, 0, sizeof root);
+    root.n = n;
+    root.path = DF_ROOT_PATH;
+    root.first_weight = -1;
+    root.lower = -INFINITY;
+    root.upper = INFINITY;
+    root.seed = seed;
+    return root;
 }
 
 /* A child of a node whose draws have been partitioned. n_left : records on the left */

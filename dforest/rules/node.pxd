@@ -1,5 +1,5 @@
 """The rules of a node; see node.h."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.rules.criteria cimport df_measure
 from dforest.rules.numerics cimport df_exact_sum
@@ -18,6 +18,7 @@ cdef extern from "rules/node.h" nogil:
     int df_score_exponent(int64_t criterion, int32_t exponent)
     double df_absolute_score(double score, int impurity_exponent, int32_t shift)
     bint df_decreases_enough(const df_limits* limits, double score, double root_weight)
+    df_open_node df_root_of(int64_t n, uint32_t seed)
     df_open_node df_child_of(const df_open_node* parent, bint right, int64_t n_left, int32_t direction, double middle)
     bint df_is_narrow(int64_t n, int64_t range, int64_t made_for)
     int32_t df_choose_scale(double lo, double hi, int bits, double* centre)

@@ -144,16 +144,24 @@ typedef struct {
     int64_t node;              // its place in a table of nodes
 } df_chunk;
 
-// The best cut of a column in a node of a boosted tree, in units of coarse integers (boost.h).
+enum { DF_BOOST_CODES = 256 }; // of a column, with the one for missing, at most
+
+// The best cut of a column in a node of a boosted tree, in units of coarse integers (boost_cuts.h).
 typedef struct {
-    double score;              // -1: there is no valid cut
-    int64_t gradient;          // sums of the node
-    int64_t hessian;
+    double score;              // see df_cut_score, with constraints df_bounded_gain; -1: there is no valid cut
     int32_t feature;
-    uint32_t code;             // the highest on the left
-    uint32_t missing_left;
+    uint32_t code;             // of numbers: the highest on the left; of categories: how many of the first are, less 1
+    uint32_t missing_left;     // whether missing values go left
     uint32_t padding;
-} df_boost_split;
+    int64_t n_left;            // rows on the left, the rest included if it goes there
+    int64_t gradient_left;     // their sums
+    int64_t hessian_left;
+    int64_t gradient;          // of the node
+    int64_t hessian;
+    int64_t n;
+    int64_t most;              // of all entries, the most rows of one
+    uint64_t left[4];          // of categories: a bit for each code that goes left
+} df_boost_cut;
 
 // Sums of fine integers of a node of a boosted tree, and what they stand for (boost.h).
 typedef struct {

@@ -32,9 +32,9 @@ def record(name):
     text = re.sub(r"//[^\n]*", "", _HEADER.read_text(encoding="utf-8"))
     (body,) = re.findall(r"typedef struct \{([^}]*)\}\s*" + name + ";", text)
     fields = []
-    for kind, names in re.findall(r"(\w+)\s+([\w, ]+);", body):
+    for kind, names, length in re.findall(r"(\w+)\s+([\w, ]+)(?:\[(\d+)\])?;", body):
         dtype = _TYPES[kind] if kind in _TYPES else record(kind)
-        fields += [(field.strip(), dtype) for field in names.split(",")]
+        fields += [(field.strip(), dtype, int(length)) if length else (field.strip(), dtype) for field in names.split(",")]
     return np.dtype(fields, align=True)
 
 

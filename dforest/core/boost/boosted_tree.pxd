@@ -10,7 +10,7 @@ from dforest.core.threads cimport Crew, Worker
 from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
-from dforest.rules.records cimport df_fine_sums
+from dforest.rules.records cimport df_fine_sums, df_open_node
 
 
 @cython.final
@@ -36,24 +36,33 @@ cdef struct BoostScale:        # of the integers that stand for gradients and He
     int32_t coarse_g, coarse_h  # and in coarse ones
 
 cdef struct BoostNode:
-    uint64_t path
-    int64_t first, n           # its range of the rows
+    df_open_node at            # where it stands: its range of the rows, and so on; bounds are those of steps of its rows
     BoostScale scale           # of its rows' integers
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
-    int64_t g, h               # coarse sums of gradients and Hessians
     df_fine_sums fine          # once the tree is grown; 0 where leaves are no Newton steps
     int64_t most               # rows of the most frequent code, at most
     double gain                # of its best cut, in units of the loss; 0: it is not split
     double value               # of a leaf, or what another node would add as one
-    int32_t feature
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
     int32_t parent             # -1: the root has none
     int32_t slot               # of its histogram; -1: it has none
-    int64_t depth
     bint has_words             # its histogram has words, or else sums
-    df_bounds bounds           # of steps of its rows, if there are monotonic constraints; of a refitted leaf its value's
     df_boost_cut cut           # once it has been searched
+
+
+cdef inline df_bounds bounds_of(const BoostNode* node) noexcept nogil:
+    """The bounds that monotonic constraints set for steps of a node's rows; once leaves are refitted, for their values."""
+    cdef df_bounds bounds
+    bounds.lower = node.at.lower
+    bounds.upper = node.at.upper
+    return bounds
+
+
+cdef inline void set_bounds(BoostNode* node, df_bounds bounds) noexcept nogil:
+    node.at.lower = bounds.lower
+    node.at.upper = bounds.upper
+
 
 cdef struct BoostRoute:        # where a node sends rows that walk down the tree
     uint64_t[4] left           # a bit for each code that goes left; of a leaf all
@@ -141,6 +150,6 @@ cdef class BoostedTree:
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef void divide_range(self, int64_t item) noexcept nogil
     cdef void place_range(self, int64_t item) noexcept nogil
-    cdef int32_t add_node(self, int32_t parent, int is_right, int64_t first, int64_t n) except -1 nogil
+    cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil
     cdef int push(self, int32_t number) except -1 nogil

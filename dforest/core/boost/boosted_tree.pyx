@@ -20,7 +20,7 @@ import math
 from numbers import Integral
 
 cimport cython
-from libc.math cimport INFINITY, ldexp
+from libc.math cimport ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -35,8 +35,9 @@ from dforest.rules.boost cimport (
     DF_FINE_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score,
     df_fine_exponent, df_is_light,
 )
-from dforest.rules.bounds cimport df_child_bounds, df_middle_prediction
-from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH, df_child_path
+from dforest.rules.bounds cimport df_middle_prediction
+from dforest.rules.node cimport df_child_of, df_root_of
+from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_subsampled_before
 
 cdef extern from "core/boost/gradients.h" nogil:
@@ -226,15 +227,14 @@ cdef class BoostedTree:
         """
         cdef int64_t n_leaves = 1
         cdef int32_t number
+        cdef df_open_node root = df_root_of(self.n_drawn, seed)
         self.fine = fine
         self.kept = kept
         self.seed = seed
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
         self.is_undivided = True
-        self.add_node(-1, 0, 0, self.n_drawn)
+        self.add_node(&root, -1, 0)
         self.nodes[0].most = self.histograms.most
-        self.nodes[0].bounds.lower = -INFINITY
-        self.nodes[0].bounds.upper = INFINITY
         self.nodes[0].scale = scale[0]
         self.nodes[0].reference = heaviest
         self.nodes[0].lightness = 0
@@ -244,7 +244,7 @@ cdef class BoostedTree:
             self.small = &self.nodes[0]
             self.large = NULL
             self.small.slot = self.histograms.take()
-            self.small.has_words = self.histograms.fits_words(self.small.n, self.small.most)
+            self.small.has_words = self.histograms.fits_words(self.small.at.n, self.small.most)
             self.searches_small = True
             self.search()
             self.push(0)
@@ -256,25 +256,22 @@ cdef class BoostedTree:
                 self.histograms.leave(&self.nodes[number].slot)
                 break
             self.search_children(number)
-            poll(worker, self.nodes[number].n)
+            poll(worker, self.nodes[number].at.n)
         while self.frontier.n_waiting > 0:
             self.histograms.leave(&self.nodes[pop_split(&self.frontier)].slot)
         return 0
 
     # Growth --------------------------------------------------------------------------------------------------------------
 
-    cdef int32_t add_node(self, int32_t parent, int is_right, int64_t first, int64_t n) except -1 nogil:
+    cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil:
         """Add a leaf; pointers to other nodes may be invalid then."""
         cdef BoostNode* node
         ensure_room(<void**> &self.nodes, &self.room, self.n_nodes + 1, sizeof(BoostNode))
         node = &self.nodes[self.n_nodes]
         self.n_nodes += 1
-        node.first = first
-        node.n = n
+        node.at = at[0]
         node.parent = parent
-        node.depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
-        node.path = df_child_path(self.nodes[parent].path, is_right) if parent >= 0 else DF_ROOT_PATH
-        node.left = node.slot = node.feature = -1
+        node.left = node.slot = node.cut.feature = -1
         if parent >= 0:
             node.scale = self.nodes[parent].scale
             node.reference = self.nodes[parent].reference
@@ -294,34 +291,27 @@ cdef class BoostedTree:
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
         """Whether it is worth looking for a cut of a node."""
-        return node.n >= 2 * self.limits.min_samples and node.depth < self.max_depth
+        return node.at.n >= 2 * self.limits.min_samples and node.at.depth < self.max_depth
 
     cdef int split(self, int32_t number) except -1 nogil:
         """Divide a leaf by its best cut, and add its children."""
-        cdef BoostNode* node = &self.nodes[number]
-        cdef int64_t n_left = node.cut.n_left
-        cdef int32_t left, child
-        cdef double steps[2]
-        cdef double l2 = self.limits_of(node).l2, middle
-        self.divide(node)
-        left = self.add_node(number, 0, node.first, n_left)
-        node = &self.nodes[number]
-        self.add_node(number, 1, node.first + n_left, node.n - n_left)
-        node = &self.nodes[number]
-        node.left = left
-        self.nodes[left].g = node.cut.g_left
-        self.nodes[left].h = node.cut.h_left
-        self.nodes[left + 1].g = node.g - node.cut.g_left
-        self.nodes[left + 1].h = node.h - node.cut.h_left
+        cdef const df_boost_cut* cut = &self.nodes[number].cut
+        cdef df_bounds bounds = bounds_of(&self.nodes[number])
+        cdef double l2 = self.limits_of(&self.nodes[number]).l2, middle = 0.0
+        cdef int8_t direction = self.direction(&self.nodes[number])
+        cdef df_open_node children[2]
+        cdef int child
+        self.divide(&self.nodes[number])
         if self.directions != NULL:
-            for child in range(2):
-                steps[child] = df_bounded_step(l2, <double> self.nodes[left + child].g, <double> self.nodes[left + child].h,
-                                               node.bounds)
-            middle = df_middle_prediction(steps[0], steps[1])
-            for child in range(2):
-                self.nodes[left + child].bounds = df_child_bounds(node.bounds, child, self.direction(node), middle)
+            middle = df_middle_prediction(
+                df_bounded_step(l2, <double> cut.gradient_left, <double> cut.hessian_left, bounds),
+                df_bounded_step(l2, <double> (cut.gradient - cut.gradient_left), <double> (cut.hessian - cut.hessian_left), bounds))
         for child in range(2):
-            self.weigh(&self.nodes[left + child])
+            children[child] = df_child_of(&self.nodes[number].at, child, cut.n_left, direction, middle)
+        self.nodes[number].left = self.add_node(&children[0], number, False)
+        self.add_node(&children[1], number, True)
+        for child in range(2):
+            self.weigh(&self.nodes[self.nodes[number].left + child])
         return 0
 
     cdef int weigh(self, BoostNode* node) except -1 nogil:
@@ -333,7 +323,7 @@ cdef class BoostedTree:
         if self.kept == NULL:
             return 0
         self.weighed = node
-        n_ranges = self.cut_into_ranges(node.n)
+        n_ranges = self.cut_into_ranges(node.at.n)
         ensure_room(<void**> &self.largest, &self.n_largest, n_ranges, sizeof(df_boost_largest))
         self.crew.call(find_lightness, <void*> self, n_ranges)
         for i in range(n_ranges):
@@ -352,8 +342,8 @@ cdef class BoostedTree:
         node.lightness = lightness
         node.scale.fine_g = node.scale.coarse_g = df_fine_exponent(largest.gradient, DF_FINE_BITS)
         node.scale.fine_h = node.scale.coarse_h = df_fine_exponent(largest.hessian, DF_FINE_BITS)
-        node.bounds = df_bounds_in_units(
-            node.bounds, before.coarse_h - before.coarse_g, node.scale.coarse_h - node.scale.coarse_g)
+        set_bounds(node, df_bounds_in_units(bounds_of(node), before.coarse_h - before.coarse_g,
+                                            node.scale.coarse_h - node.scale.coarse_g))
         self.factors[0] = ldexp(1.0, node.scale.fine_g)
         self.factors[1] = ldexp(1.0, node.scale.fine_h)
         self.crew.call(refine, <void*> self, n_ranges)
@@ -361,26 +351,26 @@ cdef class BoostedTree:
 
     cdef void find_lightness(self, int64_t item) noexcept nogil:
         """Find the least lightness of a range of the node that is weighed."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.n - begin, self.range_rows)
-        begin += self.weighed.first
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
+        begin += self.weighed.at.first
         self.largest[item].weight = df_least_lightness(self.run(begin), begin, n, self.lightness)
 
     cdef void find_largest(self, int64_t item) noexcept nogil:
         """Find the largest numbers of a range of the node that is weighed."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.n - begin, self.range_rows)
-        begin += self.weighed.first
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
+        begin += self.weighed.at.first
         self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept)
 
     cdef void refine(self, int64_t item) noexcept nogil:
         """Make the integers of a range anew."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.n - begin, self.range_rows)
-        begin += self.weighed.first
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
+        begin += self.weighed.at.first
         df_refine_again(self.run(begin), begin, n, self.kept, self.factors, self.fine)
 
     cdef int search_children(self, int32_t number) except -1 nogil:
         """Find the best cuts of the children of a node."""
         cdef BoostNode* node = &self.nodes[number]
-        cdef int32_t small = node.left if 2 * self.nodes[node.left].n <= node.n else node.left + 1
+        cdef int32_t small = node.left if 2 * self.nodes[node.left].at.n <= node.at.n else node.left + 1
         cdef int32_t large = 2 * node.left + 1 - small
         self.small = &self.nodes[small]
         self.large = &self.nodes[large]
@@ -390,9 +380,9 @@ cdef class BoostedTree:
             self.histograms.leave(&node.slot)
             return 0
         self.parent_had_words = node.has_words
-        self.small.most = min(node.most, self.small.n)
-        self.large.most = min(node.most, self.large.n)
-        self.small.has_words = self.large.has_words = self.histograms.fits_words(self.large.n, self.large.most)
+        self.small.most = min(node.most, self.small.at.n)
+        self.large.most = min(node.most, self.large.at.n)
+        self.small.has_words = self.large.has_words = self.histograms.fits_words(self.large.at.n, self.large.most)
         self.small.slot = self.histograms.take()
         self.large.slot = node.slot
         node.slot = -1
@@ -424,7 +414,7 @@ cdef class BoostedTree:
     cdef void search(self) noexcept nogil:
         """Have the histograms of the small and the large node, which have one scale, and their best cuts."""
         self.limits = self.limits_of(self.small)
-        self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.n // self.part_rows))
+        self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.at.n // self.part_rows))
         if self.searches_small:
             self.draw_columns(self.small, self.tried)
         if self.large != NULL:
@@ -446,7 +436,7 @@ cdef class BoostedTree:
         n_tried = self.n_tried[n_allowed]
         if n_tried == n_allowed:
             return
-        self.order.open(self.seed, node.path)
+        self.order.open(self.seed, node.at.path)
         while n_allowed > 0:                       # of those that are allowed the first remain
             j = self.order.next()
             if tried[j]:
@@ -462,7 +452,7 @@ cdef class BoostedTree:
         cdef int64_t n_allowed = 0
         memset(allowed, False, n)
         while above >= 0:
-            j = self.nodes[above].feature
+            j = self.nodes[above].cut.feature
             if not allowed[j]:
                 allowed[j] = True
                 self.tested[n_tested] = <int32_t> j
@@ -483,7 +473,7 @@ cdef class BoostedTree:
         return n_allowed
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
-        self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.first), self.small.first, self.small.n,
+        self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.at.first), self.small.at.first, self.small.at.n,
                                   self.fine, self.small.slot, self.small.has_words)
 
     cdef void search_column(self, int64_t item) noexcept nogil:
@@ -501,7 +491,7 @@ cdef class BoostedTree:
         """The best cut of a node in a column."""
         cdef df_boost_constraint constraint
         if self.directions != NULL:
-            constraint.bounds = node.bounds
+            constraint.bounds = bounds_of(node)
             constraint.direction = self.directions[column]
         self.histograms.find_cut(column, node.slot, node.has_words, &self.limits,
                                  NULL if self.directions == NULL else &constraint, cut)
@@ -510,7 +500,7 @@ cdef class BoostedTree:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""
         cdef Py_ssize_t j, best = -1
         cdef int64_t most = 0
-        cdef double common
+        cdef double common = 0.0
         for j in range(self.histograms.n_columns):
             if tried[j]:
                 most = max(most, cuts[j].most)
@@ -519,10 +509,9 @@ cdef class BoostedTree:
         if self.tries_all:
             node.most = most
         node.cut = cuts[best]
-        node.feature = <int32_t> best
-        node.g = node.cut.g
-        node.h = node.cut.h
-        common = 0.0 if self.directions != NULL else df_common_score(self.limits.l2, <double> node.g, <double> node.h)
+        node.cut.feature = <int32_t> best
+        if self.directions == NULL:
+            common = df_common_score(self.limits.l2, <double> node.cut.gradient, <double> node.cut.hessian)
         if node.cut.score > common:
             node.gain = df_absolute_gain(node.cut.score - common, node.scale.coarse_g, node.scale.coarse_h, self.weight_unit)
 
@@ -536,12 +525,12 @@ cdef class BoostedTree:
 
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
         """Whether a node that has been split sends a code of its column to the left."""
-        cdef int32_t column = node.feature
+        cdef int32_t column = node.cut.feature
         return df_boost_goes_left(&node.cut, self.histograms.is_category[column], code, self.histograms.n_codes[column])
 
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil:
         """Of the column that a node tests."""
-        return self.directions[node.feature] if self.directions != NULL else 0
+        return self.directions[node.cut.feature] if self.directions != NULL else 0
 
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil:
         """The leaves that some rows reach, which go down together, so that none waits for another. OUT leaves : [n]"""
@@ -578,16 +567,16 @@ cdef class BoostedTree:
             memset(route.left, 0, DF_BOOST_CODES // 8)
             for code in range(DF_BOOST_CODES):
                 route.left[code >> 6] |= <uint64_t> self.by_code[code] << (code & 63)
-            route.feature = node.feature
+            route.feature = node.cut.feature
             route.next = <int32_t> self.n_nodes     # where its children will be
         self.divided = node
-        n_ranges = self.cut_into_ranges(node.n)
+        n_ranges = self.cut_into_ranges(node.at.n)
         ensure_room(<void**> &self.n_left, &self.n_left_room, n_ranges, sizeof(int64_t))
         self.crew.call(divide_range, <void*> self, n_ranges)
         if n_ranges == 1:                          # those on the left are in their place
             n_left = self.n_left[0]
-            for i in range(node.n - n_left):
-                self.rows[node.first + n_left + i] = self.moved[node.first + node.n - 1 - i]
+            for i in range(node.at.n - n_left):
+                self.rows[node.at.first + n_left + i] = self.moved[node.at.first + node.at.n - 1 - i]
         else:
             for i in range(n_ranges):
                 total += self.n_left[i]
@@ -599,19 +588,19 @@ cdef class BoostedTree:
     cdef void divide_range(self, int64_t item) noexcept nogil:
         """Divide a range: rows on the left come first, the others last and in reverse."""
         cdef BoostNode* node = self.divided
-        cdef int64_t begin = node.first + item * self.range_rows, end = min(node.first + node.n, begin + self.range_rows)
+        cdef int64_t begin = node.at.first + item * self.range_rows, end = min(node.at.first + node.at.n, begin + self.range_rows)
         self.n_left[item] = loops.boost.divide(
-            self.run(begin), begin, end - begin, <const uint8_t*> self.data.columns[node.feature].codes, self.by_code,
-            (self.rows if end - begin == node.n else self.moved) + begin, self.moved + end)
+            self.run(begin), begin, end - begin, <const uint8_t*> self.data.columns[node.cut.feature].codes, self.by_code,
+            (self.rows if end - begin == node.at.n else self.moved) + begin, self.moved + end)
 
     cdef void place_range(self, int64_t item) noexcept nogil:
         """Put the rows of a range where they belong."""
         cdef BoostNode* node = self.divided
-        cdef int64_t begin = item * self.range_rows, end = min(node.n, begin + self.range_rows)
+        cdef int64_t begin = item * self.range_rows, end = min(node.at.n, begin + self.range_rows)
         cdef int64_t before = self.n_left[item - 1] if item > 0 else 0, n_left = self.n_left[item] - before, i
-        cdef const uint32_t* moved = self.moved + node.first
-        cdef uint32_t* left = self.rows + node.first + before
-        cdef uint32_t* right = self.rows + node.first + node.cut.n_left + begin - before
+        cdef const uint32_t* moved = self.moved + node.at.first
+        cdef uint32_t* left = self.rows + node.at.first + before
+        cdef uint32_t* right = self.rows + node.at.first + node.cut.n_left + begin - before
         for i in range(n_left):
             left[i] = moved[begin + i]
         for i in range(end - begin - n_left):

@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
 from dforest.core.boost.loss cimport Loss
 from dforest.core.loops cimport loops
 from dforest.core.tree.buffers cimport ensure_room
@@ -408,7 +409,7 @@ cdef class Booster:
 
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
         """The bounds of a node's value, from those of its steps, which are in units of coarse integers."""
-        cdef df_bounds bounds = df_bounds_in_units(node.bounds, node.scale.coarse_h - node.scale.coarse_g, 0)
+        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), node.scale.coarse_h - node.scale.coarse_g, 0)
         bounds.lower = self.value_of(bounds.lower)
         bounds.upper = self.value_of(bounds.upper)
         return bounds
@@ -444,20 +445,20 @@ cdef class Booster:
         cdef Py_ssize_t i
         cdef int side
         for i in range(self.tree.n_nodes):
-            deepest = max(deepest, nodes[i].depth)
+            deepest = max(deepest, nodes[i].at.depth)
         for i in range(deepest + 1):
             self.depth = i
             self.crew.call(weigh_node, <void*> self, self.tree.n_nodes)
         for i in range(self.tree.n_nodes):
             node = &nodes[i]
             if node.left < 0:
-                node.value = df_clip(node.value, node.bounds.lower, node.bounds.upper)
+                node.value = df_clip(node.value, node.at.lower, node.at.upper)
                 continue
             for side in range(2):
-                values[side] = df_clip(nodes[node.left + side].value, node.bounds.lower, node.bounds.upper)
+                values[side] = df_clip(nodes[node.left + side].value, node.at.lower, node.at.upper)
             middle = df_middle_prediction(values[0], values[1])
             for side in range(2):
-                nodes[node.left + side].bounds = df_child_bounds(node.bounds, side, self.tree.direction(node), middle)
+                set_bounds(&nodes[node.left + side], df_child_bounds(bounds_of(node), side, self.tree.direction(node), middle))
         return 0
 
     cdef void weigh_leaf(self, int64_t item) noexcept nogil:
@@ -467,29 +468,29 @@ cdef class Booster:
 
     cdef void weigh_node(self, int64_t item) noexcept nogil:
         """Find the value of a node of the depth at hand."""
-        if self.tree.nodes[item].depth == self.depth:
+        if self.tree.nodes[item].at.depth == self.depth:
             self.weigh_rows(&self.tree.nodes[item])
 
     cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
         """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
         cdef df_weighed* weighed
-        cdef const uint32_t* rows = self.tree.run(node.first)
-        cdef int32_t shift = self.weight_shift(rows, node.first, node.n)
+        cdef const uint32_t* rows = self.tree.run(node.at.first)
+        cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
         cdef df_quantiser weigher = df_weigher_of(shift)
         cdef int64_t i, row
         if self.own is not None:
-            node.value = self.value_of(self.own.leaf_value(rows, node.first, node.n))
+            node.value = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
             return
-        weighed = self.weighed + node.first
-        for i in range(node.n):
-            row = node.first + i if rows == NULL else <int64_t> rows[i]
+        weighed = self.weighed + node.at.first
+        for i in range(node.at.n):
+            row = node.at.first + i if rows == NULL else <int64_t> rows[i]
             weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
             weighed[i].weight = self.weight_of(row) if shift == 0 else <int64_t> df_node_weight(&weigher, self.exact_weight[row])
         if self.leaf == DF_HUBER_LEAF:
-            node.value = self.value_of(df_huber_leaf(weighed, node.n, self.rows.parameter))
+            node.value = self.value_of(df_huber_leaf(weighed, node.at.n, self.rows.parameter))
         else:
             node.value = self.value_of(df_weighted_quantile(
-                weighed, node.n, self.rows.parameter if self.leaf == DF_QUANTILE_LEAF else 0.5))
+                weighed, node.at.n, self.rows.parameter if self.leaf == DF_QUANTILE_LEAF else 0.5))
 
     cdef double delta(self) noexcept nogil:
         """How far from its target a raw prediction is no outlier to Huber's loss: a quantile of the distances, by this thread."""
@@ -508,13 +509,13 @@ cdef class Booster:
         for i in range(self.tree.n_nodes):
             node = &self.tree.nodes[i]
             begin = 0
-            while node.left < 0 and begin < node.n:
+            while node.left < 0 and begin < node.at.n:
                 ensure_room(<void**> &self.leaf_ranges, &self.leaf_range_room, self.n_leaf_ranges + 1, sizeof(LeafRange))
                 some = &self.leaf_ranges[self.n_leaf_ranges]
                 self.n_leaf_ranges += 1
                 some.node = <int32_t> i
-                some.first = node.first + begin
-                some.n = min(self.leaf_rows, node.n - begin)
+                some.first = node.at.first + begin
+                some.n = min(self.leaf_rows, node.at.n - begin)
                 begin += some.n
         return 0
 
@@ -588,22 +589,22 @@ cdef class Booster:
             node = &nodes[waiting[n_waiting]]
             if parents[n_waiting] >= 0:
                 rights[parents[n_waiting]] = <uint32_t> n_written
-            features[n_written] = node.feature if node.left >= 0 else -1
+            features[n_written] = node.cut.feature if node.left >= 0 else -1
             if node.left < 0:
-                leaves[n_leaves, 0] = leaves[n_leaves, 1] = node.n
+                leaves[n_leaves, 0] = leaves[n_leaves, 1] = node.at.n
                 memcpy(&leaves[n_leaves, 2], &node.value, sizeof(double))
                 n_leaves += 1
             else:
                 inner[n_written - n_leaves, 0] = node.value if self.leaf == DF_NEWTON_LEAF else 0.0
                 inner[n_written - n_leaves, 1] = node.gain
                 missing_left[n_written] = node.cut.missing_left
-                if self.histograms.is_category[node.feature]:
+                if self.histograms.is_category[node.cut.feature]:
                     thresholds[n_written] = NAN
                     words = self.subset(node)
                     subsets.extend(words)
                     lengths.append(len(words))
                 else:
-                    thresholds[n_written] = self.threshold(node.feature, node.cut.code)
+                    thresholds[n_written] = self.threshold(node.cut.feature, node.cut.code)
                 waiting[n_waiting] = node.left + 1
                 parents[n_waiting] = <int32_t> n_written
                 waiting[n_waiting + 1] = node.left
@@ -616,7 +617,7 @@ cdef class Booster:
 
     cdef list subset(self, const BoostNode* node):
         """The words of the categories that don't go where missing values go, up to the last that is not 0."""
-        cdef int code, n = self.histograms.n_codes[node.feature]
+        cdef int code, n = self.histograms.n_codes[node.cut.feature]
         bits = sum(1 << code for code in range(n) if self.tree.goes_left(node, code) != node.cut.missing_left)
         return [bits >> 64 * i & 0xFFFFFFFFFFFFFFFF for i in range(-(-bits.bit_length() // 64))]
 

@@ -217,6 +217,7 @@ cdef class Histograms:
         cdef df_boost_entries entries
         cdef df_boost_find find = loops.boost.subset[self.kind] if self.is_category[column] else loops.boost.cut[self.kind]
         entries.words = words if has_words else NULL
+        entries.sums = NULL
         entries.g = sums
         entries.h = sums + self.n_entries
         entries.n = sums + 2 * self.n_entries

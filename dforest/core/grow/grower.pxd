@@ -138,7 +138,8 @@ cdef class Grower:
     cdef int grow_part(self, TreeRecords* tree_records, int part, const OpenNode* root) except -1 nogil
     cdef void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil
     cdef bint is_shared(self, int64_t n_visits) noexcept nogil
-    cdef int divide(self, const Node* node, const Split* split, OpenNode* left, OpenNode* right) except -1 nogil
+    cdef int divide(self, OpenNode* open_node, const Node* node, const Split* split, OpenNode* left,
+                    OpenNode* right) except -1 nogil
     cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil
     cdef int grow_best_first(self, const OpenNode* root) except -1 nogil
     cdef int add_candidate(self, const OpenNode* open_node) except -1 nogil

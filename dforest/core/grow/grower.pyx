@@ -53,7 +53,7 @@ from libc.string cimport memcpy
 
 from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.node_decision cimport refuse_division
-from dforest.core.grow.open_node cimport given_node, open_children, root_node
+from dforest.core.grow.open_node cimport first_node, set_children, take_scale
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
 from dforest.core.grow.team cimport SharedTask
 from dforest.core.grow.tree cimport (
@@ -63,7 +63,7 @@ from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.core.types cimport Column
-from dforest.rules.node cimport df_leaf_rules_of, df_shifted_weight
+from dforest.rules.node cimport df_leaf_rules_of, df_root_of, df_shifted_weight
 
 cdef struct Subtree:               # what is given away; n_path_features of int32_t follow it in memory
     TreeRecords* tree_records
@@ -95,11 +95,11 @@ cdef class Stack:
             in_outer = block.outer.first_inside(self.n)
         while self.n_offered < end and team.has_idle():
             open_node = &self.open_nodes[self.n_offered]
-            if open_node.n < self.share_from or open_node.part >= 0:
+            if open_node.at.n < self.share_from or open_node.part >= 0:
                 self.n_offered += 1
                 continue
             # What waits here hangs on the path to the node taken last, which is as deep at least.
-            n_path_features = path.count_above(open_node.depth)
+            n_path_features = path.count_above(open_node.at.depth)
             subtree = <Subtree*> malloc(sizeof(Subtree) + n_path_features * sizeof(int32_t))
             if subtree == NULL:        # then it stays here
                 return
@@ -113,10 +113,10 @@ cdef class Stack:
             subtree.open_node.part = begin_part(tree_records)
             open_node.part = subtree.open_node.part
             if self.n_offered >= in_outer:
-                block.outer.release(tree_records.records + open_node.first, open_node.n)
+                block.outer.release(tree_records.records + open_node.at.first, open_node.at.n)
             if not team.offer(subtree):
                 if self.n_offered >= in_outer:
-                    block.outer.take_back(tree_records.records + open_node.first, open_node.n)
+                    block.outer.take_back(tree_records.records + open_node.at.first, open_node.at.n)
                 free(subtree)
                 end_part(tree_records)
                 open_node.part = -1
@@ -313,6 +313,7 @@ cdef class Grower:
         cdef TreeRecords* tree_records = &self.own
         cdef OpenNode root
         cdef Node node
+        cdef df_open_node at
         cdef double root_weight
         self.writer.clear()
         reserve_records(tree_records, self.max_records, self.decision.data.n_rows if self.decision.data.has_sparse else 0,
@@ -326,31 +327,31 @@ cdef class Grower:
         tree_records.exact_weight = self.drawing.exact_weight
         self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
         self.path.leave(-1)
-        root = root_node(tree_records.n)
+        at = df_root_of(tree_records.n, seed)
+        root = first_node(&at)
         self.fill_node(&root, &node)
         self.decision.open(&node, False, &root.sums)
-        root.scale = node.scale
-        root.weight_shift = node.weight_shift
+        take_scale(&root, &node)
         root_weight = df_shifted_weight(node.statistics[1], node.weight_shift)
         begin_tree(tree_records, tree, seed, root_weight, df_leaf_rules_of(&self.decision.limits, root_weight, 0))
         return self.grow_part(tree_records, 0, &root)
 
     cdef int grow_given(self, uint32_t number, const Record* records, const df_open_node* given, Py_ssize_t n) except -1 nogil:
         cdef TreeRecords* tree_records = &self.own
-        cdef const df_open_node* open_node
+        cdef const df_open_node* at
         cdef OpenNode root
         cdef Py_ssize_t i
         self.writer.clear()
         reserve_records(tree_records, self.max_records, 0, self.keeps_leaves)
         for i in range(n):
-            open_node = &given[i]
-            tree_records.exact_weight = self.decision.data.exact_weight if open_node.first_weight >= 0 else NULL
-            tree_records.n = open_node.n
-            memcpy(tree_records.records, records + open_node.first, open_node.n * sizeof(Record))
-            begin_tree(tree_records, number, open_node.seed, open_node.root_weight,
-                       df_leaf_rules_of(&self.decision.limits, open_node.root_weight, 0))
+            at = &given[i]
+            tree_records.exact_weight = self.decision.data.exact_weight if at.first_weight >= 0 else NULL
+            tree_records.n = at.n
+            memcpy(tree_records.records, records + at.first, at.n * sizeof(Record))
+            begin_tree(tree_records, number, at.seed, at.root_weight,
+                       df_leaf_rules_of(&self.decision.limits, at.root_weight, 0))
             self.path.leave(-1)
-            root = given_node(open_node)
+            root = first_node(at)
             self.grow_part(tree_records, 0, &root)
         return 0
 
@@ -379,7 +380,7 @@ cdef class Grower:
         self.part = part
         self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
         if part > 0:                      # it may come from a block
-            number_records(tree_records, root.first, root.n)
+            number_records(tree_records, root.at.first, root.at.n)
         self.decision.enter(tree_records)
         self.small.enter(tree_records)
         if self.max_leaf_nodes:
@@ -391,17 +392,19 @@ cdef class Grower:
 
     cdef inline void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil:
         """Tell of a node what is known before it is opened."""
-        node.records = self.tree_records.records + open_node.first
-        node.n = open_node.n
-        node.scratch = self.tree_records.scratch + open_node.first
+        node.records = self.tree_records.records + open_node.at.first
+        node.n = open_node.at.n
+        node.scratch = self.tree_records.scratch + open_node.at.first
         node.record_of = self.tree_records.record_of
-        node.first = <uint32_t> open_node.first
-        node.path = open_node.path
-        node.depth = open_node.depth
-        node.scale = open_node.scale
-        node.weight_shift = open_node.weight_shift
-        node.lower = open_node.lower
-        node.upper = open_node.upper
+        node.first = <uint32_t> open_node.at.first
+        node.path = open_node.at.path
+        node.depth = open_node.at.depth
+        node.scale.centre = open_node.at.centre
+        node.scale.exponent = open_node.at.exponent
+        node.scale.range = open_node.at.range
+        node.weight_shift = open_node.at.weight_shift
+        node.lower = open_node.at.lower
+        node.upper = open_node.at.upper
         node.path_features = self.path.features
         node.n_path_features = self.path.n
         node.on_path = self.path.bits
@@ -411,7 +414,8 @@ cdef class Grower:
         """Whether a member of the team is idle, and n_visits visits of records are worth waking it up."""
         return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
 
-    cdef int divide(self, const Node* node, const Split* split, OpenNode* left, OpenNode* right) except -1 nogil:
+    cdef int divide(self, OpenNode* open_node, const Node* node, const Split* split, OpenNode* left,
+                    OpenNode* right) except -1 nogil:
         """Partition a node's records, and add them up if it is open; and set its children but for their parent."""
         cdef Py_ssize_t first = node.records - self.tree_records.records, n_left
         cdef Record* scratch = self.tree_records.scratch + first
@@ -432,7 +436,7 @@ cdef class Grower:
             refuse_division(self.splitter, node, n_left)
         if node.rows == NULL:              # these are the data's rows
             number_records(self.tree_records, first, node.n)
-        open_children(node, first, n_left, column.direction, split.middle, left, right)
+        set_children(open_node, node, n_left, column.direction, split.middle, left, right)
         return 0
 
     cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil:
@@ -447,27 +451,27 @@ cdef class Grower:
                 self.writer.add_hole(open_node.parent, open_node.is_right, open_node.part)
                 continue
             if self.splitter.needs_path_features:
-                self.path.leave(open_node.depth)
-            self.poll(open_node.n)
+                self.path.leave(open_node.at.depth)
+            self.poll(open_node.at.n)
             if self.team.has_idle():
                 self.stack.give(self.team, self.tree_records, self.path, self.block)
-            if self.small.takes(open_node.n):
+            if self.small.takes(open_node.at.n):
                 self.fill_node(&open_node, &node)
                 if self.small.grow(&open_node, &node, self.writer):
                     continue
-            if not (open_node.n // 2 >= self.stack.share_from and self.team.runs_short()):
-                self.block.enter(self.tree_records.records + open_node.first, open_node.n, open_node.depth, self.stack.n)
+            if not (open_node.at.n // 2 >= self.stack.share_from and self.team.runs_short()):
+                self.block.enter(self.tree_records.records + open_node.at.first, open_node.at.n, open_node.at.depth, self.stack.n)
             self.fill_node(&open_node, &node)
             self.decision.find_split(&node, open_node.is_right, &open_node.sums, &split)
             if split.feature < 0:
                 self.add_leaf(&node, open_node.parent, open_node.is_right)
                 continue
             if self.splitter.needs_path_features:
-                self.path.add(split.feature, open_node.depth)
+                self.path.add(split.feature, open_node.at.depth)
             left.parent = right.parent = self.writer.add_inner(open_node.parent, open_node.is_right, &split)
             if not self.criterion.is_additive:
                 self.decision.find_node_values(&node, self.writer.add_node_values())
-            self.divide(&node, &split, &left, &right)
+            self.divide(&open_node, &node, &split, &left, &right)
             self.stack.push(&left, &right)
         return 0
 
@@ -483,10 +487,10 @@ cdef class Grower:
             number = self.frontier.pop()
             n_leaves += 1
             candidate = &self.frontier.candidates[number]
-            self.poll(candidate.open_node.n)
+            self.poll(candidate.open_node.at.n)
             self.fill_node(&candidate.open_node, &node)
             node.statistics = NULL             # it is not opened
-            self.divide(&node, &candidate.split, &left, &right)
+            self.divide(&candidate.open_node, &node, &candidate.split, &left, &right)
             left.parent = right.parent = number
             self.add_candidate(&left)
             self.add_candidate(&right)
@@ -503,12 +507,11 @@ cdef class Grower:
         self.fill_node(open_node, &node)
         self.splitter.forget_constants()       # what was found constant was so in another subtree
         self.decision.find_split(&node, open_node.is_right, &open_node.sums, &candidate.split)
-        candidate.open_node.weight_shift = node.weight_shift
-        candidate.open_node.scale = node.scale     # by which its draws are quantised from here on,
+        take_scale(&candidate.open_node, &node)    # by which its draws are quantised from here on,
         candidate.open_node.sums.kind = NO_SUMS    # and no longer those that were added up
         if candidate.split.feature < 0:
             return 0
-        uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, open_node.depth)
+        uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, open_node.at.depth)
         if not self.criterion.is_additive:
             self.decision.find_node_values(&node, self.frontier.node_values_of(number))
         return self.frontier.push(number, self.decision.absolute_score(&node, &candidate.split), uses_new_feature)
@@ -525,14 +528,14 @@ cdef class Grower:
             if candidate == NULL:
                 return 0
             if self.splitter.needs_path_features:
-                self.path.leave(candidate.open_node.depth)
+                self.path.leave(candidate.open_node.at.depth)
             if candidate.left < 0:
                 self.fill_node(&candidate.open_node, &node)
                 self.decision.open(&node, candidate.open_node.is_right, &candidate.open_node.sums)
                 self.add_leaf(&node, candidate.open_node.parent, candidate.open_node.is_right)
                 continue
             if self.splitter.needs_path_features:
-                self.path.add(candidate.split.feature, candidate.open_node.depth)
+                self.path.add(candidate.split.feature, candidate.open_node.at.depth)
             number = self.writer.add_inner(candidate.open_node.parent, candidate.open_node.is_right, &candidate.split)
             if not self.criterion.is_additive:
                 memcpy(self.writer.add_node_values(), self.frontier.node_values_of(at),

@@ -408,12 +408,12 @@ cdef class SmallSubtree:
                 small.pair[i] = <uint16_t> (record.count << (8 * record.target))
             else:
                 small.word[i] = <uint64_t> record.count << (8 * record.target)
-        small.scales[0].centre = open_node.scale.centre
-        small.scales[0].range = open_node.scale.range
-        small.scales[0].exponent = open_node.scale.exponent
+        small.scales[0].centre = open_node.at.centre
+        small.scales[0].range = open_node.at.range
+        small.scales[0].exponent = open_node.at.exponent
         small.n_scales = 1
-        root.path = open_node.path
-        root.depth = open_node.depth
+        root.path = open_node.at.path
+        root.depth = open_node.at.depth
         root.constants = 0
         root.feature = -1
         root.first = root.scale = root.parent = root.is_right = 0
@@ -443,7 +443,7 @@ cdef class SmallSubtree:
                 continue
             self.write_leaf(node, k, writer.add_leaf(parent, is_right))
             if self.tree_records.rows != NULL:
-                at = open_node.first + found.first
+                at = open_node.at.first + found.first
                 for i in range(found.n):
                     self.tree_records.rows[at + i] = data_row(node.rows, self.small.row[self.small.order[found.first + i]])
                     self.tree_records.is_first[at + i] = i == 0

@@ -37,6 +37,7 @@ class DeviceBoostingShard(BoostingShard):
         table = np.zeros(len(columns), record("df_column"))
         table["n_codes"] = [len(column.values) for column in columns]
         table["has_missing"] = [column.has_missing for column in columns]
+        table["kind"] = [int(column.kind) for column in columns]
         self.columns = device.array(table)
         self.codes = device.array(rows_of_codes(columns, np.dtype(np.uint8)))
         self.y = device.array(problem.y)
@@ -102,7 +103,7 @@ class DeviceBoostingShard(BoostingShard):
                   self.output * self.n_rows, self.device.array(factors), self.fine, self._first_fine)  # fmt: skip
 
     def find_cuts(self, open_nodes, features, exponents):
-        cuts = np.zeros(features.shape, record("df_boost_split"))
+        cuts = np.zeros(features.shape, record("df_boost_cut"))
         at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.max_entries * features.shape[1]))
         for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)
@@ -137,7 +138,7 @@ class DeviceBoostingShard(BoostingShard):
         return histograms
 
     def best_cuts(self, features, histograms, exponents):
-        """The best cut of each histogram: ndarray of shape (n_nodes, n_tried), dtype df_boost_split.
+        """The best cut of each histogram: ndarray of shape (n_nodes, n_tried), dtype df_boost_cut.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class DeviceBoostingShard(BoostingShard):
             Of coarse hessians.
         """
         n_nodes, n_tried = features.shape
-        cuts = self.device.empty((n_nodes, n_tried), record("df_boost_split"))
+        cuts = self.device.empty((n_nodes, n_tried), record("df_boost_cut"))
         n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
         self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.max_entries, histograms,
                         self.limits, self.min_samples_leaf, self.device.array(exponents), cuts,

@@ -4,7 +4,7 @@ import numpy as np
 
 from dforest.engines.nodes import Subtrees
 from dforest.engines.shard import ForestShard
-from dforest.rules.arrays import ROOT_PATH
+from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
 
@@ -111,13 +111,7 @@ class DeviceShard(ForestShard):
             there = t.weight
         t.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts.there, device.array(ends - drawn), t.target, there,
                        stride, draws)
-        open_nodes = np.zeros(n_trees, record("df_open_node"))
-        open_nodes["n"] = drawn.sum(axis=1)
-        open_nodes["first"] = np.cumsum(open_nodes["n"]) - open_nodes["n"]
-        open_nodes["seed"] = seeds
-        open_nodes["path"] = ROOT_PATH
-        open_nodes["lower"], open_nodes["upper"] = -np.inf, np.inf
-        return draws, open_nodes
+        return draws, arrays.roots(drawn.sum(axis=1), seeds)
 
     def _cut_up(self, open_nodes):
         return cut_up(open_nodes["first"], open_nodes["n"], self.training.tuning.chunk)

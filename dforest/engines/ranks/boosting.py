@@ -50,7 +50,7 @@ class RankBoostingShard(BoostingShard):
         self.own.refine_again(self._runs.own_open_nodes(open_nodes), factors)
 
     def find_cuts(self, open_nodes, features, exponents):
-        cuts = np.zeros(features.shape, record("df_boost_split"))
+        cuts = np.zeros(features.shape, record("df_boost_cut"))
         at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.max_entries * features.shape[1]))
         for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)

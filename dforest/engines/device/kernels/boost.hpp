@@ -7,7 +7,7 @@
 #define DFOREST_KERNELS_BOOST_HPP
 
 #include "train.hpp"
-#include "rules/boost.h"
+#include "rules/boost_cuts.h"
 #include "rules/losses.h"
 
 // Derivatives of all rows, times the weights, and the largest magnitudes of each group's rows.
@@ -282,15 +282,14 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
     }
 }
 
-// The best cut of each feature tried in each node, an item each: of equal scores the lowest code, of these the one with missing
-// values on the right.
+// The best cut of each feature tried in each node, an item each.
 //
 // IN columns : [n_features]; histograms : [n_nodes, n_tried, max_entries, 3]
 // IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponents : [n_nodes] of coarse hessians
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
                              int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
-                             const int32_t *exponents, df_boost_split *cuts, DF_LOCAL)
+                             const int32_t *exponents, df_boost_cut *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -301,57 +300,33 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
             const df_boost_limits limit =
                 df_boost_limits_of(limits[0], limits[1], min_samples, exponents[at / n_tried], limits[2]);
             const df_column *column = columns + features[at];
-            const df_boost_sums *entries = (const df_boost_sums *) (histograms + at * max_entries * 3);
-            const int64_t n_codes = column->n_codes;
-            df_boost_sums total = {0, 0, 0}, missing = {0, 0, 0}, below = {0, 0, 0};
-            df_boost_split best = {-1.0, 0, 0, features[at], 0, 0, 0};
-            int64_t n_left = 0;
-            if (column->has_missing)
-                missing = entries[n_codes];
-            for (int64_t code = 0; code < n_codes; code++)
-                total = df_both_sides(total, entries[code]);
-            total = df_both_sides(total, missing);
-            for (int64_t code = 0; code < n_codes; code++) {
-                below = df_both_sides(below, entries[code]);
-                for (int side = 0; side < 1 + (missing.count > 0 && code + 1 < n_codes); side++) {
-                    const df_boost_sums left = side ? df_both_sides(below, missing) : below, right = df_other_side(total, left);
-                    const double h_left = (double) left.hessian, h_right = (double) right.hessian;
-                    if (!df_is_enough(&limit, left.count, h_left) || !df_is_enough(&limit, right.count, h_right))
-                        continue;
-                    const double score = df_cut_score(limit.l2, (double) left.gradient, h_left, (double) right.gradient, h_right);
-                    if (score > best.score) {
-                        best.score = score;
-                        best.code = (uint32_t) code;
-                        best.missing_left = (uint32_t) side;
-                        n_left = left.count;
-                    }
-                }
-            }
-            if (missing.count == 0)
-                best.missing_left = (uint32_t) df_unseen_goes_left(n_left, total.count - n_left);
-            best.gradient = total.gradient;
-            best.hessian = total.hessian;
-            cuts[at] = best;
+            df_boost_entries entries = {0, (const df_boost_sums *) (histograms + at * max_entries * 3), 0, 0, 0};
+            df_boost_cut *cut = cuts + at;
+            if (column->kind == DF_CATEGORICAL)
+                df_boost_subset_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, 0, cut);
+            else
+                df_boost_cut_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, 0, cut);
+            cut->feature = features[at];
         });
     }
 }
 
 // Which rows go left, and how many of each chunk. IN cuts : [n_nodes]; OUT sides : [n_rows] 1: left; n_left : [n_chunks]
 DF_KERNEL df_boost_tell_sides(const df_column *columns, const uint8_t *codes, int64_t row_codes, const uint32_t *rows,
-                              const df_chunk *chunks, int64_t n_chunks, const df_boost_split *cuts, uint8_t *sides, int64_t *n_left,
+                              const df_chunk *chunks, int64_t n_chunks, const df_boost_cut *cuts, uint8_t *sides, int64_t *n_left,
                               DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_boost_split cut = cuts[chunk.node];
-            const uint32_t missing = columns[cut.feature].n_codes;
+            const df_boost_cut *cut = cuts + chunk.node;
+            const int is_category = columns[cut->feature].kind == DF_CATEGORICAL, missing = (int) columns[cut->feature].n_codes;
             const int64_t n = group.sum([&](int64_t item) {
                 int64_t left = 0;
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const uint32_t code = codes[(int64_t) rows[i] * row_codes + cut.feature];
-                    sides[i] = (uint8_t) (code == missing ? cut.missing_left : code <= cut.code);
+                    const int code = codes[(int64_t) rows[i] * row_codes + cut->feature];
+                    sides[i] = (uint8_t) df_boost_goes_left(cut, is_category, code, missing);
                     left += sides[i];
                 }
                 return left;

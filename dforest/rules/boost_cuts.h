@@ -1,0 +1,226 @@
+/* The best cut of a column in a node of a boosted tree, shared by the CPU and device code (C99 and C++).
+ *
+ * A cut sends the *first* rows of a node to the left, in an order of the entries of its histogram: by code, or of categories by
+ * their gradients. The *rest* are rows that have no place in this order: those whose value is missing, or those of rare
+ * categories; they go to either side together. */
+#ifndef DFOREST_BOOST_CUTS_H
+#define DFOREST_BOOST_CUTS_H
+
+#include <string.h>
+
+#include "boost.h"
+
+/* What cuts of a column have to keep to, with monotonic constraints. */
+typedef struct {
+    df_bounds bounds;       /* of the node */
+    int direction;          /* of the column */
+} df_boost_constraint;
+
+/* The entries of a column: words; or sums together; or, if both are NULL, sums apart, where h is not read if Hessians are
+ * constant. */
+typedef struct {
+    const uint64_t *words;
+    const df_boost_sums *sums;
+    const int64_t *g, *h, *n;
+} df_boost_entries;
+
+DF_ALWAYS_INLINE df_boost_sums df_boost_entry(const int kind, const df_boost_entries *entries, int code) {
+    df_boost_sums sums;
+    if (entries->words != NULL)
+        return df_sums_of(kind, entries->words[code], 0);
+    if (entries->sums != NULL)
+        return entries->sums[code];
+    sums.gradient = entries->g[code];
+    sums.count = entries->n[code];
+    sums.hessian = kind == DF_CONSTANT_WORDS ? sums.count : entries->h[code];
+    return sums;
+}
+
+/* Sums over the first entries of an order: of one, of two, and so on. */
+typedef struct {
+    int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
+} df_boost_prefixes;
+
+/* Scores of the cuts after each of n entries; the rest, of these sums, is on the left besides. constraint : or NULL */
+DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
+                               const df_boost_limits *limits, const df_boost_constraint *constraint, double *scores) {
+    const int64_t tg = node->gradient, th = node->hessian, tn = node->n, mg = rest.gradient, mh = rest.hessian, mn = rest.count;
+    const int64_t *pg = first->g, *ph = first->h, *pn = first->n;
+    const df_boost_limits limit = *limits;
+    if (constraint != NULL) {
+        for (int i = 0; i < n; i++) {
+            const int64_t g = pg[i] + mg, h = ph[i] + mh, count = pn[i] + mn;
+            const double h_left = (double)h, h_right = (double)(th - h);
+            scores[i] = -1.0;
+            if (df_is_enough(&limit, count, h_left) && df_is_enough(&limit, tn - count, h_right))
+                scores[i] = df_bounded_gain(limit.l2, (double)g, h_left, (double)(tg - g), h_right, (double)tg, (double)th,
+                                            constraint->bounds, constraint->direction);
+        }
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const int64_t g = pg[i] + mg, h = ph[i] + mh, count = pn[i] + mn;
+        const double h_left = (double)h, h_right = (double)(th - h);
+        const double score = df_cut_score(limit.l2, (double)g, h_left, (double)(tg - g), h_right);
+        /* An l2 beyond all numbers makes no score one. */
+        scores[i] = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right) & (score >= 0.0) ? score : -1.0;
+    }
+}
+
+/* The highest score, or -1, of scores from 0 and -1: the bits of numbers from 0 are in their order, and those of -1 are below. */
+DF_ALWAYS_INLINE double df_top_score(const double *scores, int n) {
+    double score = -1.0;
+    int64_t top;
+    memcpy(&top, &score, 8);
+    for (int i = 0; i < n; i++) {
+        int64_t bits;
+        memcpy(&bits, scores + i, 8);
+        top = bits > top ? bits : top;
+    }
+    memcpy(&score, &top, 8);
+    return score;
+}
+
+/* The best cut after some of n entries, of equal scores that after the fewest, of these the one with the rest on the right. INOUT
+ * cut : the node's sums are known; missing_left is where the rest goes, if it has rows */
+DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
+                               const df_boost_constraint *constraint, df_boost_cut *cut) {
+    const df_boost_sums nothing = {0, 0, 0};
+    double scores[DF_BOOST_CODES], top;
+    const int n_cuts = n - (rest.count == 0);
+    int i;
+    cut->score = -1.0;
+    cut->code = 0;
+    cut->missing_left = 0;
+    cut->n_left = cut->gradient_left = cut->hessian_left = 0;
+    if (n_cuts <= 0)
+        return;
+    df_boost_scores(first, n_cuts, nothing, cut, limits, constraint, scores);
+    top = df_top_score(scores, n_cuts);
+    if (top >= 0.0) {
+        for (i = 0; scores[i] != top; i++)
+            ;
+        cut->score = top;
+        cut->code = (uint32_t)i;
+        cut->n_left = first->n[i];
+        cut->gradient_left = first->g[i];
+        cut->hessian_left = first->h[i];
+    }
+    if (rest.count > 0) {
+        df_boost_scores(first, n - 1, rest, cut, limits, constraint, scores);
+        top = df_top_score(scores, n - 1);
+        if (top < 0.0 || top < cut->score)
+            return;
+        for (i = 0; scores[i] != top; i++)
+            ;
+        if (top > cut->score || i < (int)cut->code) {
+            cut->score = top;
+            cut->code = (uint32_t)i;
+            cut->missing_left = 1;
+            cut->n_left = first->n[i] + rest.count;
+            cut->gradient_left = first->g[i] + rest.gradient;
+            cut->hessian_left = first->h[i] + rest.hessian;
+        }
+    } else
+        cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
+}
+
+/* Sums over the entries of a column, into the node's sums. OUT first : [n_codes + has_missing] */
+DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, df_boost_prefixes *first,
+                                    df_boost_cut *cut) {
+    int64_t g = 0, h = 0, count = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        const df_boost_sums entry = df_boost_entry(kind, entries, i);
+        g += entry.gradient;
+        h += entry.hessian;
+        count += entry.count;
+        most = entry.count > most ? entry.count : most;
+        first->g[i] = g;
+        first->h[i] = h;
+        first->n[i] = count;
+    }
+    cut->gradient = g;
+    cut->hessian = h;
+    cut->n = count;
+    cut->most = most;
+}
+
+/* The best cut of a column of numbers: in the order of codes; the rest is what is missing. */
+DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                 const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
+    df_boost_prefixes first;
+    df_boost_sums missing = {0, 0, 0};
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
+    if (has_missing)
+        missing = df_boost_entry(kind, entries, n_codes);
+    df_boost_choose(&first, n_codes, missing, limits, constraint, cut);
+}
+
+/* The order of categories with rows enough, the code for missing values among them. Returns how many there are. OUT order */
+DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entries, int n, double smoothing, uint8_t *order) {
+    double keys[DF_BOOST_CODES];
+    int n_ordered = 0, i, begin, end;
+    for (i = 0; i < n; i++) {
+        const df_boost_sums entry = df_boost_entry(kind, entries, i);
+        const double key = df_category_key((double)entry.gradient, (double)entry.hessian, smoothing);
+        if (entry.count < DF_CATEGORY_ROWS)
+            continue;
+        begin = 0;
+        end = n_ordered;
+        while (begin < end) { /* after equal ones, whose codes are lower */
+            const int middle = (begin + end) / 2;
+            if (keys[middle] <= key)
+                begin = middle + 1;
+            else
+                end = middle;
+        }
+        for (int j = n_ordered; j > begin; j--) {
+            keys[j] = keys[j - 1];
+            order[j] = order[j - 1];
+        }
+        keys[begin] = key;
+        order[begin] = (uint8_t)i;
+        n_ordered++;
+    }
+    return n_ordered;
+}
+
+/* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order. */
+DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                    const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
+    df_boost_prefixes first;
+    df_boost_sums sums = {0, 0, 0};
+    uint8_t order[DF_BOOST_CODES];
+    int i, n;
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
+    n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, order);
+    for (i = 0; i < n; i++) {
+        const df_boost_sums entry = df_boost_entry(kind, entries, order[i]);
+        first.g[i] = sums.gradient += entry.gradient;
+        first.h[i] = sums.hessian += entry.hessian;
+        first.n[i] = sums.count += entry.count;
+    }
+    sums.gradient = cut->gradient - sums.gradient;
+    sums.hessian = cut->hessian - sums.hessian;
+    sums.count = cut->n - sums.count;
+    df_boost_choose(&first, n, sums, limits, constraint, cut);
+    for (i = 0; i < DF_BOOST_CODES / 64; i++)
+        cut->left[i] = cut->missing_left ? ~(uint64_t)0 : 0;
+    for (i = 0; i < n; i++) {
+        const uint64_t bit = (uint64_t)1 << (order[i] % 64);
+        if (i <= (int)cut->code)
+            cut->left[order[i] / 64] |= bit;
+        else
+            cut->left[order[i] / 64] &= ~bit;
+    }
+    cut->missing_left = (uint32_t)(cut->left[n_codes / 64] >> (n_codes % 64) & 1);
+}
+
+/* Whether a cut sends a code to the left. missing : the code for missing values */
+static inline int df_boost_goes_left(const df_boost_cut *cut, int is_category, int code, int missing) {
+    if (is_category)
+        return (int)(cut->left[code / 64] >> (code % 64) & 1);
+    return code == missing ? (int)cut->missing_left : code <= (int)cut->code;
+}
+
+#endif
