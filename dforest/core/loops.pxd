@@ -77,12 +77,13 @@ cdef extern from "core/loops.h" nogil:
     enum:
         DF_BOOST_TILE
         DF_BOOST_CODES
+        DF_SUBSET_WORDS
     ctypedef struct df_boost_cut:          # see records.h
         double score
         int32_t feature
         uint32_t code, missing_left
         int64_t n_left, gradient_left, hessian_left, gradient, hessian, n, most
-        uint64_t* left                 # [DF_BOOST_CODES / 64]
+        uint64_t* left                 # [DF_SUBSET_WORDS]
     ctypedef struct df_boost_constraint:
         df_bounds bounds
         int direction

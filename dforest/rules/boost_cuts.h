@@ -204,7 +204,7 @@ DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entrie
     sums.hessian = cut->hessian - sums.hessian;
     sums.count = cut->n - sums.count;
     df_boost_choose(&first, n, sums, limits, constraint, cut);
-    for (i = 0; i < DF_BOOST_CODES / 64; i++)
+    for (i = 0; i < DF_SUBSET_WORDS; i++)
         cut->left[i] = cut->missing_left ? ~(uint64_t)0 : 0;
     for (i = 0; i < n; i++) {
         const uint64_t bit = (uint64_t)1 << (order[i] % 64);

@@ -144,7 +144,7 @@ typedef struct {
     int64_t node;              // its place in a table of nodes
 } df_chunk;
 
-enum { DF_BOOST_CODES = 256 }; // of a column, with the one for missing, at most
+enum { DF_BOOST_CODES = 256, DF_SUBSET_WORDS = 4 }; // of a column, with the one for missing, at most; and a bit for each
 
 // The best cut of a column in a node of a boosted tree, in units of coarse integers (boost_cuts.h).
 typedef struct {
@@ -160,7 +160,7 @@ typedef struct {
     int64_t hessian;
     int64_t n;
     int64_t most;              // of all entries, the most rows of one
-    uint64_t left[4];          // of categories: a bit for each code that goes left
+    uint64_t left[4];          // [DF_SUBSET_WORDS] of categories: a bit for each code that goes left
 } df_boost_cut;
 
 // Sums of fine integers of a node of a boosted tree, and what they stand for (boost.h).

@@ -5,7 +5,7 @@ import pytest
 
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow import trainer
-from dforest.core.grow.tree import join_parts
+from dforest.core.tree.layout import join_parts
 from dforest.core.sampling import Bootstrap
 from dforest.core.tree.layout import number_children
 from dforest.engines.cpu import CpuEngine

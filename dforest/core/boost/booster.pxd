@@ -8,6 +8,7 @@ from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
 from dforest.core.threads cimport Crew, Worker
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
+from dforest.core.tree.writer cimport TreeWriter
 from dforest.rules.boost cimport df_value_limits
 from dforest.rules.bounds cimport df_bounds
 
@@ -20,6 +21,12 @@ cdef struct LeafRange:         # some rows of a leaf
     int32_t node
     int64_t first, n           # of the tree's rows
     int64_t g, h               # sums of their fine integers
+
+
+cdef struct WaitingNode:       # a node that is to be written
+    Py_ssize_t number
+    Py_ssize_t parent          # as it was written; -1: it is the root
+    bint is_right
 
 
 @cython.final
@@ -63,6 +70,9 @@ cdef class Booster:
     cdef Py_ssize_t n_leaf_ranges, leaf_range_room
     cdef int64_t depth                 # of the nodes that are weighed
     cdef int k                         # which tree of a round is grown
+    cdef TreeWriter writer
+    cdef WaitingNode* waiting          # [n_waiting] of the tree that is written, the next one last
+    cdef Py_ssize_t n_waiting
     cdef object owners, grown          # of arrays; the trees of the round
 
     cdef int lead(self, Worker* worker) except -1 nogil
@@ -88,6 +98,6 @@ cdef class Booster:
     cdef int list_leaf_ranges(self) except -1 nogil
     cdef void add_up(self, int64_t item) noexcept nogil
     cdef void move_on(self, int64_t item) noexcept nogil
-    cdef int keep_tree(self) except -1
-    cdef list subset(self, const BoostNode* node)
-    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept
+    cdef int write_tree(self) except -1 nogil
+    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil
+    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil

@@ -8,8 +8,8 @@ the baseline, this is the row's raw prediction. At the beginning of a round, gra
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
 cimport cython
-from libc.math cimport INFINITY, NAN, fabs, ldexp
-from libc.stdint cimport uint8_t
+from libc.math cimport INFINITY, fabs, ldexp
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
 from dforest.core.boost.loss cimport Loss
-from dforest.core.loops cimport loops
+from dforest.core.loops cimport DF_SUBSET_WORDS, loops
 from dforest.core.tree.buffers cimport ensure_room
-from dforest.core.types cimport ORDINAL
+from dforest.core.types cimport ORDINAL, Split
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_both_fine_sums, df_bounds_in_units, df_choose_words, df_fine_exponent,
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_takes_times,
@@ -35,7 +35,6 @@ from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.histograms import max_rows_of_a_code
-from dforest.core.forest.assembly import TreeArrays
 from dforest.core.integer_weights import integer_weights
 
 cdef extern from "core/boost/quantile.h" nogil:
@@ -190,6 +189,7 @@ cdef class Booster:
                                      self.owners[2] if self.rows.times != NULL else None, tuning)
         self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
+        self.writer = TreeWriter(4, 2, True)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         if self.heaviest > 0.0:
             self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
@@ -257,6 +257,7 @@ cdef class Booster:
         free(self.totals)
         free(self.leaf_ranges)
         free(self.weighed)
+        free(self.waiting)
 
     @property
     def raw_sums(self):
@@ -311,8 +312,9 @@ cdef class Booster:
             self.tree.grow(self.fine_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale,
                            self.heaviest, df_tree_seed(self.seed, <uint32_t> self.n_trees), worker)
             self.finish_tree()
+            self.write_tree()
             with gil:
-                self.keep_tree()
+                self.grown.append(self.writer.arrays().copy())
             self.n_trees += 1
         return 0
 
@@ -564,64 +566,62 @@ cdef class Booster:
 
     # Trees ---------------------------------------------------------------------------------------------------------------
 
-    cdef int keep_tree(self) except -1:
+    cdef int write_tree(self) except -1 nogil:
         """Write the tree in preorder."""
         cdef const BoostNode* nodes = self.tree.nodes
         cdef const BoostNode* node
-        cdef Py_ssize_t n = self.tree.n_nodes, n_written = 0, n_leaves = 0
-        numbers_array = np.empty(n, np.int32)                  # of nodes to come, the next one last
-        parents_array = np.empty(n, np.int32)                  # for right children: where their parent has been written
-        feature_array, threshold_array = np.empty(n, np.int32), np.zeros(n)
-        right_array, missing_array = np.zeros(n, np.uint32), np.zeros(n, np.uint8)
-        leaves_array, inner_array = np.zeros(((n + 1) // 2, 4), np.int64), np.empty((n // 2, 2))
-        subsets, lengths = [], []
-        cdef int32_t[::1] waiting = numbers_array, parents = parents_array, features = feature_array
-        cdef double[::1] thresholds = threshold_array
-        cdef uint32_t[::1] rights = right_array
-        cdef uint8_t[::1] missing_left = missing_array
-        cdef int64_t[:, ::1] leaves = leaves_array
-        cdef double[:, ::1] inner = inner_array
-        cdef Py_ssize_t n_waiting = 1
-        waiting[0] = 0
-        parents[0] = -1
-        while n_waiting > 0:
-            n_waiting -= 1
-            node = &nodes[waiting[n_waiting]]
-            if parents[n_waiting] >= 0:
-                rights[parents[n_waiting]] = <uint32_t> n_written
-            features[n_written] = node.cut.feature if node.left >= 0 else -1
+        cdef Split split
+        cdef uint64_t subset[DF_SUBSET_WORDS]
+        cdef Py_ssize_t number = 0, written, parent
+        cdef int64_t* leaf
+        cdef double* values
+        ensure_room(<void**> &self.waiting, &self.n_waiting, self.tree.n_nodes, sizeof(WaitingNode))
+        cdef WaitingNode* waiting = self.waiting
+        cdef Py_ssize_t n = 1
+        waiting[0].number = 0
+        waiting[0].parent = -1
+        waiting[0].is_right = False
+        self.writer.clear()
+        while n > 0:
+            n -= 1
+            node = &nodes[waiting[n].number]
+            parent = waiting[n].parent
             if node.left < 0:
-                leaves[n_leaves, 0] = leaves[n_leaves, 1] = node.at.n
-                memcpy(&leaves[n_leaves, 2], &node.value, sizeof(double))
-                n_leaves += 1
+                leaf = self.writer.add_leaf(parent, waiting[n].is_right)
+                leaf[0] = leaf[1] = node.at.n
+                memcpy(&leaf[2], &node.value, sizeof(double))
+                leaf[3] = 0
+                continue
+            split.feature = node.cut.feature
+            split.missing_left = node.cut.missing_left
+            split.is_deferred = False
+            split.payload = NULL
+            if self.histograms.is_category[split.feature]:
+                self.find_subset(node, subset)
+                split.payload = subset
+                split.n_payload_words = DF_SUBSET_WORDS
             else:
-                inner[n_written - n_leaves, 0] = node.value if self.leaf == DF_NEWTON_LEAF else 0.0
-                inner[n_written - n_leaves, 1] = node.gain
-                missing_left[n_written] = node.cut.missing_left
-                if self.histograms.is_category[node.cut.feature]:
-                    thresholds[n_written] = NAN
-                    words = self.subset(node)
-                    subsets.extend(words)
-                    lengths.append(len(words))
-                else:
-                    thresholds[n_written] = self.threshold(node.cut.feature, node.cut.code)
-                waiting[n_waiting] = node.left + 1
-                parents[n_waiting] = <int32_t> n_written
-                waiting[n_waiting + 1] = node.left
-                parents[n_waiting + 1] = -1
-                n_waiting += 2
-            n_written += 1
-        self.grown.append(TreeArrays(feature_array, threshold_array, right_array, missing_array.view(bool), leaves_array,
-                                     inner_array, np.array(lengths, np.int64), np.array(subsets, np.uint64)))
+                split.threshold = self.threshold(split.feature, node.cut.code)
+            written = self.writer.add_inner(parent, waiting[n].is_right, &split)
+            values = self.writer.add_node_values()
+            values[0] = node.value if self.leaf == DF_NEWTON_LEAF else 0.0
+            values[1] = node.gain
+            for number in range(2):                # the left one is taken first
+                waiting[n + number].number = node.left + 1 - number
+                waiting[n + number].parent = written
+                waiting[n + number].is_right = number == 0
+            n += 2
         return 0
 
-    cdef list subset(self, const BoostNode* node):
-        """The words of the categories that don't go where missing values go, up to the last that is not 0."""
-        cdef int code, n = self.histograms.n_codes[node.cut.feature]
-        bits = sum(1 << code for code in range(n) if self.tree.goes_left(node, code) != node.cut.missing_left)
-        return [bits >> 64 * i & 0xFFFFFFFFFFFFFFFF for i in range(-(-bits.bit_length() // 64))]
+    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil:
+        """The categories that don't go where missing values go, a bit each. OUT words : [DF_SUBSET_WORDS]"""
+        cdef int code
+        memset(words, 0, DF_SUBSET_WORDS * sizeof(uint64_t))
+        for code in range(self.histograms.n_codes[node.cut.feature]):
+            if self.tree.goes_left(node, code) != <bint> node.cut.missing_left:
+                words[code >> 6] |= <uint64_t> 1 << (code & 63)
 
-    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept:
+    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil:
         """The upper edge of a bin; of an ordinal column, the highest value in it."""
         cdef const void* values = self.data.columns[column].values
         if self.data.columns[column].kind == ORDINAL:

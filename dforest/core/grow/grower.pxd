@@ -8,11 +8,12 @@ from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
 from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.team cimport Team
-from dforest.core.grow.tree cimport PathFeatures, TreeWriter, TreeRecords, Words
+from dforest.core.grow.tree cimport PathFeatures, TreeRecords
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport SplitHeap
+from dforest.core.tree.writer cimport TreeWriter, Words
 from dforest.core.types cimport Node, Record, Split
 from dforest.rules.records cimport df_open_node
 

@@ -57,11 +57,12 @@ from dforest.core.grow.open_node cimport first_node, set_children, take_scale
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
 from dforest.core.grow.team cimport SharedTask
 from dforest.core.grow.tree cimport (
-    append_words, begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
+    begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
 )
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
+from dforest.core.tree.writer cimport append_words
 from dforest.core.types cimport Column
 from dforest.rules.node cimport df_leaf_rules_of, df_root_of, df_shifted_weight
 

@@ -4,10 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.open_node cimport OpenNode
-from dforest.core.grow.tree cimport TreeWriter, TreeRecords
+from dforest.core.grow.tree cimport TreeRecords
 from dforest.core.loops cimport df_small_subtree
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport RandomSplitter, Splitter
+from dforest.core.tree.writer cimport TreeWriter
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
 from dforest.rules.records cimport df_limits

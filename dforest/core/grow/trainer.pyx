@@ -27,7 +27,7 @@ from dforest.core.threads cimport df_glance
 from dforest.core.types cimport Record
 from dforest.rules.records cimport df_open_node
 
-from dforest.core.grow.tree import join_parts
+from dforest.core.tree.layout import join_parts
 from dforest.core.threads import Stopped, each
 
 cdef enum:
