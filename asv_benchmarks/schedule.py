@@ -154,8 +154,8 @@ class Measured(NamedTuple):
 def seconds_of(forest, X, y):
     """A fit's seconds by part, in the fastest of some fits."""
     import dforest.engines.cpu as cpu
-    import dforest.estimators.base as base
-    import dforest.fitting as fitting
+    import dforest.engines.fitting as fitting
+    import dforest.estimators.forest.base as base
 
     runs = []
     for _ in range(REPEATS):

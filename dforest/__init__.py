@@ -1,27 +1,31 @@
 """Decision forests: exact or binned, fast, and the same to the bit on any number of threads."""
 
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import dforest.built  # noqa: F401
+from dforest.backends.devices import devices
 from dforest.config import config_context
-from dforest.conversion.from_sklearn import from_sklearn
-from dforest.conversion.skl2onnx import pipeline_to_onnx, register_onnx_converters
-from dforest.estimators.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.estimators.embedding import RandomTreesEmbedding
-from dforest.estimators.forest import (
+from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.estimators.forest.embedding import RandomTreesEmbedding
+from dforest.estimators.forest.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
-from dforest.export import export_graphviz, export_text
-from dforest.plot import plot_tree
-from dforest.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
-from dforest.shap_values import ShapValues
-from dforest.storage.model import load
-from dforest.sycl.devices import devices
+from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from dforest.estimators.results.shap_values import ShapValues
+from dforest.inspection.export import export_graphviz, export_text
+from dforest.inspection.plot import plot_tree
+from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.interchange.conversion.from_sklearn import from_sklearn
+from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx, register_onnx_converters
+from dforest.interchange.pickles import know_moved_modules
+from dforest.interchange.storage.model import load
+
+know_moved_modules()
 
 __version__ = version("dforest")
 
@@ -51,6 +55,18 @@ __all__ = [
     "plot_tree",
     "register_onnx_converters",
 ]
+
+_MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "spmd", "splitter", "testing"}
+
+
+def __getattr__(name):  # the public modules, when they are first asked for
+    if name in _MODULES:
+        return import_module(f"dforest.{name}")
+    raise AttributeError(f"module 'dforest' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*__all__, *_MODULES, "__version__"])
 
 
 def get_include():

@@ -1,27 +1,27 @@
 """What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
-import dforest.estimators.boosting
-import dforest.estimators.embedding
-import dforest.estimators.forest
-import dforest.estimators.tree
+import dforest.estimators.boosting.boosting
+import dforest.estimators.forest.embedding
+import dforest.estimators.forest.forest
+import dforest.estimators.forest.tree
+from dforest.backends.devices import devices as devices
 from dforest.config import config_context as config_context
-from dforest.conversion.from_sklearn import from_sklearn as from_sklearn
-from dforest.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
-from dforest.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
-from dforest.export import export_graphviz as export_graphviz
-from dforest.export import export_text as export_text
-from dforest.plot import plot_tree as plot_tree
-from dforest.report.displays import ImportanceDisplay as ImportanceDisplay
-from dforest.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
-from dforest.shap_values import ShapValues as ShapValues
-from dforest.storage.model import load as load
-from dforest.sycl.devices import devices as devices
+from dforest.estimators.results.shap_values import ShapValues as ShapValues
+from dforest.inspection.export import export_graphviz as export_graphviz
+from dforest.inspection.export import export_text as export_text
+from dforest.inspection.plot import plot_tree as plot_tree
+from dforest.inspection.report.displays import ImportanceDisplay as ImportanceDisplay
+from dforest.inspection.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
+from dforest.interchange.conversion.from_sklearn import from_sklearn as from_sklearn
+from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
+from dforest.interchange.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
+from dforest.interchange.storage.model import load as load
 
 __version__: str
 
 def get_include() -> str: ...
 
-class DecisionTreeClassifier(dforest.estimators.tree.DecisionTreeClassifier):
+class DecisionTreeClassifier(dforest.estimators.forest.tree.DecisionTreeClassifier):
     """A single decision tree for classification."""
 
     def __init__(
@@ -50,7 +50,7 @@ class DecisionTreeClassifier(dforest.estimators.tree.DecisionTreeClassifier):
         device=None,
     ) -> None: ...
 
-class DecisionTreeRegressor(dforest.estimators.tree.DecisionTreeRegressor):
+class DecisionTreeRegressor(dforest.estimators.forest.tree.DecisionTreeRegressor):
     """A single decision tree for regression."""
 
     def __init__(
@@ -78,7 +78,7 @@ class DecisionTreeRegressor(dforest.estimators.tree.DecisionTreeRegressor):
         device=None,
     ) -> None: ...
 
-class ExtraTreeClassifier(dforest.estimators.tree.ExtraTreeClassifier):
+class ExtraTreeClassifier(dforest.estimators.forest.tree.ExtraTreeClassifier):
     """A single extremely randomised tree for classification, which draws thresholds at random."""
 
     def __init__(
@@ -107,7 +107,7 @@ class ExtraTreeClassifier(dforest.estimators.tree.ExtraTreeClassifier):
         device=None,
     ) -> None: ...
 
-class ExtraTreeRegressor(dforest.estimators.tree.ExtraTreeRegressor):
+class ExtraTreeRegressor(dforest.estimators.forest.tree.ExtraTreeRegressor):
     """A single extremely randomised tree for regression, which draws thresholds at random."""
 
     def __init__(
@@ -135,7 +135,7 @@ class ExtraTreeRegressor(dforest.estimators.tree.ExtraTreeRegressor):
         device=None,
     ) -> None: ...
 
-class ExtraTreesClassifier(dforest.estimators.forest.ExtraTreesClassifier):
+class ExtraTreesClassifier(dforest.estimators.forest.forest.ExtraTreesClassifier):
     """Extremely randomised trees for classification: a forest whose trees draw thresholds at random."""
 
     def __init__(
@@ -174,7 +174,7 @@ class ExtraTreesClassifier(dforest.estimators.forest.ExtraTreesClassifier):
         verbose=0,
     ) -> None: ...
 
-class ExtraTreesRegressor(dforest.estimators.forest.ExtraTreesRegressor):
+class ExtraTreesRegressor(dforest.estimators.forest.forest.ExtraTreesRegressor):
     """Extremely randomised trees for regression: a forest whose trees draw thresholds at random."""
 
     def __init__(
@@ -211,7 +211,7 @@ class ExtraTreesRegressor(dforest.estimators.forest.ExtraTreesRegressor):
         verbose=0,
     ) -> None: ...
 
-class HistGradientBoostingClassifier(dforest.estimators.boosting.HistGradientBoostingClassifier):
+class HistGradientBoostingClassifier(dforest.estimators.boosting.boosting.HistGradientBoostingClassifier):
     """Gradient-boosted trees for classification: each tree corrects the predictions of those before it."""
 
     def __init__(
@@ -223,7 +223,7 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.HistGradientBoo
         max_leaf_nodes=31,
         max_depth=None,
         min_samples_leaf=20,
-        min_hessian=0.001,
+        min_sum_hessian_in_leaf=0.001,
         l2_regularization=0,
         max_delta_step=None,
         max_features=1.0,
@@ -245,9 +245,10 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.HistGradientBoo
         device=None,
         warm_start=False,
         verbose=0,
+        min_hessian="deprecated",
     ) -> None: ...
 
-class HistGradientBoostingRegressor(dforest.estimators.boosting.HistGradientBoostingRegressor):
+class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGradientBoostingRegressor):
     """Gradient-boosted trees for regression: each tree corrects the predictions of those before it."""
 
     def __init__(
@@ -260,7 +261,7 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.HistGradientBoos
         max_leaf_nodes=31,
         max_depth=None,
         min_samples_leaf=20,
-        min_hessian=0.001,
+        min_sum_hessian_in_leaf=0.001,
         l2_regularization=0,
         max_delta_step=None,
         max_features=1.0,
@@ -281,9 +282,10 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.HistGradientBoos
         device=None,
         warm_start=False,
         verbose=0,
+        min_hessian="deprecated",
     ) -> None: ...
 
-class RandomForestClassifier(dforest.estimators.forest.RandomForestClassifier):
+class RandomForestClassifier(dforest.estimators.forest.forest.RandomForestClassifier):
     """A random forest for classification: many decision trees, which vote on the class of a row."""
 
     def __init__(
@@ -322,7 +324,7 @@ class RandomForestClassifier(dforest.estimators.forest.RandomForestClassifier):
         verbose=0,
     ) -> None: ...
 
-class RandomForestRegressor(dforest.estimators.forest.RandomForestRegressor):
+class RandomForestRegressor(dforest.estimators.forest.forest.RandomForestRegressor):
     """A random forest for regression: many decision trees, whose predictions are averaged."""
 
     def __init__(
@@ -359,7 +361,7 @@ class RandomForestRegressor(dforest.estimators.forest.RandomForestRegressor):
         verbose=0,
     ) -> None: ...
 
-class RandomTreesEmbedding(dforest.estimators.embedding.RandomTreesEmbedding):
+class RandomTreesEmbedding(dforest.estimators.forest.embedding.RandomTreesEmbedding):
     """An embedding of rows by random trees, which turns each row into the leaves that it reaches."""
 
     def __init__(

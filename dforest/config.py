@@ -1,14 +1,13 @@
 """Where work is to be done, and who else takes part: what holds for a block of code, and what follows from where data lie.
 
-Arrays *on a device* have SYCL's USM array interface, as dpnp's have. Nothing of SYCL is imported before such an array comes.
+Arrays *on a device* are those that `dforest.backends` knows, such as dpnp's, which have SYCL's USM array interface.
 """
 
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 
-import numpy as np
-
+from dforest.backends import functions_for, is_on_device
 from dforest.spmd.communicator import ALONE, Communicator
 
 _queue = ContextVar("dforest_queue", default=None)
@@ -70,11 +69,6 @@ def communicator():
     return _communicator.get()
 
 
-def is_on_device(array):
-    """Whether an array's memory is that of a SYCL device."""
-    return type(array) is not np.ndarray and hasattr(array, "__sycl_usm_array_interface__")
-
-
 def queue_of(*arrays):
     """The queue that `config_context` has set or that arrays lie on; None if there is no queue.
 
@@ -86,7 +80,7 @@ def queue_of(*arrays):
     queue = _queue.get()
     for array in arrays:
         if is_on_device(array):
-            own = _usm().queue_of(array)
+            own = functions_for(array).queue_of(array)
             if queue not in (None, own):
                 raise ValueError(
                     "the arrays given, or an array and config_context, have different SYCL queues; allowed is one queue: make "
@@ -98,7 +92,7 @@ def queue_of(*arrays):
 
 def on_host(array):
     """An array on a device as a NumPy array; anything else as it is."""
-    return _usm().on_host(array) if is_on_device(array) else array
+    return functions_for(array).on_host(array) if is_on_device(array) else array
 
 
 def in_kind(X, result):
@@ -106,8 +100,4 @@ def in_kind(X, result):
 
     An array of labels that are not numbers stays a NumPy array.
     """
-    return _usm().like(X, result) if is_on_device(X) else result
-
-
-def _usm():
-    return import_module("dforest.sycl.usm")
+    return functions_for(X).like(X, result) if is_on_device(X) else result

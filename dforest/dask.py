@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 import dforest
 from dforest.config import config_context
 from dforest.errors import RankError
-from dforest.estimators.agreement import Partition, digest_of
+from dforest.estimators.data.agreement import Partition, digest_of
 from dforest.extras import install_command
 
 try:

@@ -15,7 +15,7 @@ import os, threading
 {first}
 import dforest
 from dforest.core.threads import each
-from dforest.estimators.validation import count_threads
+from dforest.estimators.data.validation import count_threads
 from threadpoolctl import threadpool_limits
 
 found = [count_threads(-1)]

@@ -100,7 +100,7 @@ def test_the_map_names_files_that_exist():
     """Paths in internals.md begin in the package's folder or in the repository's."""
     text = BLOCK.sub("", (DOC / "internals.md").read_text(encoding="utf-8"))
     named = set(PATH.findall(text))
-    assert len(named) > 100 and {"core/search/criterion.pyx", "problem.py", "tests/rules/"} <= named
+    assert len(named) > 100 and {"core/search/criterion.pyx", "engines/problem.py", "tests/rules/"} <= named
     lost = [path for path in sorted(named) if not any((folder / path).exists() for folder in (ROOT / "dforest", ROOT))]
     assert not lost, f"internals.md names {', '.join(lost)}, which are not there"
     # A file is named with its folder, or it could not be looked for.

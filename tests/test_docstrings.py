@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dforest.estimators.attributes import ATTRIBUTES
-from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import WORDS
 from dforest.estimators.parameters import OTHERS, PARAMETERS
 

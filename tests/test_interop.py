@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeRegressor as PeerRegressor
 from sklearn.tree import export_graphviz
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.interop import Tree
+from dforest.inspection.interop import Tree
 
 PEERS = {DecisionTreeClassifier: PeerClassifier, DecisionTreeRegressor: PeerRegressor}
 TREES = pytest.mark.parametrize("kind", PEERS)

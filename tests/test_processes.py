@@ -201,9 +201,9 @@ def test_ctrl_c(work, n_jobs):
     """It ends what would go on for minutes; no thread stays at work, and all goes on as before."""
     function, arguments = LONG[work]
     run(f"""
-        from dforest import pruning
-        from dforest.estimators import importance, oob
-        from dforest.weights import TrainingRows
+        from dforest.estimators.results import pruning
+        from dforest.estimators.results import importance, oob
+        from dforest.engines.weights import TrainingRows
         N = {n_jobs}
         long = dict(max_iter=10**6, n_jobs=N, early_stopping=False)
         big = rng.standard_normal((100_000, 4))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.rows import RowShare
+from dforest.engines.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.threads import ThreadGroup

@@ -20,7 +20,7 @@ from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine
-from dforest.rows import RowShare
+from dforest.engines.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
 from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream

@@ -61,7 +61,7 @@ class Bare:
 def test_source_is_that_of_compiled_modules_alone():
     path = cython_source.source_of("dforest.core.search.splitter")
     assert cython_source.tags_of(path.read_text(encoding="utf-8"))["Splitter"][0] == "class"
-    assert cython_source.source_of("dforest.export") is None
+    assert cython_source.source_of("dforest.inspection.export") is None
     assert cython_source.source_of("dforest.no_such_module") is None
 
 

@@ -11,16 +11,15 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import dforest
-from dforest import fitting
 from dforest.core import coding
 from dforest.core.grow import trainer
 from dforest.core.grow.team import Team
 from dforest.core.threads import Stopped, each
-from dforest.engines import cpu
-from dforest.estimators import base as estimator
+from dforest.engines import cpu, fitting
+from dforest.engines.weights import ClassBalance
+from dforest.estimators.data.validation import count_threads
+from dforest.estimators.forest import base as estimator
 from dforest.estimators.progress import ProgressLine
-from dforest.estimators.validation import count_threads
-from dforest.weights import ClassBalance
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 5))

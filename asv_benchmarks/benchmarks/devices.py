@@ -10,9 +10,9 @@ from time import perf_counter
 from helpers.device_forests import standing_in, tuned
 from helpers.opencl import offer_processor
 
+from dforest.backends.sycl import devices
 from dforest.engines.device import kernel_source
 from dforest.errors import DeviceError
-from dforest.sycl import devices
 
 from . import data
 from .forests import KINDS, ROWS, forest_for

@@ -30,7 +30,6 @@ on. In the order of a fit and of a prediction:
 
 import numpy as np
 
-from dforest import pruning
 from dforest.core import loops, sampling
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
@@ -42,12 +41,12 @@ from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.search.regression import SquaredError
 from dforest.core.threads import each
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators import importance, oob
-from dforest.estimators.base import SPLITTERS
-from dforest.estimators.features import Features
-from dforest.fitting import ForestSink
-from dforest.problem import GrowthRules, Problem, Targets
-from dforest.weights import TrainingRows
+from dforest.engines.fitting import ForestSink
+from dforest.engines.problem import GrowthRules, Problem, Targets
+from dforest.engines.weights import TrainingRows
+from dforest.estimators.data.features import Features
+from dforest.estimators.forest.base import SPLITTERS
+from dforest.estimators.results import importance, oob, pruning
 
 from . import data
 from .forests import ROWS, forest_for

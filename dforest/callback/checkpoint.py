@@ -25,9 +25,9 @@ from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.base import GrownTree
-from dforest.estimators.agreement import comparable
-from dforest.estimators.growth import growth_of
-from dforest.estimators.validation import check_number, file_path_of, path_of
+from dforest.estimators.data.agreement import comparable
+from dforest.estimators.data.validation import check_number, file_path_of, path_of
+from dforest.estimators.forest.growth import growth_of
 
 MAGIC = b"dforest checkpoint 1\n"
 _FRAME = struct.Struct("<QI")

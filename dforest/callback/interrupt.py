@@ -5,7 +5,7 @@ import threading
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.core.threads import interrupt
-from dforest.fitting import GrowthInterrupted
+from dforest.engines.fitting import GrowthInterrupted
 
 
 class KeepOnInterrupt(FitRecords):

@@ -6,8 +6,8 @@ from time import monotonic
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.errors import LimitError
-from dforest.estimators.growth import growth_of
-from dforest.estimators.validation import check_number
+from dforest.estimators.data.validation import check_number
+from dforest.estimators.forest.growth import growth_of
 
 
 class TimeLimit(FitRecords):

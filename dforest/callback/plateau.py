@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.callback.base import FitRecords, is_step
-from dforest.estimators.growth import growth_of
+from dforest.estimators.data.validation import check_number
+from dforest.estimators.forest.growth import growth_of
 from dforest.estimators.scoring import score_of_classes, score_of_numbers, score_of_outputs
-from dforest.estimators.validation import check_number
 
 
 class OutOfBagPlateau(FitRecords):

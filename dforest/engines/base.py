@@ -219,7 +219,7 @@ class Session(ABC):
 
     @abstractmethod
     def report(self):
-        """What growing took so far: a `dforest.fit_report.FitReport`."""
+        """What growing took so far: a `dforest.engines.fit_report.FitReport`."""
 
 
 class Engine(ABC):

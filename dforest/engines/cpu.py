@@ -9,8 +9,8 @@ from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
-from dforest.fit_report import FitReport
-from dforest.problem import BoostingProblem
+from dforest.engines.fit_report import FitReport
+from dforest.engines.problem import BoostingProblem
 
 
 class CpuEngine(Engine):

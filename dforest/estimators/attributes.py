@@ -82,7 +82,10 @@ ATTRIBUTES = (
         BOOSTING,
     ),
     Attribute(
-        "tree_", "dforest.interop.Tree", "The tree as an object with the attributes of scikit-learn's tree objects.", TREES
+        "tree_",
+        "dforest.inspection.interop.Tree",
+        "The tree as an object with the attributes of scikit-learn's tree objects.",
+        TREES,
     ),
     Attribute("estimator, estimator_", "{tree}", "A single tree, not fitted, with the forest's parameters.", FORESTS),
     Attribute(
@@ -129,7 +132,7 @@ ATTRIBUTES = (
     Attribute(
         "fit_report_",
         "FitReport",
-        "Where the last `fit` grew its trees, and what that took: see `dforest.fit_report.FitReport`.",
+        "Where the last `fit` grew its trees, and what that took: see `dforest.engines.fit_report.FitReport`.",
     ),
     Attribute(
         "feature_importances_",

@@ -1,11 +1,11 @@
-"""What makes an estimator a model of another library, by `dforest.conversion`, which is imported when it is asked for."""
+"""What makes an estimator a model of another library: `dforest.interchange.conversion` is imported when it is asked for."""
 
 from importlib import import_module
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.outputs import check_one_output
+from dforest.estimators.data.outputs import check_one_output
 
 
 class ExportPart:
@@ -63,7 +63,7 @@ class ExportPart:
         """
         check_is_fitted(self)
         check_one_output(self, "to_onnx")
-        return import_module("dforest.conversion.onnx").to_onnx(self, dtype, verify)
+        return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, verify)
 
     def to_treelite(self, *, verify=True):
         """Make a treelite model that predicts what this estimator predicts, for cuML's inference and TL2cgen.
@@ -105,7 +105,7 @@ class ExportPart:
         """
         check_is_fitted(self)
         check_one_output(self, "to_treelite")
-        return import_module("dforest.conversion.treelite").to_treelite(self, verify)
+        return import_module("dforest.interchange.conversion.treelite").to_treelite(self, verify)
 
     def to_shap(self, *, verify=True):
         """Make an object that ``shap.TreeExplainer`` takes in place of a model.
@@ -144,7 +144,7 @@ class ExportPart:
         """
         check_is_fitted(self)
         check_one_output(self, "to_shap")
-        return import_module("dforest.conversion.shap").to_shap(self, verify)
+        return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
 
 
 class ConversionPart(ExportPart):
@@ -194,4 +194,4 @@ class ConversionPart(ExportPart):
         """
         check_is_fitted(self)
         check_one_output(self, "to_sklearn")
-        return import_module("dforest.conversion.sklearn").to_sklearn(self, verify)
+        return import_module("dforest.interchange.conversion.sklearn").to_sklearn(self, verify)

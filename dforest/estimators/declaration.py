@@ -16,6 +16,8 @@ from sklearn.base import RegressorMixin
 from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.parameters import PARAMETERS, WORDS
 
+RENAMED = {"min_hessian": "min_sum_hessian_in_leaf"}  # parameters: earlier names, with which "deprecated" means not given
+ESTIMATORS = {}  # dforest's own classes by their names, as model files have them
 OVERVIEW = "The parameters are listed below in groups:"
 WIDTH = 100  # characters of a line of the overview and of descriptions
 
@@ -41,6 +43,15 @@ def keep_parameters(estimator, arguments):
             setattr(estimator, name, value)
 
 
+def with_new_names(values):
+    """Parameters, among other things, as an earlier version of dforest left them, by the names that they have now: a new dict."""
+    values = dict(values)
+    for old, new in RENAMED.items():
+        if values.get(old, "deprecated") != "deprecated" and new not in values:
+            values[new], values[old] = values[old], "deprecated"
+    return values
+
+
 def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     """Decorate an estimator: make its `__init__`, its `_parameter_constraints` and sections of its docstring.
 
@@ -53,7 +64,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     family : str
         Which entries of the tables are the estimator's: one of `dforest.estimators.parameters.FAMILIES`.
     table : sequence of dforest.estimators.parameters.Parameter
-        That of boosted trees is `dforest.estimators.boosting_parameters.BOOSTING_PARAMETERS`.
+        That of boosted trees is `dforest.estimators.boosting.parameters.BOOSTING_PARAMETERS`.
     **defaults
         Defaults in which the estimator differs from the table.
 
@@ -70,7 +81,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     Examples
     --------
     >>> from dforest.estimators.declaration import has_parameters
-    >>> from dforest.estimators.ensemble import ForestRegressor
+    >>> from dforest.estimators.forest.ensemble import ForestRegressor
     >>> @has_parameters("forest regressor", n_estimators=10)
     ... class SmallForest(ForestRegressor):
     ...     pass
@@ -93,6 +104,8 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
             group: [entry.name for entry in members] for group, members in groupby(entries, lambda entry: entry.group)
         }
         estimator.__doc__ = _docstring(estimator, family, entries, values)
+        if estimator.__module__.startswith("dforest.estimators."):
+            ESTIMATORS[estimator.__name__] = estimator
         return estimator
 
     return declare

@@ -8,9 +8,10 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import is_on_device, on_host, queue_of
+from dforest.backends import find_device, functions_for, is_on_device
+from dforest.config import on_host, queue_of
 from dforest.core.readable import is_readable
-from dforest.estimators.validation import check_X, count_threads
+from dforest.estimators.data.validation import check_X, count_threads
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -36,6 +37,41 @@ def of_one_fit(method):
 
 class PredictionPart:
     """What sends rows down the trees of a `TreeEstimator`."""
+
+    def predictor(self, n_threads=1):
+        """Make an object that predicts fast, for serving: even single rows, which it neither checks nor converts.
+
+        Parameters
+        ----------
+        n_threads : int, default=1
+            Largest number of threads; few rows get fewer.
+
+        Returns
+        -------
+        dforest.core.predict.predictor.Predictor
+            An object whose `predict` takes C-contiguous arrays of float32 or float64, and returns what the estimator's
+            `predict_proba` does or, for regression, `predict`; for boosted trees, raw predictions. It stays as it is if the
+            estimator is fitted again.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If the estimator predicts several outputs.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+        >>> predictor = forest.predictor()
+        >>> bool((predictor.predict(X[0]) == forest.predict_proba(X[:1])[0]).all())
+        True
+        """
+        check_is_fitted(self)
+        return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads)
 
     def _check_fitted_X(self, X):
         if self._is_plain(X):
@@ -71,7 +107,7 @@ class PredictionPart:
         queue = queue_of(*arrays)
         if queue is None and self.device in (None, "cpu"):
             return None
-        return import_module("dforest.sycl.devices").find_device(self.device, queue)
+        return find_device(self.device, queue)
 
     def _ready(self, X, voting="soft"):
         """What predicts the rows of X, and its arguments, of which the checked rows are the first."""
@@ -83,7 +119,7 @@ class PredictionPart:
         check_is_fitted(self)
         predictor = import_module("dforest.engines.device.predictor").DevicePredictor(device, self.forest_.packed(voting))
         if is_on_device(X) and "feature_names_in_" not in self.__dict__ and not self._features.encodes:
-            rows = import_module("dforest.sycl.usm").rows_of(X, device)
+            rows = functions_for(X).rows_of(X, device)
             if rows is not None and rows.shape[1] == self.n_features_in_:
                 return predictor, rows
         return predictor, self._check_fitted_X(on_host(X))

@@ -1,10 +1,10 @@
-"""What makes a forest show itself, by `dforest.report`, which is imported when it is asked for."""
+"""What makes a forest show itself, by `dforest.inspection.report`, which is imported when it is asked for."""
 
 from importlib import import_module
 
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.outputs import check_one_output
+from dforest.estimators.data.outputs import check_one_output
 
 
 class ReportPart:
@@ -34,7 +34,7 @@ class ReportPart:
 
         Returns
         -------
-        dforest.report.report.Report
+        dforest.inspection.report.report.Report
             The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
 
         Raises
@@ -57,5 +57,5 @@ class ReportPart:
         """
         check_is_fitted(self)
         check_one_output(self, "report")
-        import_module("dforest.report.svg").need_matplotlib("report")
-        return import_module("dforest.report.report").report_of(self, X, y, path)
+        import_module("dforest.inspection.report.svg").need_matplotlib("report")
+        return import_module("dforest.inspection.report.report").report_of(self, X, y, path)

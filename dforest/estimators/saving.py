@@ -1,4 +1,4 @@
-"""What makes an estimator write a model file, by `dforest.storage`, which is imported when it is asked for."""
+"""What makes an estimator write a model file, by `dforest.interchange.storage`, which is imported when it is asked for."""
 
 from importlib import import_module
 
@@ -48,4 +48,4 @@ class SavingPart:
         ...     dforest.load(path).n_estimators_
         10
         """
-        import_module("dforest.storage.model").save(self, path, serving)
+        import_module("dforest.interchange.storage.model").save(self, path, serving)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
-from dforest.estimators.outputs import labels_of, most_probable
+from dforest.estimators.data.outputs import labels_of, most_probable
 
 # Metrics of probabilities, which say nothing about labels: scikit-learn's scorers of these ask for probabilities.
 OF_PROBABILITIES = (

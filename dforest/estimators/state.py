@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.core.forest.arrays import Forest
-from dforest.estimators.features import Features
+from dforest.estimators.data.features import Features
+from dforest.estimators.declaration import with_new_names
 
 
 class StatePart:
@@ -16,7 +17,7 @@ class StatePart:
 
     def __setstate__(self, state):
         check_state(self, state)
-        super().__setstate__(state)
+        super().__setstate__(with_new_names(state))
 
 
 def check_state(estimator, state):

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import clone
 
 from dforest.core.component import ContractError
-from dforest.estimators import base as estimator
-from dforest.estimators.forest import RandomForestClassifier, RandomForestRegressor
+from dforest.estimators.forest import base as estimator
+from dforest.estimators.forest.forest import RandomForestClassifier, RandomForestRegressor
 
 # Thresholds at which threads share whatever can be shared.
 SHARE_ALL = {"share_from": 1, "share_visits_from": 0}

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from dforest.core.search.chooser import scores_statistics
 from dforest.core.search.criterion import Criterion
-from dforest.estimators.fits import instance_of
+from dforest.estimators.data.fits import instance_of
 from dforest.splitter import PythonSplitter
 from dforest.testing.conformance import (
     TASKS,

@@ -10,10 +10,10 @@ from dforest.core.integer_weights import integer_weights
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators.base import SPLITTERS
-from dforest.fitting import ForestSink
-from dforest.problem import GrowthRules, Problem, Targets, needs_wide_sums
-from dforest.weights import ClassBalance
+from dforest.engines.fitting import ForestSink
+from dforest.engines.problem import GrowthRules, Problem, Targets, needs_wide_sums
+from dforest.engines.weights import ClassBalance
+from dforest.estimators.forest.base import SPLITTERS
 
 TWO_THIRDS = Bootstrap(200)  # of the rows of a random problem
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dforest.core.search.splitter import Splitter
-from dforest.estimators.fits import instance_of
+from dforest.estimators.data.fits import instance_of
 from dforest.testing.conformance import (
     TASKS,
     Trial,

@@ -1,7 +1,7 @@
 """Source pages of compiled modules: what sphinx.ext.viewcode asks for is read from their `.pyx` files.
 
 Links from source pages back to the reference are mended too: viewcode takes all names of a module to be documented as names of
-one module, but `dforest.devices` and `dforest.sycl.devices.DeviceInfo` have one source.
+one module, but `dforest.devices` and `dforest.backends.devices.DeviceInfo` have one source.
 """
 
 import re

@@ -24,16 +24,17 @@ NAMED = {
     "dforest.criterion.Criterion": "configure clone impurity_of score_cuts get_params set_params",
     "dforest.criterion.PythonCriterion": "impurity value score",
     "dforest.engines.memory.MemoryEstimate": "of_thread scratch total",
-    "dforest.estimators.memory.FitMemory": "forest scratch total",
-    "dforest.fit_report.FitReport": "n_launches",
-    "dforest.interop.Tree": "categories_left predict apply decision_path compute_feature_importances compute_node_depths",
+    "dforest.estimators.forest.memory.FitMemory": "forest scratch total",
+    "dforest.engines.fit_report.FitReport": "n_launches",
+    "dforest.inspection.interop.Tree": "categories_left predict apply decision_path compute_feature_importances "
+    "compute_node_depths",
     "dforest.loss.Loss": "configure configured in_y_true_range fit_intercept_only derivatives values predictions "
     "get_params set_params",
     "dforest.loss.PythonLoss": "gradient_hessian loss inverse_link leaf_value",
     "dforest.core.search.node_view.NodeView": "values codes n_codes is_categorical is_constant random score_cut "
     "score_sides best_along",
-    "dforest.report.curve.Trend": "at gain chance",
-    "dforest.report.report.Report": "save",
+    "dforest.inspection.report.curve.Trend": "at gain chance",
+    "dforest.inspection.report.report.Report": "save",
     "dforest.sampling.Sampling": "plan",
     "dforest.sampling.SamplingPlan": "counts count_draws",
     "dforest.splitter.PythonSplitter": "best_cut find_split",
@@ -59,10 +60,10 @@ _ABOUT = {
     "guide_oob": "OutOfBagCurveDisplay",
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
-    "guide_resources": "fit_report.FitReport estimators.memory.FitMemory engines.memory.MemoryEstimate "
+    "guide_resources": "engines.fit_report.FitReport estimators.forest.memory.FitMemory engines.memory.MemoryEstimate "
     "core.predict.predictor.Predictor",
     "shap": "ShapValues",
-    "report": "report.report.Report report.curve.Trend",
+    "report": "inspection.report.report.Report inspection.report.curve.Trend",
     "callbacks": "callback.OutOfBagPlateau callback.TimeLimit callback.MemoryLimit callback.KeepOnInterrupt "
     "callback.Checkpoint callback.ProgressBar errors.LimitError",
     "sampling": "sampling.RowSampling sampling.StratifiedSampling sampling.WeightedSampling sampling.GroupSampling "
@@ -79,12 +80,12 @@ _ABOUT = {
     "own_splitter own_criterion": "testing.ConformanceError",
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
-    "migration": "interop.Tree",
+    "migration": "inspection.interop.Tree",
     "conversion": "from_sklearn pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files security": "load",
     "files": "errors.ModelFileError",
     "devices distributed": "config_context",
-    "devices": "devices sycl.devices.DeviceInfo errors.DeviceError",
+    "devices": "devices backends.devices.DeviceInfo errors.DeviceError",
     "distributed": "spmd.RandomForestClassifier spmd.RandomForestRegressor spmd.ExtraTreesClassifier spmd.ExtraTreesRegressor "
     "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
     "spmd.HistGradientBoostingRegressor spmd.communicator.Communicator spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "

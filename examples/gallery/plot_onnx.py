@@ -34,8 +34,8 @@ print("Equal to the last bit:", np.array_equal(probabilities, forest.predict_pro
 print(f"Size of the model: {model.ByteSize() / 1e6:.1f} MB")
 
 # %%
-# ``forest_.predictor()`` returns dforest's low-level predictor, which neither checks nor converts its input.
-predictor = forest.forest_.predictor()
+# ``predictor()`` returns dforest's low-level predictor, which neither checks nor converts its input.
+predictor = forest.predictor()
 ways = {
     "predict_proba": forest.predict_proba,
     "onnxruntime": lambda rows: session.run(["probabilities"], {"X": rows}),

@@ -537,7 +537,7 @@ class Flat(PythonLoss):
 
 
 @pytest.mark.parametrize("has_classes", [False, True])
-@pytest.mark.parametrize("lenient", [{}, {"l2_regularization": 1.0, "min_hessian": 0.0}])
+@pytest.mark.parametrize("lenient", [{}, {"l2_regularization": 1.0, "min_sum_hessian_in_leaf": 0.0}])
 def test_second_derivatives_of_0_are_warned_of(has_classes, lenient):
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2 if has_classes else np.arange(60.0)
     model = HistGradientBoostingClassifier if has_classes else HistGradientBoostingRegressor

@@ -22,7 +22,7 @@ from dforest import (
 )
 from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
-from dforest.estimators import memory
+from dforest.estimators.forest import memory
 
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mdi"),

@@ -14,7 +14,7 @@ from dforest import HistGradientBoostingRegressor, RandomForestRegressor
 from dforest.callback import MemoryLimit, TimeLimit
 from dforest.callback.base import Callback
 from dforest.errors import LimitError
-from dforest.estimators import memory
+from dforest.estimators.forest import memory
 
 X, Y = load_diabetes(return_X_y=True)
 

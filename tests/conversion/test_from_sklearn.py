@@ -15,9 +15,9 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 import dforest
-from dforest.conversion import from_sklearn as conversion
-from dforest.conversion.probes import within_leaves
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import from_sklearn as conversion
+from dforest.interchange.conversion.probes import within_leaves
 
 KINDS = [
     *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees") for task in ("Classifier", "Regressor")),

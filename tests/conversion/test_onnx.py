@@ -15,9 +15,9 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 import dforest
-from dforest.conversion import onnx as conversion
-from dforest.conversion.links import LINKS, rounding
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import onnx as conversion
+from dforest.interchange.conversion.links import LINKS, rounding
 from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
 

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier
-from dforest.conversion.probes import check_same, probe_rows, round_down
 from dforest.errors import ConversionError
+from dforest.interchange.conversion.probes import check_same, probe_rows, round_down
 
 
 @settings(max_examples=examples(20), deadline=None)

@@ -8,8 +8,8 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 import dforest
-from dforest.conversion import shap as conversion
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import shap as conversion
 
 
 def explained(estimator, rows):

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import dforest
-from dforest.conversion import skl2onnx as conversion
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import skl2onnx as conversion
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,9 @@ from sklearn.inspection import partial_dependence
 
 import dforest
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.conversion import sklearn as conversion
-from dforest.conversion.probes import within_leaves
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import sklearn as conversion
+from dforest.interchange.conversion.probes import within_leaves
 from dforest.splitter import Splitter
 
 KINDS = [

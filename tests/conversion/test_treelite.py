@@ -8,10 +8,10 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 import dforest
-from dforest.conversion import treelite as conversion
-from dforest.conversion.links import link_of, rounding
-from dforest.conversion.probes import within_leaves
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import treelite as conversion
+from dforest.interchange.conversion.links import link_of, rounding
+from dforest.interchange.conversion.probes import within_leaves
 
 
 @pytest.mark.parametrize("categories", [False, True])

@@ -9,7 +9,7 @@ import pytest
 
 import dforest.engines.base
 from dforest.engines.base import GrownTree, InOrder, leaves_of_rows
-from dforest.problem import Targets
+from dforest.engines.problem import Targets
 from dforest.testing.engine_check import Kept, random_problem, random_targets
 
 

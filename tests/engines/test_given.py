@@ -15,7 +15,7 @@ from dforest.engines.device import engine as device_engine
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training
 from dforest.engines.nodes import Nodes
-from dforest.estimators import base as estimators
+from dforest.estimators.forest import base as estimators
 from dforest.rules import arrays
 from dforest.rules.arrays import ROOT_PATH
 from dforest.rules.records import record

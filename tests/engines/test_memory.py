@@ -20,9 +20,9 @@ from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.memory import estimate_memory
-from dforest.estimators.base import SPLITTERS
-from dforest.fitting import ForestSink
-from dforest.problem import GrowthRules, Problem, Targets
+from dforest.estimators.forest.base import SPLITTERS
+from dforest.engines.fitting import ForestSink
+from dforest.engines.problem import GrowthRules, Problem, Targets
 
 kind, method, n_rows, n_features, n_trees = *sys.argv[1:3], *map(int, sys.argv[3:])
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dforest.core import loops
-from dforest.estimators import base as estimator
+from dforest.estimators.forest import base as estimator
 
 LONG_WAY = {"small_up_to": 0, "few_below": 0}
 

@@ -18,8 +18,8 @@ from twins import boosting as twin
 
 import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.boosting.early_stopping import Stopping
 from dforest.core.sampling import AllRows
+from dforest.estimators.boosting.early_stopping import Stopping
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 
@@ -444,7 +444,7 @@ def test_pickles(loss):
 
 def test_a_predictor_adds_up_the_same():
     X, y, model = problem("multinomial")
-    predictor = model.fit(X, y).forest_.predictor()
+    predictor = model.fit(X, y).predictor()
     assert predictor.predict(X).tobytes() == model.decision_function(X).tobytes()
 
 
@@ -504,7 +504,7 @@ def test_limits_of_trees():
     grown = clone(model).set_params(max_depth=2, max_leaf_nodes=None).fit(X, y).forest_
     assert grown.depths().max() == 2 and grown.leaf_draws.min() >= 3
     assert max(np.diff(clone(model).set_params(max_leaf_nodes=4).fit(X, y).forest_.node_offsets)) == 7
-    grown = clone(model).set_params(max_leaf_nodes=None, min_hessian=100, min_samples_leaf=1).fit(X, y).forest_
+    grown = clone(model).set_params(max_leaf_nodes=None, min_sum_hessian_in_leaf=100, min_samples_leaf=1).fit(X, y).forest_
     assert 100 <= grown.leaf_draws.min() < 200
 
 
@@ -580,3 +580,19 @@ def test_callbacks_and_stopping_change_nothing_about_the_warning(loss):
     X, y, model = problem(loss)
     model.set_params(min_samples_leaf=200, early_stopping=True).set_callbacks(StopAfter(3))
     assert len(no_split(model, X, y)) == 1
+
+
+def test_the_earlier_name_of_min_sum_hessian_in_leaf():
+    """It counts, and is warned of; pickles in which the parameter has that name are read."""
+    model, settings = HistGradientBoostingRegressor(max_iter=2, random_state=0), {"min_samples_leaf": 1}
+    X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
+    wanted = clone(model).set_params(min_sum_hessian_in_leaf=15.0, **settings).fit(X, y)
+    assert (wanted.forest_.leaf_draws >= 15).all() and (clone(model).set_params(**settings).fit(X, y).forest_.leaf_draws < 15).any()
+    with pytest.warns(FutureWarning, match="min_hessian=15.0 is deprecated: it is the earlier name of min_sum_hessian_in_leaf"):
+        named = clone(model).set_params(min_hessian=15.0, **settings).fit(X, y)
+    assert np.array_equal(named.predict(X), wanted.predict(X))
+    state = wanted.__getstate__()
+    state["min_hessian"] = state.pop("min_sum_hessian_in_leaf")
+    again = HistGradientBoostingRegressor.__new__(HistGradientBoostingRegressor)
+    again.__setstate__(state)
+    assert again.get_params() == wanted.get_params()

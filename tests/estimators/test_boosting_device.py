@@ -8,15 +8,15 @@ from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingRegressor
-from dforest.boosting.losses import Loss
 from dforest.core.boost.booster import Booster
 from dforest.core.coding import code_columns
 from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.training import Tuning
+from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.errors import DeviceError
+from dforest.estimators.boosting.losses import Loss
 from dforest.loss import PythonLoss
-from dforest.problem import BoostingProblem, BoostingRules
 from dforest.rules.losses import LOSSES
 
 TUNINGS = [

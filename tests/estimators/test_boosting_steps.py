@@ -20,7 +20,7 @@ def problem(seed):
         learning_rate=float(rng.choice([0.05, 0.1, 0.3, 1.0])),
         max_iter=int(rng.integers(1, 40)),
         min_samples_leaf=int(rng.choice([1, 2, 5, 20])),
-        min_hessian=float(rng.choice([0.0, 1e-3])),
+        min_sum_hessian_in_leaf=float(rng.choice([0.0, 1e-3])),
         l2_regularization=float(rng.choice([0.0, 0.0, 1.0])),
         early_stopping=False,
         random_state=0,

@@ -23,7 +23,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.errors import UnseenLabelsWarning
-from dforest.estimators.features import Features
+from dforest.estimators.data.features import Features
 
 THREE = np.eye(3)
 FRAME = mixed_frame(pd)

@@ -38,8 +38,8 @@ from dforest import (
     DecisionTreeClassifier,
     RandomForestClassifier,
 )
-from dforest.estimators.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
-from dforest.estimators.validation import check_X
+from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
+from dforest.estimators.data.validation import check_X
 
 # Categories
 

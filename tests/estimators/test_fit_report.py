@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dforest
-from dforest.fit_report import FitReport
+from dforest.engines.fit_report import FitReport
 
 X = np.random.default_rng(0).standard_normal((200, 3))
 Y = (X[:, 0] > 0).astype(int)

@@ -370,7 +370,7 @@ def test_permutation_needs_bootstrap(kind, importance, monkeypatch):
     def grow_forest(*_, **__):
         raise AssertionError("it has been grown")
 
-    monkeypatch.setattr("dforest.estimators.base.grow_forest", grow_forest)
+    monkeypatch.setattr("dforest.estimators.forest.base.grow_forest", grow_forest)
     with pytest.raises(ValueError, match=f"variable_importance='{importance}' needs bootstrap=True"):
         kind(3, bootstrap=False, variable_importance=importance).fit([[0], [1]], [0, 1])
 

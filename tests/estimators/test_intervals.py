@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.exceptions import NotFittedError
 from twins import intervals as twin
 
-import dforest.estimators.intervals
+import dforest.estimators.results.intervals
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 
 METHODS = ["oob", "jackknife+ab", "infinitesimal"]
@@ -38,7 +38,7 @@ def test_intervals_are_those_of_the_twin(model, method, level, monkeypatch):
         rule = twin.by_errors if method == "oob" else twin.by_jackknife
         expected = [rule(own, trees, counts, y, level) for own in there]
     for n_bytes in (1 << 26, 1 << 12, 1):
-        monkeypatch.setattr(dforest.estimators.intervals, "_BLOCK_BYTES", n_bytes)
+        monkeypatch.setattr(dforest.estimators.results.intervals, "_BLOCK_BYTES", n_bytes)
         found = model.predict_interval(new, level, method)
         assert found.shape == (30, 2)
         np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -20,7 +20,7 @@ from dforest import (
 )
 from dforest.callback.base import Callback
 from dforest.errors import DeviceError
-from dforest.estimators.memory import count_leaves
+from dforest.estimators.forest.memory import count_leaves
 from dforest.spmd.threads import ThreadGroup
 
 # What is resident at most during a fit, beyond what was before; and what is expected.

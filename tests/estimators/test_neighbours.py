@@ -166,7 +166,7 @@ def test_threads_blocks_and_pickles_give_the_same(kind, monkeypatch):
     copied = pickle.loads(pickle.dumps(model))
     assert not hasattr(copied, "_leaf_tables") and answers(copied) == expected
     for n_bytes in (8 * 30 * 17, 1):
-        monkeypatch.setattr(dforest.estimators.neighbours, "_BLOCK_BYTES", n_bytes)
+        monkeypatch.setattr(dforest.estimators.results.neighbours, "_BLOCK_BYTES", n_bytes)
         assert answers(model) == expected
     if "sparse_interface" in get_config():
         with config_context(sparse_interface="sparray"):

@@ -135,7 +135,7 @@ def test_equal_columns_give_the_tree_of_one(criterion, splitter, method):
 @pytest.mark.parametrize("parameters", [{}, {"max_leaf_nodes": 9}, {"method": "dense"}, {"splitter": "random"}])
 @pytest.mark.parametrize("criterion", OF_CLASSES + OF_NUMBERS)
 def test_threads_give_the_same_forest(criterion, parameters, monkeypatch):
-    import dforest.estimators.base as base
+    import dforest.estimators.forest.base as base
 
     monkeypatch.setitem(base.TUNING, "share_from", 8)  # many pieces, and features of nodes that threads share
     monkeypatch.setitem(base.TUNING, "share_visits_from", 64)
@@ -148,7 +148,7 @@ def test_threads_give_the_same_forest(criterion, parameters, monkeypatch):
 
 @pytest.mark.parametrize("criterion", [*OF_CLASSES, "squared_error", "absolute_error"])
 def test_blocks_and_best_first_growth_change_nothing(criterion, monkeypatch):
-    import dforest.estimators.base as base
+    import dforest.estimators.forest.base as base
 
     X, numbers, classes = table(600)
     y = classes if criterion in OF_CLASSES else numbers
@@ -384,7 +384,7 @@ def test_what_there_is_no_code_for():
     with pytest.raises(ValueError, match="prune does not support several outputs"):
         tree.prune(X, classes)
     with pytest.raises(ValueError, match="a predictor is for one output"):
-        forest.forest_.predictor()
+        forest.predictor()
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])

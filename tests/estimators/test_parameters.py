@@ -19,14 +19,14 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
+from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterError, Options
 
 import dforest
-from dforest.estimators.boosting_parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.ensemble import ForestClassifier
+from dforest.estimators.forest.ensemble import ForestClassifier
+from dforest.estimators.forest.tree import _with_check_input
 from dforest.estimators.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
-from dforest.estimators.tree import _with_check_input
 
 FILE = Path(__file__).with_name("parameters.json")
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
@@ -58,6 +58,8 @@ def described(constraint):
         options = sorted(getattr(option, "__name__", repr(option)) for option in constraint.options)
         deprecated = "".join(f", deprecated {name!r}" for name in sorted(constraint.deprecated))
         return f"{type(constraint).__name__} {', '.join(options)}{deprecated}"
+    if isinstance(constraint, Hidden):
+        return f"hidden {described(constraint.constraint)}"
     if isinstance(constraint, type):
         return f"instance of {constraint.__name__}"
     return "callable" if constraint is callable else repr(constraint)

@@ -109,7 +109,7 @@ def test_a_layout_changes_nothing(name, box, dtype, layout):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_predictors_read_any_layout(layout, dtype):
     model = RandomForestRegressor(3, random_state=0).fit(X.astype(dtype), NUMBERS)
-    predictor, expected = model.forest_.predictor(), model.predict(X.astype(dtype))
+    predictor, expected = model.predictor(), model.predict(X.astype(dtype))
     assert np.array_equal(predictor.predict(np.ascontiguousarray(layout(X.astype(dtype)))), expected)
     rows = [np.ascontiguousarray(layout(row)) for row in X.astype(dtype)]
     assert [predictor.predict(row) for row in rows] == expected.tolist()

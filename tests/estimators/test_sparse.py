@@ -31,8 +31,8 @@ from dforest import (
 )
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.device.predictor import DevicePredictor
-from dforest.estimators.base import TreeEstimator
-from dforest.estimators.sparse import in_order
+from dforest.estimators.data.sparse import in_order
+from dforest.estimators.forest.base import TreeEstimator
 from dforest.splitter import PythonSplitter
 
 KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,

@@ -18,7 +18,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators.base import TUNING
+from dforest.estimators.forest.base import TUNING
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.5, -1e-300, 1.0, 1.0, 1.0, 2.0]
 

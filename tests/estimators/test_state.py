@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import dforest
-from dforest.estimators.features import Features
+from dforest.estimators.data.features import Features
 
 X, Y = load_iris(return_X_y=True)
 KINDS = [

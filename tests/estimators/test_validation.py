@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.estimators.validation import check_classes, check_targets, count_features, count_samples
+from dforest.estimators.data.validation import check_classes, check_targets, count_features, count_samples
 from dforest.sampling import RowSampling, SampledRows
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]

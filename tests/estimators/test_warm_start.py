@@ -10,8 +10,8 @@ from twins.sampling import Bootstrap, twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.callback import OutOfBagPlateau
-from dforest.estimators import oob
-from dforest.estimators.agreement import Partition
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.results import oob
 
 TASKS = pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 OUT_OF_BAG = pytest.mark.parametrize(

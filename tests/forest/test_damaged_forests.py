@@ -24,7 +24,7 @@ from dforest import (
 from dforest.core.forest.arrays import Forest
 from dforest.core.objective import ClassObjective, NumberObjective, Objective, SumObjective
 from dforest.core.sampling import AllRows, Bootstrap
-from dforest.interop import Tree
+from dforest.inspection.interop import Tree
 
 SEEDS, CHANGES = 4, 200  # processes, and states changed in each: of one forest of each kind in turn
 MAX_SECONDS = 120  # of a process, which needs about 2

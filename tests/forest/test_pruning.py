@@ -26,7 +26,7 @@ from dforest import (
 )
 from dforest.core.forest.node_table import least_squares, weakest_links
 from dforest.core.integer_weights import integer_weights
-from dforest.pruning import cost_complexity
+from dforest.estimators.results.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 CRITERIA = pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])

@@ -5,9 +5,8 @@ import pytest
 
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow import trainer
-from dforest.core.tree.layout import join_parts
 from dforest.core.sampling import Bootstrap
-from dforest.core.tree.layout import number_children
+from dforest.core.tree.layout import join_parts, number_children
 from dforest.engines.cpu import CpuEngine
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
 

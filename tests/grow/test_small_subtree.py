@@ -9,7 +9,7 @@ import dforest
 from dforest.core import loops
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.cpu import CpuEngine
-from dforest.estimators import base as estimator
+from dforest.estimators.forest import base as estimator
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
 
 

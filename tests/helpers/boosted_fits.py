@@ -37,7 +37,7 @@ def random_fit(seed, loss):
         "max_leaf_nodes": [None, 2, 5, 31][rng.integers(4)],
         "max_depth": [None, 1, 4][rng.integers(3)],
         "min_samples_leaf": int(rng.integers(1, 8)),
-        "min_hessian": float(rng.choice([0.0, 1e-3, 1.0])),
+        "min_sum_hessian_in_leaf": float(rng.choice([0.0, 1e-3, 1.0])),
         "l2_regularization": float(rng.choice([0.0, 0.5, 10.0])),
         "max_features": float(rng.choice([0.4, 1.0])),
         "max_bins": int(rng.choice([255, 8])),

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dforest
-from dforest.conversion.columns import probes_of
+from dforest.interchange.conversion.columns import probes_of
 from dforest.splitter import Splitter
 
 LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")

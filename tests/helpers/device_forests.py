@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.base import clone
 
 import dforest
+from dforest.backends.sycl import devices
 from dforest.core.draws import TreeDraws
 from dforest.core.predict import out_of_bag
 from dforest.core.predict.permutation import permutation_rise
 from dforest.engines.device import backend
 from dforest.engines.device import out_of_bag as out_of_bag_there
 from dforest.engines.device.predictor import DevicePredictor
-from dforest.sycl import devices
 
 # Sizes of the machinery on a device, at their extremes.
 TUNINGS = [

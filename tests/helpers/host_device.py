@@ -1,7 +1,7 @@
 """The kernels of devices compiled on their own, with any options: for sanitizers, and with groups of several items.
 
-dforest has them compiled in, for groups of one item (`dforest.host`). Here the C++ compiler of this machine compiles them once
-more; a phase of a kernel then runs for one item of a group after another.
+dforest has them compiled in, for groups of one item (`dforest.backends.host`). Here the C++ compiler of this machine compiles
+them once more; a phase of a kernel then runs for one item of a group after another.
 """
 
 import ctypes
@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import dforest
-from dforest.host import HostDevice
-from dforest.host.kernels import Kernels
+from dforest.backends.host import HostDevice
+from dforest.backends.host.kernels import Kernels
 
 FILL = 0xA5  # in memory that is new, on which no kernel may count
 
@@ -40,7 +40,7 @@ def compile_kernels(folder, options=()):
 
 
 def load_kernels(library):
-    """The kernels of a library that `compile_kernels` made: `dforest.host.kernels.Kernels`."""
+    """The kernels of a library that `compile_kernels` made: `dforest.backends.host.kernels.Kernels`."""
     library = ctypes.CDLL(str(library))
     return Kernels(*(ctypes.cast(library[name], ctypes.c_void_p).value for name in ("df_find_entry", "df_most_items")), FILL)
 

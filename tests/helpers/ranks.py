@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from dforest.config import config_context
 from dforest.engines.ranks import engine
-from dforest.estimators.agreement import Partition
+from dforest.estimators.data.agreement import Partition
 from dforest.spmd.threads import ThreadGroup
 
 CUTS = ("even", "random", "empty", "one row", "all on one", "interleaved")

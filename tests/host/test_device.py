@@ -7,11 +7,11 @@ import textwrap
 import numpy as np
 import pytest
 
+from dforest.backends.host import HostDevice
+from dforest.backends.host.kernels import Kernels
 from dforest.engines.device import kernel_source
 from dforest.engines.device.backend import DeviceArray
 from dforest.errors import DeviceError
-from dforest.host import HostDevice
-from dforest.host.kernels import Kernels
 
 
 def run(code):
@@ -92,7 +92,7 @@ def test_short_launches_wake_nobody():
         import os, sys
         sys.modules["pyarrow"] = None  # scikit-learn imports it, and its allocator starts a thread when it likes
         import numpy as np
-        from dforest.host import HostDevice
+        from dforest.backends.host import HostDevice
 
         def n_threads():
             return len(os.listdir("/proc/self/task"))
@@ -116,7 +116,7 @@ def test_a_launch_is_interrupted(n_threads):
     run(f"""
         import os, signal, threading
         import numpy as np
-        from dforest.host import HostDevice
+        from dforest.backends.host import HostDevice
 
         device = HostDevice({n_threads})
         means, most = device.array(np.ones((1, 2))), device.empty((1,), np.int64)

@@ -11,8 +11,8 @@ from helpers import device_forests
 from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
+from dforest.backends.host import HostDevice
 from dforest.engines.device.engine import DeviceEngine
-from dforest.host import HostDevice
 from dforest.testing.engine_check import check_engine
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")

@@ -293,7 +293,7 @@ def test_predictor(dtype, n_classes, voting):
 
 def test_predictor_in_many_threads():
     model = grown(np.float32, 3, n_trees=30)
-    predictor = model.forest_.predictor()
+    predictor = model.predictor()
     X = problem(np.float32, n=400, seed=6)[0]
     expected = model.predict_proba(X)
     with ThreadPoolExecutor(8) as pool:
@@ -304,7 +304,7 @@ def test_predictor_in_many_threads():
 
 
 def test_predictor_refuses():
-    predictor = grown(np.float64).forest_.predictor()
+    predictor = grown(np.float64).predictor()
     with pytest.raises(ValueError, match="X has 4 features, but the forest was grown on 5"):
         predictor.predict(np.zeros((2, 4)))
     for X in (np.zeros((1, 2, 5)), np.zeros((2, 5), int), np.zeros(())):

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from dforest import RandomForestRegressor
-from dforest.report.curve import fit_trend
-from dforest.report.findings import of_trees
+from dforest.inspection.report.curve import fit_trend
+from dforest.inspection.report.findings import of_trees
 
 
 def law(n_trees, limit=0.2, slope=0.5):

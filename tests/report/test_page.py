@@ -24,8 +24,8 @@ from dforest import (
     RandomTreesEmbedding,
 )
 from dforest.criterion import PythonCriterion
-from dforest.report.style import STYLE
-from dforest.report.svg import PALETTE
+from dforest.inspection.report.style import STYLE
+from dforest.inspection.report.svg import PALETTE
 from dforest.splitter import PythonSplitter, Test
 
 pytest.importorskip("matplotlib")
@@ -328,7 +328,7 @@ def test_saving(tmp_path):
 @pytest.mark.parametrize("place", ["missing/report.html", "."])
 def test_a_path_that_can_not_be_written_is_found_first(tmp_path, place, monkeypatch):
     model = RandomForestClassifier(3, random_state=0).fit(*iris())
-    monkeypatch.setattr("dforest.report.report.Study", None)  # nothing is computed
+    monkeypatch.setattr("dforest.inspection.report.report.Study", None)  # nothing is computed
     with pytest.raises(OSError, match=r"path='.*' can't be written: .*; allowed is a file in a folder that exists"):
         model.report(*iris(), path=tmp_path / place)
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier
-from dforest.report.proximity import classical_scaling, proximity_of, region_of, regions_of
+from dforest.inspection.report.proximity import classical_scaling, proximity_of, region_of, regions_of
 
 IRIS = load_iris(return_X_y=True)
 

@@ -8,8 +8,8 @@ from sklearn.inspection import permutation_importance
 from sklearn.metrics import get_scorer
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.report.assessment import permuted
-from dforest.report.rows import Rows
+from dforest.inspection.report.assessment import permuted
+from dforest.inspection.report.rows import Rows
 
 X, Y = load_iris(return_X_y=True)
 

@@ -7,7 +7,7 @@ import pytest
 from dforest import DecisionTreeClassifier, RandomForestRegressor
 from dforest.config import config_context
 from dforest.errors import UnseenLabelsWarning
-from dforest.estimators.agreement import Partition
+from dforest.estimators.data.agreement import Partition
 from dforest.spmd.threads import ThreadGroup
 
 
@@ -18,7 +18,7 @@ def test_a_frame_over_unaligned_memory_can_be_predicted():
     X[:, 0] = [0, 1, 2, 3, 4, 5]
     forest = RandomForestRegressor(1, bootstrap=False).fit(pd.DataFrame(X, copy=False), X[:, 0] * 10)
     assert forest.predict(pd.DataFrame(X, copy=False)).tolist() == [0, 10, 20, 30, 40, 50]
-    assert forest.forest_.predictor().predict(X).tolist() == [0, 10, 20, 30, 40, 50]
+    assert forest.predictor().predict(X).tolist() == [0, 10, 20, 30, 40, 50]
 
 
 def test_class_weight_may_name_a_class_that_a_fold_lacks():

@@ -46,5 +46,5 @@ def test_what_devices_cannot_fit_is_refused_as_their_page_says():
 def test_predictors_of_boosted_trees_return_raw_predictions():
     """The README said that they return probabilities or the mean."""
     model = HistGradientBoostingRegressor(loss="poisson", max_iter=2, min_samples_leaf=1).fit(X, Y)
-    raw = model.forest_.predictor().predict(X)
+    raw = model.predictor().predict(X)
     np.testing.assert_allclose(np.exp(raw), model.predict(X))

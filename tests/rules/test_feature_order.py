@@ -8,7 +8,7 @@ from twins import splits
 
 from dforest import RandomForestClassifier
 from dforest.core.search.feature_order import FeatureOrder
-from dforest.estimators.base import TreeEstimator
+from dforest.estimators.forest.base import TreeEstimator
 from dforest.testing import streams
 
 

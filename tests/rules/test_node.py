@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from probes import rules as probe
 
-from dforest.problem import GrowthRules
+from dforest.engines.problem import GrowthRules
 from dforest.rules import arrays
 from dforest.rules.losses import exact_mean
 from dforest.rules.records import constants, record

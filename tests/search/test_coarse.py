@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import dforest
 from dforest.core import loops
 from dforest.core.search import dense
-from dforest.estimators import base as estimator
+from dforest.estimators.forest import base as estimator
 from dforest.testing.scores import gini_score
 
 

@@ -202,8 +202,8 @@ def test_tests_of_its_own_do_all_that_thresholds_do(n_classes, parameters):
         assert (forest.decision_path(X_new)[0] != built_in.decision_path(X_new)[0]).nnz == 0
         if n_classes:
             assert np.array_equal(forest.predict_proba(X_new), built_in.predict_proba(X_new))
-        assert np.array_equal(forest.forest_.predictor().predict(X_new[:5]), built_in.forest_.predictor().predict(X_new[:5]))
-        assert np.array_equal(forest.forest_.predictor().predict(X_new[0]), built_in.forest_.predictor().predict(X_new[0]))
+        assert np.array_equal(forest.predictor().predict(X_new[:5]), built_in.predictor().predict(X_new[:5]))
+        assert np.array_equal(forest.predictor().predict(X_new[0]), built_in.predictor().predict(X_new[0]))
         assert np.array_equal(forest.feature_importances_, built_in.feature_importances_)
         for name in ("oob_score_", "oob_error_", "oob_curve_", "variable_importance_", "variable_importance_std_"):
             if hasattr(built_in, name):
@@ -221,7 +221,7 @@ def test_the_forest_of_own_tests_is_the_same_on_any_number_of_threads(n_classes,
     X, y, weight = problem(n_classes, dtype=dtype)
     first = forest_of(n_classes, splitter=SumTest()).fit(X, y, weight)
     assert first.forest_.threshold.dtype == dtype
-    monkeypatch.setattr("dforest.estimators.base.TUNING", SHARE_ALL)
+    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", SHARE_ALL)
     for n_jobs in (1, 2, 8):
         other = forest_of(n_classes, splitter=SumTest(), n_jobs=n_jobs).fit(X, y, weight)
         assert_same(first, other)
@@ -482,7 +482,7 @@ class Failing(WholeSearch):
 
 @pytest.mark.parametrize("n_jobs", [1, 8])
 def test_an_exception_comes_through_with_its_place(n_jobs, monkeypatch):
-    monkeypatch.setattr("dforest.estimators.base.TUNING", {"share_from": 1, "share_visits_from": 0})
+    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", {"share_from": 1, "share_visits_from": 0})
     X, y, _ = problem(2)
     forest = forest_of(2, n_estimators=2, splitter=WholeSearch()).fit(X, y)
     forest.set_params(splitter=Failing(), n_estimators=20, n_jobs=n_jobs)
@@ -502,7 +502,7 @@ def resident():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_failing_fits_leave_nothing_behind(monkeypatch):
-    monkeypatch.setattr("dforest.estimators.base.TUNING", {"share_from": 1, "share_visits_from": 0})
+    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", {"share_from": 1, "share_visits_from": 0})
     X, y, _ = problem(2, n=4000)
 
     def fail():

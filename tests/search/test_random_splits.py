@@ -19,7 +19,7 @@ from dforest.core.data import DataView
 from dforest.core.sampling import AllRows
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.engines import cpu
-from dforest.estimators import base
+from dforest.estimators.forest import base
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 KINDS = pytest.mark.parametrize("kind", [ExtraTreesClassifier, ExtraTreesRegressor])

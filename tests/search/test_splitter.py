@@ -86,7 +86,7 @@ def test_constant_features_do_not_count_unless_asked(method, splitter, n_jobs, m
         X[:, j] = (np.arange(n) + 2 * place) % n >= n // 2
     X[X[:, 6] == 0, 6] = np.nan               # a value, or missing: two
     y = np.arange(n) >= n // 2
-    monkeypatch.setitem(dforest.estimators.base.TUNING, "share_visits_from", 1)
+    monkeypatch.setitem(dforest.estimators.forest.base.TUNING, "share_visits_from", 1)
     parameters = {"bootstrap": False, "max_features": 2, "max_depth": 1, "random_state": 0, "n_jobs": n_jobs}
     for skips in (True, False):
         forest = dforest.RandomForestClassifier(n_trees, method=method, splitter=splitter,
@@ -137,7 +137,7 @@ def test_missing_values_go_where_they_score_more_and_unseen_ones_with_the_larger
 @pytest.mark.parametrize("block_bytes", [0, 1 << 18])
 def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_its_tree(block_bytes, monkeypatch):
     """Also in a block, of a size that the first nodes exceed."""
-    monkeypatch.setitem(dforest.estimators.base.TUNING, "block_bytes", block_bytes)
+    monkeypatch.setitem(dforest.estimators.forest.base.TUNING, "block_bytes", block_bytes)
     rng = np.random.default_rng(0)
     X = rng.random((500, 3))
     seen = []

@@ -13,8 +13,8 @@ from sklearn.metrics import r2_score
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.draws import TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
+from dforest.engines.rows import RowShare
 from dforest.estimators.scoring import accuracy, r2
-from dforest.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer

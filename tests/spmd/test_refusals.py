@@ -14,8 +14,8 @@ from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.splitter import HistSplitter
 from dforest.engines.ranks import engine
-from dforest.estimators import fits
-from dforest.estimators.agreement import Partition
+from dforest.estimators.data import fits
+from dforest.estimators.data.agreement import Partition
 from dforest.sampling import BlockSampling, Sampling, StratifiedSampling
 from dforest.spmd.threads import ThreadGroup
 

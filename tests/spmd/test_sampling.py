@@ -14,7 +14,7 @@ from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClass
 from dforest.config import config_context
 from dforest.core.draws import Strata, TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
-from dforest.rows import RowShare
+from dforest.engines.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling
 from dforest.spmd.draws import DrawDealer

@@ -13,7 +13,7 @@ from twins import model_files as twin
 
 from dforest.core.exchange import checksum
 from dforest.errors import ModelFileError
-from dforest.storage.container import Container, write_container
+from dforest.interchange.storage.container import Container, write_container
 
 ARRAYS = {
     "a": np.arange(5, dtype=np.int32), "empty": np.empty((0, 3), np.float32), "b/c d": np.arange(12.0).reshape(3, 4),

@@ -184,7 +184,7 @@ def test_trees_stay_in_the_file_until_they_are_asked_for(tmp_path):
     model.save(tmp_path / "model")
     again = dforest.load(tmp_path / "model")
     again.predict(X)
-    again.forest_.predictor().predict(X)
+    again.predictor().predict(X)
     assert "feature" not in vars(again.forest_)
     packed = again.forest_.packed()
     assert packed.arrays().slots.ctypes.data % 64 == 0 and not packed.arrays().slots.flags.owndata

@@ -9,10 +9,10 @@ import os
 import pytest
 from helpers.opencl import offer_processor
 
+from dforest.backends import find_device
 from dforest.engines.device import backend
 from dforest.errors import DeviceError
 from dforest.splitter import PythonSplitter, Test
-from dforest.sycl.devices import find_device
 
 offer_processor()
 

@@ -10,9 +10,9 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from dforest.backends.sycl.device import SyclDevice, _explained
 from dforest.engines.device import backend
 from dforest.errors import DeviceError
-from dforest.sycl.device import SyclDevice, _explained
 
 ROWS = np.random.default_rng(0).random((1000, 3))
 
@@ -203,7 +203,7 @@ def test_after_a_fork(device):
 import os, sys
 import numpy as np
 from dforest.errors import DeviceError
-from dforest.sycl.devices import find_device
+from dforest.backends import find_device
 device = find_device(sys.argv[1])
 array = device.array(np.ones(3))
 child = os.fork()

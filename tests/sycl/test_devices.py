@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest import DecisionTreeClassifier, RandomForestClassifier
+from dforest.backends import find_device
 from dforest.errors import DeviceError
 from dforest.splitter import PythonSplitter
-from dforest.sycl.devices import find_device
 
 X, Y = load_iris(return_X_y=True)
 
@@ -161,7 +161,7 @@ forest.set_params(device=None).predict(X)
 
 
 @pytest.mark.parametrize(
-    "module, told", [("dpctl", "pip install 'dpctl>="), ("dforest.sycl.runtime", "built without its module for SYCL")]
+    "module, told", [("dpctl", "pip install 'dpctl>="), ("dforest.backends.sycl.runtime", "built without its module for SYCL")]
 )
 def test_without_what_devices_need(module, told):
     if module != "dpctl":
@@ -191,14 +191,14 @@ def test_without_a_device(device):
 @pytest.mark.slow
 def test_dforest_loads_nothing_of_sycl():
     code = "import sys, dforest; dforest.DecisionTreeRegressor().fit([[0], [1]], [0, 1]).predict([[0]]); print(*sys.modules)"
-    assert not {"dpctl", "dforest.sycl.runtime"} & set(run(code).split())
+    assert not {"dpctl", "dforest.backends.sycl.runtime"} & set(run(code).split())
 
 
 @pytest.mark.slow
 def test_built_kernels_are_kept_for_the_next_process(device, tmp_path):
     code = """
 import os, sys
-from dforest.sycl.devices import find_device
+from dforest.backends import find_device
 find_device(sys.argv[1])
 print(os.environ["SYCL_CACHE_PERSISTENT"], os.environ.get("SYCL_CACHE_DIR"))
 """

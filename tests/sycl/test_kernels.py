@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dforest.backends.sycl.device import SyclDevice
 from dforest.engines.device import kernel_source
-from dforest.sycl.device import SyclDevice
 
 SOURCE = """#include "group.hpp"
 DF_KERNEL df_probe_rounding(const double *a, const double *b, const double *c, int64_t n, double *out, DF_LOCAL)

@@ -18,10 +18,10 @@ from dforest import (
     config_context,
     load,
 )
+from dforest.backends.sycl.device import SyclDevice
 from dforest.core.predict.packed import PackedForest
 from dforest.engines.device import predictor
 from dforest.engines.device.predictor import DevicePredictor
-from dforest.sycl.device import SyclDevice
 
 ITEMS = [None, 1, 4, 64]
 

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
 import dforest
+from dforest.backends.sycl.device import SyclDevice
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.criterion import PythonCriterion
 from dforest.engines.device.training import Tuning
 from dforest.errors import DeviceError
-from dforest.sycl.device import SyclDevice
 
 FORESTS = {
     "best": (dforest.RandomForestClassifier, dforest.RandomForestRegressor),

@@ -8,8 +8,8 @@ from helpers.device_forests import differences
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, config_context
+from dforest.backends.sycl import usm
 from dforest.config import in_kind, is_on_device, on_host, queue_of
-from dforest.sycl import usm
 
 
 class Library:

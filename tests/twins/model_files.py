@@ -1,4 +1,4 @@
-"""Model files that are damaged, or made to do harm, for tests of `dforest.storage`."""
+"""Model files that are damaged, or made to do harm, for tests of `dforest.interchange.storage`."""
 
 import json
 import struct

@@ -262,7 +262,7 @@ cdef class Grower:
     criterion, splitter : Criterion, Splitter
         Of this thread; both get attached.
     rules : GrowthRules
-        When a node becomes a leaf: see `dforest.problem.GrowthRules`.
+        When a node becomes a leaf: see `dforest.engines.problem.GrowthRules`.
     n_rows : int
         Of the problem; the data may have a part of them.
     max_records : int

@@ -117,7 +117,7 @@ cdef class NodeDecision:
     criterion, splitter : Criterion, Splitter
         Of the grower's thread; both get attached.
     limits : ndarray of shape (1,), dtype df_limits
-        When a node becomes a leaf: see `dforest.problem.GrowthRules.limits`.
+        When a node becomes a leaf: see `dforest.engines.problem.GrowthRules.limits`.
     max_records : int
         Of a node.
     """

@@ -73,7 +73,7 @@ class Growers:
     criterion, splitter : Criterion, Splitter
         Patterns, of which every thread gets a clone.
     rules : GrowthRules
-        When a node becomes a leaf: see `dforest.problem.GrowthRules`.
+        When a node becomes a leaf: see `dforest.engines.problem.GrowthRules`.
     n_rows : int
         Of the problem; the data may have a part of them.
     max_records : int

@@ -13,7 +13,7 @@ from dforest.core.predict.packed cimport PackedForest
 cdef class Predictor:
     """An object for fast predictions in serving, even of single rows, which does not convert or check more than it must.
 
-    The method `predictor` of a `Forest` makes it. Any number of threads may use one predictor at the same time, as the GIL is
+    The method `predictor` of estimators, and of a `Forest`, makes it. Any number of threads may use one predictor at the same time, as the GIL is
     released while rows go down the trees.
 
     Attributes
@@ -29,7 +29,7 @@ cdef class Predictor:
     >>> from dforest import RandomForestRegressor
     >>> X = np.random.default_rng(0).random((100, 3))
     >>> model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 0])
-    >>> predictor = model.forest_.predictor()
+    >>> predictor = model.predictor()
     >>> bool((predictor.predict(X) == model.predict(X)).all())
     True
     >>> bool(predictor.predict(X[5]) == model.predict(X[5:6])[0])  # a single row

@@ -1,6 +1,6 @@
 """The engine of a device: many trees together, level by level, by kernels; and what is done there with grown forests.
 
-Nothing here knows whose device it is. A backend (`dforest.sycl`, say, `dforest.host`, or a folder for CUDA beside them) brings:
+Nothing here knows whose device it is. A backend (a folder of `dforest.backends`) brings:
 
 - a subclass of `dforest.engines.device.backend.Device`: what the device is called and how large it is (the arguments of its
   constructor), `n_items`, `build`, `empty`, `takes`, `launch`, and `check_usable` where a process may lose a device;
@@ -8,8 +8,9 @@ Nothing here knows whose device it is. A backend (`dforest.sycl`, say, `dforest.
   `write`, `fill`;
 - a compiler for the kernels, whose source `kernel_source` has, and in ``kernels/group.hpp`` what groups and items, barriers,
   atomic additions and reductions over a group are there;
-- how a user names its devices: `dforest.sycl.devices.find_device` is what the estimators ask now.
+- if users name its devices, an entry in `dforest.backends.BACKENDS`.
 
-`dforest.host` is the smallest backend, whose kernels are compiled with dforest. `dforest.testing.engine_check.check_engine`,
-`tests/host` and `tests/sycl` tell whether a backend's forests are the processor's, to the bit.
+`dforest.backends.host` is the smallest backend, whose kernels are compiled with dforest.
+`dforest.testing.engine_check.check_engine`, `tests/host` and `tests/sycl` tell whether a backend's forests are the processor's,
+to the bit.
 """

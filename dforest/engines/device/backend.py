@@ -2,9 +2,9 @@
 
 An *account* counts memory. The account of a fit is part of the device's, so that several fits may run on one device at once.
 
-A backend is a folder beside `dforest.sycl`, with a subclass of `Device` and a class of arrays that has what `DeviceArray` lists.
-`dforest.host` is the smallest one. What is in `dforest.engines.device` is handed a device, asks no more of it than what is listed
-here, and imports no backend.
+A backend is a folder of `dforest.backends`, with a subclass of `Device` and a class of arrays that has what `DeviceArray` lists.
+`dforest.backends.host` is the smallest one. What is in `dforest.engines.device` is handed a device, asks no more of it than what
+is listed here, and imports no backend.
 """
 
 from abc import ABC, abstractmethod

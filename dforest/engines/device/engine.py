@@ -13,7 +13,7 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
-from dforest.problem import BoostingProblem
+from dforest.engines.problem import BoostingProblem
 
 
 class DeviceEngine(Engine):

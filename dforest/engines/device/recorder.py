@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from time import perf_counter
 
 from dforest.engines.device.backend import Account
-from dforest.fit_report import FitReport
+from dforest.engines.fit_report import FitReport
 
 
 class Recorder:

@@ -22,10 +22,10 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
+from dforest.engines.problem import BoostingProblem
 from dforest.engines.ranks.boosting import AHEAD, RankBoostingShard
 from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
-from dforest.problem import BoostingProblem
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawDealer
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.estimators.base import TUNING
+from dforest.estimators.forest.base import TUNING
 from dforest.testing import check_criterion
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])

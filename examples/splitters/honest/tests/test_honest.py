@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from dforest import DecisionTreeRegressor, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.estimators.base import TUNING
+from dforest.estimators.forest.base import TUNING
 from dforest.testing import check_splitter
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])

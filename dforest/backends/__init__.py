@@ -1,0 +1,76 @@
+"""Backends: whose devices trees can be grown and rows predicted on. This is the one place that knows which backends there are.
+
+A backend is a folder here; `dforest.engines.device` says what it has to bring. Backends whose devices users name, or whose arrays
+they hand over, have an entry in `BACKENDS`. Nothing of a backend is imported before it is needed.
+"""
+
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Backend(NamedTuple):
+    """Where the parts of a backend are.
+
+    Attributes
+    ----------
+    interface : str
+        An attribute that arrays in the memory of its devices have, and no others.
+    devices : str
+        A module with ``find_device(device, queue)``, which returns the `dforest.engines.device.backend.Device` that a user means,
+        and ``list_devices()``, which returns a `DeviceInfo` for each.
+    arrays : str
+        A module of functions for arrays with the interface: ``queue_of(array)``; ``on_host(array)``, a copy; ``like(array,
+        result)``, a result as an array of the library that made another one, on its queue; ``rows_of(array, device)``, an array
+        where it is, as `dforest.engines.device.backend.DeviceArray`, or None.
+    """
+
+    interface: str
+    devices: str
+    arrays: str
+
+
+BACKENDS = (
+    Backend("__sycl_usm_array_interface__", "dforest.backends.sycl.devices", "dforest.backends.sycl.usm"),
+)  # fmt: skip
+
+
+def is_on_device(array):
+    """Whether an array's memory is that of a device."""
+    return type(array) is not np.ndarray and any(hasattr(array, backend.interface) for backend in BACKENDS)
+
+
+def functions_for(array):
+    """The module `Backend.arrays` for an array on a device."""
+    (backend,) = (backend for backend in BACKENDS if hasattr(array, backend.interface))
+    return import_module(backend.arrays)
+
+
+def find_device(device=None, queue=None):
+    """The device that a user means.
+
+    Parameters
+    ----------
+    device : str or None
+        As the estimators' parameter: "gpu", "sycl", or a filter string of SYCL.
+    queue : object, optional
+        What `dforest.config_context` was given, or the queue of arrays on a device: it says where, if `device` is None.
+
+    Returns
+    -------
+    dforest.engines.device.backend.Device
+
+    Raises
+    ------
+    DeviceError
+        If there is no such device, if it can't run the kernels, or if something is not installed.
+    ValueError
+        If `device` and the queue are not of the same device.
+    """
+    return import_module(BACKENDS[0].devices).find_device(device, queue)
+
+
+def processor(n_threads):
+    """The processor as a device, whose kernels are compiled with dforest."""
+    return import_module("dforest.backends.host.device").HostDevice(n_threads)

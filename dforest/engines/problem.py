@@ -1,0 +1,314 @@
+"""All that decides a forest, in one frozen object: for one problem, every engine grows one and the same forest.
+
+A `Problem` is that of trees which do not depend on each other, a `BoostingProblem` that of boosted trees. What a problem leaves
+out changes the speed alone: the number of threads, the device, sizes of the machinery. A problem borrows its arrays from its
+maker, and nobody writes to them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+
+import numpy as np
+
+from dforest.core.boost.constraints import Constraints
+from dforest.core.grow.trainer import tree_seeds
+from dforest.core.objective import Objective, SumObjective
+from dforest.core.sampling import AllRows, SamplingPlan, Subsample
+from dforest.core.search.criterion import Criterion
+from dforest.core.search.splitter import Splitter
+from dforest.engines.rows import RowShare
+from dforest.engines.weights import ClassBalance
+from dforest.rules.records import record
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What trees are to predict, and how much each training row counts.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_rows,), dtype int32
+        Class numbers; zeros if the objective has no classes, or several outputs.
+    numbers : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64, or None
+        The numbers that trees are to predict, of several outputs also class numbers; None if there is one output with classes.
+    weight : ndarray of shape (n_rows,), dtype uint32, or None
+        Integer weights; None means that all are 1.
+    weight_unit : float
+        The sample weights are `weight` times this.
+    balance : ClassBalance, optional
+        What makes the weights of each tree from its draws, in place of `weight`.
+    heaviest_elsewhere : int, default=1
+        The largest integer weight of rows that other ranks have.
+    exact_weight : ndarray of shape (n_rows,), dtype float64, or None
+        Exact weights (`rules/weights.h`) of the rows, of which `weight` are the integers. None means that the integers are exact,
+        or that there is a `balance`.
+    """
+
+    classes: np.ndarray
+    numbers: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    weight_unit: float = 1.0
+    balance: ClassBalance | None = None
+    heaviest_elsewhere: int = 1
+    exact_weight: np.ndarray | None = None
+
+    @property
+    def exact_weight_or_room(self):
+        """`exact_weight`; with a `balance`, an array of its shape and type, as trees may have exact weights of their own."""
+        return self.exact_weight if self.balance is None else np.empty(len(self.classes))
+
+    @property
+    def heaviest(self):
+        """The largest integer weight."""
+        own = 1 if self.weight is None else int(self.weight.max(initial=1))
+        return max(own, self.heaviest_elsewhere)
+
+
+@dataclass(frozen=True)
+class GrowthRules:
+    """When a node becomes a leaf.
+
+    Attributes
+    ----------
+    max_depth : int or None
+        A node at this depth is a leaf. None means no limit.
+    min_samples_split : int
+        A node of fewer draws is a leaf.
+    min_samples_leaf : int
+        Least number of draws on each side of a split.
+    min_weight_fraction_leaf : float
+        Least share of the total weight of the tree's draws on each side of a split.
+    impurity_threshold : float
+        A node of lower impurity is a leaf.
+    min_impurity_decrease : float
+        A node is split only if that decreases the impurity by at least this much, weighted by the node's share of the weight.
+    max_leaf_nodes : int or None
+        Largest number of leaves, of a tree that is grown best first. None means no limit, and growth depth first.
+    """
+
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    impurity_threshold: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: int | None = None
+
+    def limits(self, n_rows):
+        """The rules that hold for a node by itself, for data of `n_rows` rows: ndarray of shape (1,), dtype df_limits."""
+        limits = np.zeros(1, record("df_limits"))
+        for name in limits.dtype.names:
+            limits[name] = getattr(self, name) or 0
+        limits["max_depth"] = n_rows if self.max_depth is None else min(self.max_depth, n_rows)
+        limits["min_samples_leaf"] = max(1, self.min_samples_leaf)
+        return limits
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that decides a forest.
+
+    Attributes
+    ----------
+    columns : sequence of dforest.core.coded_columns.CodedColumn
+        The codes of each feature.
+    targets : Targets
+    objective : Objective
+        What trees are to predict.
+    criterion : Criterion
+        Configured for the objective; engines work with copies.
+    splitter : Splitter
+        Configured; engines work with copies.
+    rules : GrowthRules
+    sampling : SamplingPlan
+        Which rows each tree draws.
+    seed : int
+        The seed of the forest, below 2**64; or, if `is_tree`, of the tree, below 2**32.
+    is_tree : bool
+        Whether a single tree is grown whose seed is `seed`. If not, the seeds of trees follow from that of the forest.
+    directions : ndarray of shape (n_features,), dtype int8
+        1 if predictions may only rise with the feature, -1 if they may only fall, 0 if they are free.
+    X : ndarray of shape (n_rows, n_features), C-contiguous, or None
+        What the columns were made from, if the splitter looks at it.
+    share : RowShare or None
+        Which of the training rows these are, if ranks have some each. None means that these are all rows. Codes, targets, weights
+        and X are those of these rows; all else is as it is for the rows of all ranks.
+    """
+
+    columns: Sequence
+    targets: Targets
+    objective: Objective
+    criterion: Criterion
+    splitter: Splitter
+    rules: GrowthRules
+    sampling: SamplingPlan
+    seed: int
+    is_tree: bool
+    directions: np.ndarray
+    X: np.ndarray | None = None
+    share: RowShare | None = None
+
+    @property
+    def n_rows(self):
+        """Number of training rows, of all ranks."""
+        return len(self.targets.classes) if self.share is None else self.share.n_rows
+
+    @property
+    def n_features(self):
+        return len(self.columns)
+
+    def seeds_of(self, trees):
+        """The seeds of some trees, given a range of their numbers: ndarray of shape (n_trees,), dtype uint32."""
+        return np.array([self.seed], np.uint32) if self.is_tree else tree_seeds(self.seed, trees)
+
+    def plans_of(self, trees):
+        """The sampling plan of each of some trees, given a range of their numbers: tuple of SamplingPlan."""
+        return (self.sampling,) * len(trees)
+
+    @property
+    def n_draws(self):
+        """Number of draws of each tree."""
+        return self.sampling.count_draws(self.n_rows)
+
+    def weigh_draws(self, seeds):
+        """What trees draw, and the weights that `targets.balance` makes for them, given the trees' seeds.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_trees, n_rows), dtype uint32
+            How often each tree draws each row.
+        weights : list of IntegerWeights
+            Of the rows, for each tree.
+        """
+        counts = np.stack([self.sampling.counts(self.n_rows, int(seed)) for seed in seeds])
+        return counts, self.targets.balance.integer_weights(counts)
+
+    def with_targets(self, targets):
+        """This problem for other targets.
+
+        Raises
+        ------
+        ValueError
+            If they are of another number of rows, or of another kind, than the problem's own.
+        """
+        if len(targets.classes) != len(self.targets.classes):
+            raise ValueError(f"targets have {len(targets.classes)} rows; those of the problem have {len(self.targets.classes)}")
+        for name in ("numbers", "weight", "balance", "exact_weight"):
+            if (getattr(targets, name) is None) != (getattr(self.targets, name) is None):
+                raise ValueError(f"targets.{name} must be None if and only if it is None in the problem's own targets")
+        max_draws = self.sampling.largest_tree(self.n_rows)
+        if needs_wide_sums(targets, max_draws) != needs_wide_sums(self.targets, max_draws):
+            raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width than before")
+        return replace(self, targets=targets)
+
+
+@dataclass(frozen=True)
+class BoostingRules:
+    """What decides a boosted tree, given the derivatives of its rows.
+
+    Attributes
+    ----------
+    learning_rate : float
+        What the values of leaves are multiplied by.
+    max_leaf_nodes, max_depth : int or None
+        None means no limit.
+    min_samples_leaf : int
+        Least number of rows of a leaf.
+    min_hessian : float
+        Least sum of Hessians of a leaf.
+    l2 : float
+        What is added to a leaf's sum of Hessians.
+    max_features : int or float
+        How many features, or which share of those that may be tried, are tried in each node.
+    max_delta_step : float, default=inf
+        Largest magnitude of a leaf's value before it is multiplied by the learning rate.
+    """
+
+    learning_rate: float
+    max_leaf_nodes: int | None
+    max_depth: int | None
+    min_samples_leaf: int
+    min_hessian: float
+    l2: float
+    max_features: int | float
+    max_delta_step: float = inf
+
+    def asdict(self):
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingProblem:
+    """All that decides boosted trees.
+
+    In each iteration a tree is grown for each of the loss's sums. The trees of an iteration have the numbers that follow those of
+    the iteration before, and they draw the same rows.
+
+    Attributes
+    ----------
+    columns : sequence of dforest.core.coded_columns.CodedColumn
+        The codes of each feature, of one byte.
+    y : ndarray of shape (n_own_rows,), dtype float64
+        Targets, or class numbers.
+    weight : ndarray of shape (n_own_rows,), dtype float64, or None
+        Positive weights; None means that all are 1.
+    loss : dforest.estimators.boosting.losses.Loss or dforest.estimators.boosting.losses.OwnLoss
+    baseline : tuple of float
+        What the sums of each row begin with.
+    rules : BoostingRules
+    seed : int
+        The seed of the model, below 2**64.
+    n_rows : int
+        Number of training rows, of all ranks. If ranks have some each, the arrays are of the own rows, and all else is as it is
+        for the rows of all ranks.
+    n_drawn : int or None
+        How many rows each iteration draws without replacement; None means that trees are grown from all rows.
+    constraints : Constraints
+    n_grown : int, default=0
+        How many trees there are already.
+    raw : ndarray of shape (n_sums, n_own_rows), dtype float64, or None
+        What the leaves of these add up to, for each row; engines may write to it. None means zeros.
+    """
+
+    columns: Sequence
+    y: np.ndarray
+    weight: np.ndarray | None
+    loss: object
+    baseline: tuple
+    rules: BoostingRules
+    seed: int
+    n_rows: int
+    n_drawn: int | None = None
+    constraints: Constraints = Constraints()
+    n_grown: int = 0
+    raw: np.ndarray | None = None
+
+    @property
+    def n_features(self):
+        return len(self.columns)
+
+    @property
+    def n_sums(self):
+        """How many sums a row has: as many trees grow in an iteration."""
+        return len(self.baseline)
+
+    @property
+    def objective(self):
+        return SumObjective(self.baseline)
+
+    def seeds_of(self, trees):
+        """See `Problem.seeds_of`."""
+        return tree_seeds(self.seed, trees)
+
+    def plans_of(self, trees):
+        """See `Problem.plans_of`; the range begins with the first tree of an iteration."""
+        if self.n_drawn is None:
+            return (AllRows(),) * len(trees)
+        of_iterations = np.repeat(self.seeds_of(trees)[:: self.n_sums], self.n_sums)
+        return tuple(Subsample(self.n_drawn, int(seed)) for seed in of_iterations[: len(trees)])
+
+
+def needs_wide_sums(targets, n_draws):
+    """Whether sums of weight times target, over a tree's draws, may leave 64 bits: then they are kept in two words."""
+    return targets.heaviest * n_draws > 2**31

@@ -1,0 +1,5 @@
+"""Boosted trees."""
+
+from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+__all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]

@@ -1,0 +1,55 @@
+"""What the user's constraints on boosted trees say of the columns of X."""
+
+from numbers import Integral
+
+import numpy as np
+
+from dforest.core.boost.constraints import Constraints
+from dforest.estimators.data.validation import check_directions
+
+
+def constraints_of(estimator, n_features):
+    """The `Constraints` that an estimator's parameters state.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        What its columns are is known.
+    n_features : int
+
+    Raises
+    ------
+    ValueError
+        If a constraint is none, or is about features that X does not have.
+    """
+    directions = check_directions(estimator, estimator.monotonic_cst)
+    most, groups = 0, None
+    if estimator.interaction_cst is not None:
+        most = {"no_interactions": 1, "pairwise": 2}.get(str(estimator.interaction_cst), 0)
+        if most == 0:
+            groups = _groups(estimator.interaction_cst, n_features)
+    return Constraints(directions if directions.any() else None, most, groups)
+
+
+def _groups(interaction_cst, n_features):
+    """Which features are in each group; those that are in none have one together."""
+    allowed = f"allowed are lists, tuples or sets of numbers of features, from 0 to {n_features - 1}"
+    try:
+        given = [list(group) for group in interaction_cst]
+    except TypeError:
+        raise ValueError(
+            f"interaction_cst={interaction_cst!r}: Interaction constraints must be a sequence of tuples or lists, got: "
+            f"{interaction_cst!r}. Otherwise {allowed}"
+        ) from None
+    groups = np.zeros((len(given) + 1, n_features), np.uint8)
+    for row, group in zip(groups, given, strict=False):
+        for feature in group:
+            if isinstance(feature, bool) or not isinstance(feature, Integral) or not 0 <= feature < n_features:
+                raise ValueError(
+                    f"interaction_cst holds {feature!r}; {allowed}: Interaction constraints must consist of integer indices in "
+                    f"[0, n_features - 1] = [0, {n_features - 1}], specifying the position of features, got invalid indices: "
+                    f"{type(interaction_cst[given.index(group)])(group)!r}"
+                )
+            row[feature] = 1
+    groups[-1] = ~groups.any(axis=0)
+    return groups if groups[-1].any() else groups[:-1]

@@ -1,0 +1,129 @@
+"""The loop over the iterations of boosting: an engine grows trees, a sink puts them together, scores say when to stop."""
+
+from dforest.core.forest.arrays import Forest
+from dforest.core.forest.assembly import Assembly
+from dforest.engines.fitting import ForestSink, forest_of
+
+
+class _Trees:
+    """The trees of the iterations so far, as they come: a sink.
+
+    Parameters
+    ----------
+    problem : BoostingProblem
+    dtype : dtype
+        The type of thresholds.
+    n_trees : int
+        How many there will be at most, with those before.
+    before : Forest or None
+    keeps_latest : bool
+        Whether trees are kept in `latest`.
+    n_threads : int
+    **settings
+        As of `ForestSink.forest`.
+
+    Attributes
+    ----------
+    latest : list of GrownTree
+        Copies of the trees that came since this was emptied.
+    """
+
+    def __init__(self, problem, dtype, n_trees, before, keeps_latest, n_threads, **settings):
+        self._problem, self._forest, self._sink = problem, before, None
+        self._given = dtype, n_trees, problem.objective.n_node_values
+        self._n_threads, self._settings = n_threads, settings
+        self._keeps_latest, self.latest = keeps_latest, []
+
+    def put(self, tree):
+        """See `Sink`."""
+        if self._sink is None:
+            self._sink = ForestSink(*self._given, self._forest, n_threads=self._n_threads)
+        self._sink.put(self._sink.prepare(tree))
+        if self._keeps_latest:
+            self.latest.append(tree._replace(arrays=tree.arrays.copy()))
+        return True
+
+    def forest(self):
+        """The `Forest` of all trees so far; None if there is none."""
+        if self._sink is not None:
+            self._forest, self._sink = self._sink.forest(self._problem, **self._settings), None
+        return self._forest
+
+    def latest_forest(self):
+        """The `Forest` of `latest`, which is emptied."""
+        trees, self.latest = self.latest, []
+        return forest_of(trees, self._problem, self._given[0], **self._settings)
+
+
+def first_trees(forest, n_trees):
+    """The `Forest` of the first trees of another one, as if no others had been grown."""
+    if n_trees == forest.n_trees:
+        return forest
+    tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, n_trees, forest.objective.n_node_values)
+    for t in range(n_trees):
+        assembly.add(t, tree_of(t))
+    return Forest.assembled(assembly, **forest.settings(slice(n_trees)))
+
+
+def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iteration=None, tasks=None, n_threads=1, **settings):
+    """Grow the trees of some iterations, or fewer if scores say so.
+
+    Where rows are held out, their scores are found for several iterations at once: for as many as will be grown however these
+    score. With `tasks`, the scores of one iteration are found at a time, so that all is known that a fit which ended there would
+    leave.
+
+    Parameters
+    ----------
+    session : BoostingSession
+        Which has the trees of the iterations before.
+    problem : BoostingProblem
+    dtype : dtype
+        The type of thresholds.
+    iterations : range
+        Their numbers; at least one.
+    before : Forest, optional
+        The trees of the iterations before.
+    monitor : Monitor, optional
+        Which has begun. None: all iterations are grown.
+    on_iteration : callable, optional
+        Called after each iteration with the number of iterations so far.
+    tasks : object, optional
+        Told of each iteration: `begin_step` before it and `end_step` after it, given a function that returns the `Forest` so far,
+        or None if there is no tree. Growing stops when the latter returns True.
+    n_threads : int
+    **settings
+        As of `dforest.engines.fitting.ForestSink.forest`.
+
+    Returns
+    -------
+    Forest
+        Of all iterations.
+    """
+    n_sums = problem.n_sums
+    holds_out = monitor is not None and monitor.held_out is not None
+    trees = _Trees(problem, dtype, iterations.stop * n_sums, before, holds_out, n_threads, **settings)
+    done = iterations.start
+    while done < iterations.stop:
+        ahead = iterations.stop - done
+        if monitor is not None:
+            ahead = min(ahead, max(1, monitor.earliest()))
+        if tasks is not None:
+            ahead = 1
+            tasks.begin_step(trees.forest)
+        for number in range(done, done + ahead):
+            session.grow(range(number * n_sums, (number + 1) * n_sums), trees)
+            if monitor is not None:
+                monitor.training.add_sums(session.raw_sums.T)
+            if on_iteration is not None and not holds_out:
+                on_iteration(number + 1)
+        if holds_out:
+            monitor.held_out.add(trees.latest_forest())
+            if on_iteration is not None:
+                for number in range(done, done + ahead):
+                    on_iteration(number + 1)
+        done += ahead
+        if tasks is not None and tasks.end_step(trees.forest):
+            break
+        if monitor is not None and monitor.earliest() == 0:
+            break
+    return trees.forest()

@@ -1,0 +1,367 @@
+"""The parameters of boosted trees: a table like `dforest.estimators.parameters.PARAMETERS`, which says what an entry is."""
+
+from dataclasses import replace
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOptions
+
+from dforest.core.boost.loss import Loss
+from dforest.estimators.constraints import Names, SubclassOf
+from dforest.estimators.parameters import (
+    BOOSTING,
+    COLUMNS,
+    COMPUTATION,
+    MAX_TREES,
+    PARAMETERS,
+    ROWS,
+    SHAPE,
+    SPLITS,
+    Parameter,
+)
+
+CLASSIFIER = frozenset({"boosting classifier"})
+REGRESSOR = frozenset({"boosting regressor"})
+
+# Groups that only boosted trees have.
+ROUNDS = "Loss and rounds"
+STOPPING = "Early stopping"
+
+BOOSTING_PARAMETERS = (
+    Parameter(
+        "loss",
+        '{"log_loss", "exponential"} or Loss',
+        "log_loss",
+        [Names("log_loss", "exponential"), Loss, SubclassOf(Loss, "dforest.loss")],
+        """Loss that the trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; with
+        more than two classes, each round grows a tree for each class. "exponential" is the loss of AdaBoost, for two classes:
+        with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. An object, or a class,
+        of `dforest.loss` is a loss of your own.""",
+        of=CLASSIFIER,
+        by_position=True,
+        group=ROUNDS,
+    ),
+    Parameter(
+        "loss",
+        '{"squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"} or Loss',
+        "squared_error",
+        [
+            Names("squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"),
+            Loss,
+            SubclassOf(Loss, "dforest.loss"),
+        ],
+        """Loss that the trees are to decrease. "squared_error" is half the squared error, and predicts means.
+        "absolute_error" is the absolute error, and predicts medians. "gamma" is half the gamma deviance, for targets above 0,
+        and "poisson" half the Poisson deviance, for targets from 0 on; with both, the prediction is exp(sum of the trees).
+        "quantile" is the pinball loss of the parameter `quantile`. "huber" is half the squared error up to a distance and
+        linear beyond it, where the distance is, in each round, a quantile of the errors. An object, or a class, of
+        `dforest.loss` is a loss of your own.""",
+        of=REGRESSOR,
+        by_position=True,
+        group=ROUNDS,
+    ),
+    Parameter(
+        "quantile",
+        "float or None",
+        None,
+        [Interval(Real, 0, 1, closed="both"), None],
+        """Quantile that ``loss="quantile"`` predicts, from 0 to 1, which must then be given. With ``loss="huber"``, it is the
+        share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
+        of=REGRESSOR,
+        group=ROUNDS,
+    ),
+    Parameter(
+        "learning_rate",
+        "float",
+        0.1,
+        [Interval(Real, 0, None, closed="neither")],
+        """Factor, above 0, by which the values of leaves are multiplied before they are added up. A lower rate needs more
+        rounds.""",
+        of=BOOSTING,
+        group=ROUNDS,
+    ),
+    Parameter(
+        "max_iter",
+        "int",
+        100,
+        [Interval(Integral, 1, MAX_TREES, closed="both")],
+        """Largest number of rounds, from 1 to 2**32 - 1. A round grows one tree or, for more than two
+        classes, one tree for each class.""",
+        of=BOOSTING,
+        group=ROUNDS,
+    ),
+    Parameter(
+        "max_leaf_nodes",
+        "int or None",
+        31,
+        [Interval(Integral, 2, None, closed="left"), None],
+        """Largest number of leaves of a tree: nodes are split in the order of their gain, best first. None means no limit.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "max_depth",
+        "int or None",
+        None,
+        [Interval(Integral, 1, None, closed="left"), None],
+        """Greatest depth of a tree: a node at this depth is a leaf. The root's depth is 0. None means no limit.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "min_samples_leaf",
+        "int",
+        20,
+        [Interval(Integral, 1, None, closed="left")],
+        """Least number of rows on each side of a split, and so in each leaf. With only some hundreds of training rows, a lower
+        number is often better.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "min_sum_hessian_in_leaf",
+        "float",
+        1e-3,
+        [Interval(Real, 0, None, closed="left")],
+        """Least sum of second derivatives of the loss on each side of a split, from 0 on. For losses whose second derivative is
+        1, such as the squared error, this sum is the total weight of the rows.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "l2_regularization",
+        "float",
+        0,
+        [Interval(Real, 0, None, closed="left")],
+        """Number, from 0 on, that is added to the sum of second derivatives in a leaf, which brings the values of small leaves
+        closer to 0. It counts in the gains of splits too, but medians and quantiles in leaves don't depend on it.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "max_delta_step",
+        "float or None",
+        None,
+        [Interval(Real, 0, None, closed="neither"), None],
+        """Largest magnitude, above 0, of a leaf's value before it is multiplied by `learning_rate`. A leaf beyond it gets this
+        value with its sign. None means no limit but the one that holds anyway for losses with a link, such as "log_loss" and
+        "poisson": a step that is so long that it might raise the loss of its leaf is shortened.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "max_features",
+        "int or float",
+        1.0,
+        [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
+        """Number of features tried at each node, drawn at random from those that `interaction_cst` allows there. An int is this
+        number, and a float, above 0 and up to 1, is a share of them, rounded up.""",
+        of=BOOSTING,
+        group=SPLITS,
+    ),
+    Parameter(
+        "max_bins",
+        "int",
+        255,
+        [Interval(Integral, 2, 255, closed="both")],
+        """Largest number of bins that the values of a feature are sorted into, and of categories of a feature, from 2 to 255.
+        Missing values have one more bin.""",
+        of=BOOSTING,
+        group=SPLITS,
+    ),
+    Parameter(
+        "subsample",
+        "float",
+        1.0,
+        [Interval(Real, 0, 1, closed="right")],
+        """Share of the rows that each round draws without replacement, above 0 and up to 1; the number of rows is rounded down.
+        The trees of the round are grown from these rows, and only these count towards `min_samples_leaf`. A share below 1 is
+        stochastic gradient boosting: it takes less time, and the trees are less alike.""",
+        of=BOOSTING,
+        group=ROWS,
+    ),
+    Parameter(
+        "class_weight",
+        'dict, "balanced" or None',
+        None,
+        [dict, StrOptions({"balanced"}), None],
+        """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
+        that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
+        the factor total weight / (n_classes * weight of the class). None means 1 for all classes.""",
+        of=CLASSIFIER,
+        group=ROWS,
+    ),
+    Parameter(
+        "categorical_features",
+        '"from_dtype", array-like or None',
+        "from_dtype",
+        ["array-like", StrOptions({"from_dtype"}), None],
+        """Columns whose values are labels without an order ("categories"), given as a mask, as numbers or as names of columns;
+        None means none. "from_dtype" means the columns that have a categorical type of pandas, polars or pyarrow, except for
+        ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
+        tests such a column by a set of categories.
+
+        In a node, the categories that have at least 10 rows are sorted by G / (H + 10), where G and H are the sums of the first
+        and second derivatives of the loss over their rows, and are parted in this order. Missing values count as one more
+        category. All other categories go together to the side that has more gain. Labels that did not occur in training are
+        treated as missing values.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    replace(next(entry for entry in PARAMETERS if entry.name == "ordinal_features"), of=BOOSTING),
+    Parameter(
+        "monotonic_cst",
+        "array-like of int of shape (n_features,), dict or None",
+        None,
+        ["array-like", dict, None],
+        """Monotonicity constraints: how predictions may change as a feature rises and all others stay fixed. 1 means that they
+        may only rise, -1 that they may only fall, and 0 that there is no constraint. A dict maps names of columns to these
+        numbers. For classification there must be two classes, and the prediction is the probability of the second one.
+        Categorical features can't be constrained. The values of leaves are kept within the bounds that the constrained
+        splits above them set.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
+        "interaction_cst",
+        '{"pairwise", "no_interactions"}, list or tuple of lists/tuples/sets of int, or None',
+        None,
+        [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
+        """Interaction constraints: which features may be tested together on one path from a root to a leaf. A list holds groups
+        of numbers of features; features that are in none of them form one more group. "no_interactions" means that each
+        path tests a single feature, and "pairwise" that it tests two at most. None means no constraint.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
+        "early_stopping",
+        '"auto" or bool',
+        "auto",
+        [StrOptions({"auto"}), "boolean"],
+        """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
+        has more than 10,000 rows.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "scoring",
+        "str, callable or None",
+        "loss",
+        [str, callable, None],
+        """Score for early stopping, which is computed before the first round and after each one. "loss" is minus the mean
+        loss, other names are those of scikit-learn's scorers, and None means accuracy or R2. A callable is given an estimator,
+        rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the rounds
+        grown so far. Except for "loss", at most 10,000 of the training rows are scored.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "validation_fraction",
+        "int, float or None",
+        0.1,
+        [Interval(RealNotInt, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left"), None],
+        """Number of rows that are held out and scored for early stopping, drawn at random and, for classification, from each
+        class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. None means that the
+        scores of the training rows decide. If `fit` is given validation rows, none are held out.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "n_iter_no_change",
+        "int",
+        10,
+        [Interval(Integral, 1, None, closed="left")],
+        """Number of rounds to wait for a better score: growing stops when none of this many latest scores is better than the
+        score before them.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "tol",
+        "float",
+        1e-7,
+        [Interval(Real, 0, None, closed="left")],
+        """Tolerance of early stopping, in the unit of the score: a score is better than another one if it is higher by more
+        than this.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "use_best_model",
+        "bool",
+        True,
+        ["boolean"],
+        """Whether the model consists of the rounds up to the one of the best score, `best_iteration_`. The rounds after it,
+        which early stopping has waited for, are then dropped when growing ends. If False, all rounds are kept, as in
+        scikit-learn. Without early stopping there are no scores, and all rounds are kept.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "random_state",
+        "int, RandomState or None",
+        None,
+        ["random_state"],
+        """Seed of the random numbers, which decide which rows are held out or drawn and which features are tried. An int gives
+        equal trees in each fit to the same data, whatever `n_jobs` is; None, or a RandomState object, gives others in each
+        fit.""",
+        of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "n_jobs",
+        "int or None",
+        None,
+        [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+        """Number of threads for fitting and predicting, as in joblib: None means 1, or what ``joblib.parallel_config`` says;
+        -1 means all cores that the process may use, and -2 all but one. If `n_jobs` is None or negative, the thread count is
+        capped by the OpenMP limit, so nested parallelism doesn't oversubscribe cores; ``threadpoolctl.threadpool_limits`` or
+        ``OMP_NUM_THREADS`` set that limit. The trees do not depend on `n_jobs`. All threads grow one tree together, and data
+        of few rows get fewer threads.""",
+        of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "device",
+        "str or None",
+        None,
+        [str, None],
+        """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
+        filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
+        `dforest.devices` lists what there is. None means the device where X lies, if X is an array on a device; else the
+        device of ``dforest.config_context(queue=...)``; else the processor. SYCL devices don't support the losses
+        "absolute_error", "quantile" and "huber", `subsample` below 1, categorical features and constraints: these raise
+        ValueError. Baselines, scores and staged predictions are computed by the processor.""",
+        of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "warm_start",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `fit` keeps the trees of earlier calls and adds rounds, up to `max_iter` in all; if False, it grows all trees
+        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit. With early stopping,
+        each call scores all rounds anew, by its own rows and its own `scoring`.""",
+        of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "verbose",
+        "int",
+        0,
+        ["verbose"],
+        """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 prints the number of rounds, and
+        scores if there are any, after every tenth of the rounds, and 2 after every round.""",
+        of=BOOSTING,
+        group=COMPUTATION,
+    ),
+    Parameter(
+        "min_hessian",
+        "float",
+        "deprecated",
+        [Interval(Real, 0, None, closed="left"), Hidden(StrOptions({"deprecated"}))],
+        """Earlier name of `min_sum_hessian_in_leaf`, which goes away with the next version.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+)

@@ -1,0 +1,112 @@
+"""The rows of a boosted fit: those that trees are grown on, and those that are scored for early stopping."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.model_selection import train_test_split
+
+from dforest.estimators.data.validation import check_weights, check_X
+from dforest.spmd.communicator import ALONE
+
+MAX_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
+
+
+class Sample(NamedTuple):
+    """Some rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+    y : ndarray of shape (n_rows,), dtype float64
+        Targets, or class numbers.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+        Positive, classes' weights included; None: all 1.
+    bin_weight : ndarray of shape (n_rows,), dtype float64, or None
+        Without those of classes.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    bin_weight: np.ndarray | None = None
+
+    def take(self, rows):
+        """Some of the rows, by number."""
+        return Sample(*(None if part is None else part[rows] for part in self))
+
+
+def booster_weight(weight, name="sample_weight", ranks=ALONE):
+    """Weights of rows as boosters take them.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+        Not negative, finite.
+    name : str
+        Whose they are, for errors.
+    ranks : Communicator
+        Who else has rows.
+
+    Returns
+    -------
+    ndarray or None
+        None if all are 1.
+
+    Raises
+    ------
+    ValueError
+        If one is so large that sums would leave the range of float64.
+    """
+    if weight is None or not ranks.any((weight != 1).any()):
+        return None
+    if weight.max(initial=0) > MAX_WEIGHT:
+        raise ValueError(f"{name} holds {weight.max()}, class weights included; allowed are weights up to {MAX_WEIGHT}")
+    return weight
+
+
+def check_given(estimator, X, y, sample_weight):
+    """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
+    if X is None and y is None and sample_weight is not None:
+        raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
+    if y is None and X is not None:
+        raise ValueError("X_val is provided, but y_val was not provided; allowed are both or neither")
+    if X is None and y is not None:
+        raise ValueError("y_val is provided, but X_val was not provided; allowed are both or neither")
+    if X is not None and estimator.early_stopping is False:
+        raise ValueError(
+            "X_val and y_val are passed to fit while at the same time early_stopping=False; allowed are then "
+            'early_stopping="auto" and True'
+        )
+
+
+def given_rows(estimator, X, y, sample_weight):
+    """The rows to be scored that the caller of `fit` gave, or None."""
+    if X is None:
+        return None
+    try:
+        X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=is_regressor(estimator))
+        y = estimator._encode_known(y).astype(np.float64)
+        estimator._loss.check_targets(y, is_trained_on=False)
+        weight = check_weights([sample_weight], [X])
+    except ValueError as error:
+        raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
+    sample = Sample(X, y, booster_weight(weight, "sample_weight_val"))
+    return sample if weight is None or weight.all() else sample.take(weight > 0)
+
+
+def hold_out(estimator, sample):
+    """Divide rows into some to train on and some to score."""
+    n, held = len(sample.y), estimator.validation_fraction
+    stratify = sample.y if is_classifier(estimator) else None
+    try:
+        training, held_out = train_test_split(np.arange(n), test_size=held, stratify=stratify, random_state=estimator._row_seed)
+        estimator._loss.check_targets(sample.y[training])  # all are allowed; together they may not be
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction={held} of {n} rows can't be held out for early stopping: {str(error).rstrip('.')}. Give X_val "
+            "and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
+        ) from None
+    training.sort()
+    held_out.sort()
+    return sample.take(training), sample.take(held_out)

@@ -1,0 +1,171 @@
+"""How rounds of boosted trees are scored for early stopping, and by which rows.
+
+A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator, rows and true values. Here the estimator has
+predicted its rows before, from sums of leaves.
+"""
+
+from math import isnan
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import resample
+
+from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
+from dforest.estimators.boosting.losses import MeanLoss
+from dforest.estimators.scoring import told_classes
+
+MAX_SCORED = 10_000  # training rows that scorers are given
+
+
+def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads):
+    """The `Monitor` of an estimator's rounds.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Its parameters, and its classes.
+    loss : Loss
+    baseline : tuple of float
+    training : Sample
+    held_out : Sample or None
+    seed : int
+        Of the choice of training rows that scorers are given.
+    n_threads : int
+    """
+    is_by_loss = estimator.scoring == "loss"
+    if is_by_loss:
+        loss = loss.at_start(baseline, training.y, training.weight)
+
+    def scored(sample, name):
+        if is_by_loss:
+            score = _MinusLoss(loss, baseline, sample, n_threads)
+        else:
+            rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
+            score = _Scorer(estimator, loss, baseline, sample, rows, name)
+        return ScoredRows(sample.X, score, n_threads)
+
+    held_out = None if held_out is None else scored(held_out, "validation")
+    return Monitor(Stopping(estimator.n_iter_no_change, estimator.tol), scored(training, "training"), held_out)
+
+
+def _some_rows(sample, seed, by_class):
+    """The numbers of the rows that scorers are given."""
+    if len(sample.y) <= MAX_SCORED:
+        return slice(None)
+    chosen = resample(
+        np.arange(len(sample.y)), n_samples=MAX_SCORED, replace=False, random_state=seed, stratify=sample.y if by_class else None
+    )
+    return np.sort(chosen)
+
+
+class _MinusLoss:
+    """Minus the mean loss of rows with some sums."""
+
+    def __init__(self, loss, baseline, sample, n_threads):
+        self._mean = MeanLoss(loss, baseline, sample.y, sample.weight, n_threads)
+
+    def __call__(self, sums):
+        return -self._mean(sums)
+
+
+class _Scorer:
+    """What a scorer says of rows with some sums; `name` is what these rows are for."""
+
+    def __init__(self, estimator, loss, baseline, sample, rows, name):
+        self._rows, self._baseline = rows, np.array(baseline)
+        if is_classifier(estimator):
+            self._predicted = PredictedClasses(loss, estimator.classes_)
+            self._y = estimator.classes_[sample.y[rows].astype(np.intp)]
+        else:
+            self._predicted = PredictedNumbers(loss)
+            self._y = sample.y[rows]
+        self._X = sample.X[rows]
+        self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
+        self._scoring = estimator.scoring
+        self._scorer = check_scoring(self._predicted, estimator.scoring)
+        self._which, self._lacking = f"the {len(self._y)} {name} rows", []
+        if is_classifier(estimator):
+            self._scorer = told_classes(self._scorer, estimator.classes_)
+            self._lacking = estimator.classes_[~np.isin(estimator.classes_, self._y)].tolist()
+            self._which += f", which lack the classes {self._lacking}" if self._lacking else ""
+
+    def __call__(self, sums):
+        self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
+        try:
+            score = self._scorer(self._predicted, self._X, self._y, **self._weight)
+        except ValueError as error:
+            if not self._lacking:
+                raise
+            raise ValueError(f"scoring={self._scoring!r} can't score {self._which}: {error}") from error
+        score = float(score) if isinstance(score, Real) else score
+        if not isinstance(score, float) or isnan(score):
+            raise ValueError(
+                f"scoring={self._scoring!r} returned {score!r} for {self._which}; allowed are numbers other than NaN"
+            )
+        return score
+
+
+class PredictedNumbers(RegressorMixin, BaseEstimator):
+    """A regressor that has predicted all rows it will be asked for.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_rows, 1)
+    """
+
+    def __init__(self, loss):
+        self.loss = loss
+
+    def fit(self, X, y):
+        raise NotImplementedError("it predicts rows that are known")
+
+    def predict(self, X=None):
+        return self.loss.predict(self.raw)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+class PredictedClasses(ClassifierMixin, BaseEstimator):
+    """A classifier that has predicted all rows it will be asked for.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_rows, n_sums)
+    classes_ : ndarray
+    """
+
+    def __init__(self, loss, classes):
+        self.loss, self.classes_ = loss, classes
+
+    def fit(self, X, y):
+        raise NotImplementedError("it predicts rows that are known")
+
+    def decision_function(self, X=None):
+        return decisions(self.raw)
+
+    def predict(self, X=None):
+        return self.classes_[class_numbers(self.raw)]
+
+    def predict_proba(self, X=None):
+        return probabilities(self.loss, self.raw)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+def decisions(raw):
+    """Raw predictions as `decision_function` has them: of two classes one number a row."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+def class_numbers(raw):
+    """The number of the most probable class of each row, of equally probable ones the lowest."""
+    return (raw[:, 0] > 0).astype(np.intp) if raw.shape[1] == 1 else raw.argmax(axis=1)
+
+
+def probabilities(loss, raw):
+    """The probabilities of the classes: ndarray of shape (n_rows, n_classes)."""
+    return loss.probabilities(raw)

@@ -1,0 +1,44 @@
+"""What is said of boosted trees that have no split."""
+
+import warnings
+
+import numpy as np
+
+from dforest.estimators.boosting.losses import OwnLoss
+
+
+def warn_of_no_split(estimator, forest, y, ranks):
+    """Warn if no tree has a split, although the loss of the training rows has a slope: all rows get one prediction. A collective.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Its parameters, and its loss.
+    forest : Forest
+        All trees that there are, of which the last round is new.
+    y : ndarray of shape (n_rows,), dtype float64
+        Targets, or class numbers.
+    ranks : Communicator
+        Who has rows.
+    """
+    if (forest.feature >= 0).any():
+        return
+    n_rows, loss = ranks.total(len(y)), estimator._loss
+    drawn = "" if estimator.subsample == 1 else f" and subsample={estimator.subsample}"
+    why = (
+        f"with {n_rows} training rows{drawn}, none gains anything and has min_samples_leaf={estimator.min_samples_leaf} rows and "
+        f"min_sum_hessian_in_leaf={estimator._min_hessian()} on each side; look at these parameters, at constraints, and at constant columns"
+    )
+    if isinstance(loss, OwnLoss):  # one rank has all rows
+        gradient, hessian = loss.derivatives(y, forest.objective.baseline)
+        if not gradient.any():
+            return
+        if hessian is not None and not hessian.any():
+            why = (
+                f"all second derivatives of loss={estimator.loss!r} are 0, and gains are squared sums of first derivatives, "
+                "divided by sums of second ones; return positive numbers, or set constant_hessian = True"
+            )
+    elif ranks.least(np.array([y.min(initial=np.inf)])) == ranks.greatest(np.array([y.max(initial=-np.inf)])):
+        return
+    if ranks.rank == 0:
+        warnings.warn(f"no tree has a split, so that all rows get one prediction: {why}", UserWarning, stacklevel=7)

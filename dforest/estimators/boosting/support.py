@@ -1,0 +1,83 @@
+"""What boosted trees support on devices and for rows of several ranks; all else is refused."""
+
+import numpy as np
+
+from dforest.config import queue_of
+from dforest.estimators.data.features import CATEGORICAL
+from dforest.rules.losses import LOSSES
+
+
+def training_device(estimator, *arrays):
+    """The `Device` where an estimator grows its trees, given the data; None for the processor.
+
+    Raises
+    ------
+    ValueError
+        If devices do not support what the parameters say.
+    """
+    arrays = [array for array in arrays if array is not None]
+    if queue_of(*arrays) is None and estimator.device in (None, "cpu"):
+        return None
+    what = "a queue's device" if estimator.device is None else f"device={estimator.device!r}"
+    _check_levels(estimator, what, "device=None")
+    return estimator._device(*arrays)
+
+
+def _check_levels(estimator, what, way_out):
+    """Raise ValueError unless there is code for growing what the parameters say from sums over rows, whoever has these."""
+    if not isinstance(estimator.loss, str):
+        raise ValueError(f"loss={estimator.loss!r} is not supported for {what}; allowed are names of losses, or {way_out}")
+    if LOSSES[estimator.loss].leaf != "newton":
+        raise ValueError(
+            f"loss={estimator.loss!r}, whose leaf values are not sums over rows, is not supported for {what}; allowed are losses "
+            f'other than "absolute_error", "quantile" and "huber", or {way_out}'
+        )
+    if estimator.subsample != 1:
+        raise ValueError(f"subsample={estimator.subsample} is not supported for {what}; allowed is subsample=1.0, or {way_out}")
+    for name in ("monotonic_cst", "interaction_cst"):
+        value = getattr(estimator, name)
+        if value is not None:
+            raise ValueError(f"{name}={value!r} is not supported for {what}; allowed is {name}=None, or {way_out}")
+
+
+def check_shared(estimator, is_scored, given, has_callbacks):
+    """Raise ValueError unless there is code for a fit whose rows several ranks have.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    is_scored : bool
+        Whether rounds are scored for early stopping.
+    given : str
+        What `fit` was given, of all ranks.
+    has_callbacks : bool
+    """
+    _check_levels(estimator, "a fit by several ranks", "a fit in one process that has all rows")
+    if is_scored:
+        raise ValueError(
+            f"early_stopping={estimator.early_stopping!r}, with {given}, is not supported for a fit by several ranks, as "
+            "scores need all rows; allowed is early_stopping=False without X_val, or a fit in one process that has all rows"
+        )
+    if has_callbacks:
+        raise ValueError(
+            f"{type(estimator).__name__} has callbacks, which are not supported for a fit by several ranks; allowed are none, "
+            "or a fit in one process that has all rows"
+        )
+
+
+def check_columns(estimator, device, ranks):
+    """Raise ValueError if there are columns that only threads of the processor have code for.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    device : Device or None
+    ranks : Communicator
+    """
+    categorical = np.flatnonzero(estimator._features.kinds == CATEGORICAL)
+    if (device is not None or ranks.size > 1) and len(categorical):
+        what = "by several ranks" if ranks.size > 1 else "on a device"
+        raise ValueError(
+            f"{estimator._features.title(categorical[0])} is categorical, which is not supported for boosted trees grown {what}; "
+            "allowed are continuous and ordinal columns, or a fit in one process that has all rows, with device=None"
+        )

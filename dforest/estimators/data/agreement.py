@@ -1,0 +1,262 @@
+"""What the ranks of a fit must agree upon before they grow trees: what is asked of them, and what their columns and classes are.
+
+A *partition* is what a rank is given of X, y and the weights in one piece, with the *place* that its rows have among those of all
+partitions. An ordinary fit is one partition on one rank, and needs no agreement.
+
+All functions but those of `Partition` are collectives: every rank calls them, and what they raise they raise on every rank.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.config import on_host
+from dforest.estimators.data.columns import columns_of
+from dforest.estimators.data.features import CATEGORICAL, KINDS, Features, sorted_labels
+
+
+class Partition(NamedTuple):
+    """Rows that a fit is given in one piece.
+
+    Attributes
+    ----------
+    place : int
+        Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
+        number in the order of ranks.
+    X, y, sample_weight, groups : array-like
+        As for `fit`.
+    """
+
+    place: int
+    X: object
+    y: object
+    sample_weight: object = None
+    groups: object = None
+
+    def on_host(self):
+        """This partition, with arrays of a device copied to the host."""
+        place, *arrays = self
+        return Partition(place, *map(on_host, arrays))
+
+
+def digest_of(forest):
+    """A digest of a `Forest`, which equal forests share: str. (Their pickles may differ, after one of them was unpickled.)"""
+    digest = sha256(repr((forest.seed, forest.objective, forest.criterion, forest.plans)).encode())
+    for name, array in forest.as_dict().items():
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return digest.hexdigest()
+
+
+def check_alike(ranks, estimator, partitions, version, forest):
+    """Raise ValueError unless all ranks ask for the same forest, of columns that are alike.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    estimator : TreeEstimator
+    partitions : list of Partition
+        On the host.
+    version : str
+        Of dforest.
+    forest : Forest or None
+        That there is already.
+    """
+    stated = {"the version of dforest": version, "the class of the estimator": type(estimator).__name__}
+    for name, value in estimator.get_params().items():
+        if name not in _OWN_PARAMETERS:
+            stated[name] = comparable(value)
+    if isinstance(estimator.random_state, Integral):
+        stated["random_state"] = int(estimator.random_state)
+    stated["the digest of the forest that there is"] = None if forest is None else digest_of(forest)
+    for partition in partitions:
+        columns = columns_of(partition.X)
+        if columns is not None:  # else it will be refused
+            _state(stated, "the number of columns of X", columns.n_columns)
+            _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
+        _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
+        _state(stated, "whether there are groups", partition.groups is not None)
+    everywhere = ranks.gather_objects(stated)
+    known = {}
+    for rank, said in enumerate(everywhere):
+        for what, value in said.items():
+            there, first = known.setdefault(what, (value, rank))
+            if there != value:
+                raise ValueError(f"{what} is {there} on rank {first}, but {value} on rank {rank}; allowed is one for all ranks")
+
+
+# Parameters that each rank may have as it likes: where and how it works; and where seeds come from, unless that is a number, as
+# the seed of rank 0 is taken.
+_OWN_PARAMETERS = ("n_jobs", "verbose", "device", "random_state")
+
+
+def _state(stated, what, value):
+    if stated.setdefault(what, value) != value:
+        raise ValueError(f"{what} is {stated[what]} in one partition, but {value} in another; allowed is one for all partitions")
+
+
+def comparable(value):
+    """What is compared of the value of a parameter: numbers, text, None, and lists of these.
+
+    Of an object that does not say what it is, it is the name of its class.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return sorted([repr(key), comparable(number)] for key, number in value.items())
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if type(value).__repr__ is object.__repr__:
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+def common_features(ranks, found, rows):
+    """What the columns of X are, given what they are in each partition of this rank: `Features` with the labels of all rows.
+
+    A partition in which a column has no value, such as one of missing numbers where others have labels, does not count for it.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    found : list of Features
+        Of each partition.
+    rows : list of (array-like or frame)
+        X of each partition.
+
+    Raises
+    ------
+    ValueError
+        If a column is of another kind in another partition, or the levels of an ordinal column have another order.
+    """
+    if ranks.size == 1 and len(found) == 1:
+        return found[0]
+    everywhere = [features for of_rank in ranks.gather_objects(found) for features in of_rank if len(features.kinds)]
+    if not everywhere:
+        return Features([], [])
+    n, names = len(everywhere[0].kinds), everywhere[0].names
+    open_to = [j for j in range(n) if len({(features.kinds[j], features.is_encoded(j)) for features in everywhere}) > 1]
+    there = [columns_of(X) for X, features in zip(rows, found, strict=True) if len(features.kinds)]
+    silent = ranks.gather_objects([{j for j in open_to if columns.says_nothing(j)} for columns in there])
+    silent = [columns for of_rank in silent for columns in of_rank]
+    kinds, categories = [], []
+    for j in range(n):
+        first, *others = [one for one, columns in zip(everywhere, silent, strict=True) if j not in columns] or everywhere
+        for features in others:
+            if features.kinds[j] != first.kinds[j]:
+                both = " in one partition, but ".join(KINDS[f.kinds[j]] for f in (first, features))
+                raise ValueError(f"{first.title(j)} is {both} in another; allowed is one kind of column for all rows")
+        labels, title = [features.categories[j] for features in (first, *others)], first.title(j)
+        kinds.append(first.kinds[j])
+        categories.append((_all_categories if first.kinds[j] == CATEGORICAL else _one_order)(labels, title))
+    return Features(kinds, categories, names)
+
+
+def _all_categories(arrays, title):
+    """The labels of a categorical column in ascending order."""
+    there = [array for array in arrays if len(array)] or arrays[:1]
+    if all(array.dtype.kind in "biuf" for array in there):
+        return np.unique(np.concatenate(there))
+    return sorted_labels([label for array in there for label in array.tolist()], title)
+
+
+def _one_order(levels, title):
+    """The declared levels of an ordinal column, which are the same in all partitions; None for numbers."""
+    declared = [None if array is None else array.tolist() for array in levels]
+    for other in declared:
+        if other != declared[0]:
+            raise ValueError(
+                f"{title} has the levels {declared[0]} in one partition, but {other} in another; allowed is one order"
+            )
+    return levels[0]
+
+
+def common_floats(ranks, parts):
+    """The parts of X as arrays of one type: float32 if all rows of all ranks have that type, or else float64."""
+    if ranks.size == 1 and len(parts) == 1:
+        return parts
+    is_wide = ranks.any(any(part.dtype == np.float64 and len(part) for part in parts))
+    return [part.astype(np.float64 if is_wide else np.float32, copy=False) for part in parts]
+
+
+def error_of_types(name, labels):
+    """The ValueError to raise where labels of an argument are not of one type; no collective."""
+    types = sorted({type(label).__name__ for label in labels})
+    return ValueError(f"{name} holds labels of the types {', '.join(types)}; allowed are labels of one type")
+
+
+def join_labels(name, arrays):
+    """The labels of several arrays, one after another; no collective.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument that holds them.
+    arrays : list of ndarray
+        At least one; all of them text, or all numbers, or all of another sort.
+
+    Raises
+    ------
+    ValueError
+        If labels of different types would have to become those of one type, or integers might be rounded.
+    """
+    if len({_SORTS.get(array.dtype.kind) for array in arrays}) > 1:
+        raise error_of_types(name, [label for array in arrays for label in array[:1].tolist()])
+    joined = np.concatenate(arrays)
+    if joined.dtype.kind == "f":
+        for array in arrays:
+            large = np.abs(array.astype(joined.dtype)) >= 2**53 if array.dtype.kind in "iu" else np.zeros(0, bool)
+            if large.any():
+                raise ValueError(
+                    f"{name} holds the integer {array[large][0]}, and in other rows numbers of another type; as integers from "
+                    "2**53 on would be rounded, allowed are labels of one type"
+                )
+    return joined
+
+
+_SORTS = {"U": "text", "O": "text", "S": "bytes", "M": "times", "m": "durations"}  # by kind of dtype; others are numbers
+
+
+def unique_labels(name, labels):
+    """(different labels in ascending order, the number of each label among these); no collective.
+
+    Raises
+    ------
+    ValueError
+        If the labels have no order.
+    """
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise error_of_types(name, labels.tolist()) from None
+
+
+def common_labels(ranks, name, labels, numbers):
+    """The labels of all ranks in ascending order, and each row's number among them, given those of this rank's rows.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    name : str
+        Of the argument that holds them.
+    labels : ndarray of shape (n_own_labels,)
+        Different ones, ascending; empty if this rank has no rows.
+    numbers : ndarray of shape (n_rows,)
+        Integers; what is returned has their type.
+
+    Raises
+    ------
+    ValueError
+        If the ranks' labels have no common order.
+    """
+    if ranks.size == 1:
+        return labels, numbers
+    there = [other for other in ranks.gather_objects(labels) if len(other)]
+    everything, _ = unique_labels(name, join_labels(name, there))
+    if len(numbers) == 0:
+        return everything, numbers
+    return everything, np.searchsorted(everything, labels).astype(numbers.dtype)[numbers]
+

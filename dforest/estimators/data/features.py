@@ -1,0 +1,420 @@
+"""What the columns of X are, continuous, ordinal or categorical, and their encoding as numbers.
+
+Trees test numbers. The labels of a categorical column become numbers 0, 1, ... in their ascending order;
+those of an ordinal column that does not hold numbers, in the order that its type declares. NaN stands for
+a missing value, and for a label that was not there in training. Labels are compared by Python's equality:
+1 equals 1.0 and True, but not "1".
+"""
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from scipy.sparse import issparse
+
+from dforest.errors import UnseenLabelsWarning
+from dforest.estimators.data.columns import as_list, columns_of, is_missing, is_number, title
+from dforest.rules.records import constants
+
+CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONTINUOUS", "ORDINAL", "CATEGORICAL"))
+KINDS = ("continuous", "ordinal", "categorical")
+
+# The largest number of categories of a column, by `method`.
+MAX_CATEGORIES = {"hist": 256, "dense": 65535}
+
+
+class Features:
+    """What the columns of X are.
+
+    Attributes
+    ----------
+    kinds : ndarray of shape (n_features,), dtype uint8
+        CONTINUOUS, ORDINAL or CATEGORICAL.
+    categories : list of length n_features
+        ndarray of the labels that the numbers 0, 1, ... stand for; None for columns that are numbers
+        themselves.
+    n_categories : ndarray of shape (n_features,), dtype int32
+        0 for columns that are not categorical.
+    names : list or None
+        The columns' names, if X was a frame.
+    encodes : bool
+        Whether there is any column that `encode` changes.
+    """
+
+    def __init__(self, kinds, categories, names=None):
+        self.kinds = np.array(kinds, np.uint8)
+        self.categories = list(categories)
+        self.names = names
+        self.encodes = any(labels is not None for labels in categories)
+        self.n_categories = np.array(
+            [len(labels) if kind == CATEGORICAL else 0 for kind, labels in zip(kinds, categories, strict=True)], np.int32
+        )
+        for array in (self.kinds, self.n_categories, *self.categories):
+            if array is not None:
+                array.setflags(write=False)
+        self._numbers = [
+            None if labels is None else {label: number for number, label in enumerate(labels.tolist())}
+            for labels in categories
+        ]
+
+    def __getstate__(self):
+        return {"kinds": self.kinds, "categories": self.categories, "names": self.names}
+
+    def __setstate__(self, state):
+        """Take what `__getstate__` gave; raises TypeError or ValueError if it is something else."""
+        if not isinstance(state, dict) or state.keys() != {"kinds", "categories", "names"}:
+            raise ValueError("the state of features must be a dict with the keys categories, kinds and names")
+        kinds, categories, names = state["kinds"], state["categories"], state["names"]
+        if not isinstance(kinds, np.ndarray) or kinds.ndim != 1 or not np.isin(kinds, (CONTINUOUS, ORDINAL, CATEGORICAL)).all():
+            raise ValueError(f"kinds of features are {kinds!r}; allowed are arrays of {CONTINUOUS}, {ORDINAL} and {CATEGORICAL}")
+        for what, parts in (("categories", categories), ("names", names)):
+            if not (isinstance(parts, list) and len(parts) == len(kinds)) and not (what == "names" and parts is None):
+                raise ValueError(f"{what} of {len(kinds)} features must be a list with one entry for each, got {parts!r}")
+        for kind, labels in zip(kinds, categories, strict=True):
+            if labels is None and kind == CATEGORICAL or labels is not None and kind == CONTINUOUS:
+                raise ValueError(f"the categories of a {KINDS[kind]} feature can't be {labels!r}")
+            if labels is not None and (not isinstance(labels, np.ndarray) or labels.ndim != 1):
+                raise ValueError(f"the categories of a feature are {labels!r}; allowed are arrays of one axis, and None")
+        self.__init__(kinds, categories, names)
+
+    @classmethod
+    def learn(cls, X, categorical_features="from_dtype", ordinal_features="from_dtype"):
+        """What the columns of X are, as the user says or as their types tell.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Anything else gives a result without features; `check_X` refuses it.
+        categorical_features, ordinal_features : "from_dtype", array-like or None
+            The parameters of estimators.
+
+        Returns
+        -------
+        Features
+            Categories are all labels that X has, in ascending order.
+
+        Raises
+        ------
+        ValueError
+            If a column is named that is not there, or is named by both; if one of a sparse matrix is categorical; if the
+            labels of a column can't be compared with each other, or the values of an ordinal column have no order.
+        """
+        chosen = categorical_features, ordinal_features
+        if (isinstance(X, np.ndarray) or issparse(X)) and X.ndim == 2 and all(map(_is_word, chosen)):
+            return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # the type of an array says nothing about labels
+        columns = columns_of(X)
+        if columns is None:
+            return cls([], [])
+        kinds, categories = np.full(columns.n_columns, CONTINUOUS, np.uint8), [None] * columns.n_columns
+        _choose(kinds, columns, categorical_features, ordinal_features)
+        if issparse(X) and (kinds == CATEGORICAL).any():
+            raise ValueError(
+                f"categorical_features names {columns.title(np.flatnonzero(kinds == CATEGORICAL)[0])}, but X is a sparse matrix, "
+                "whose columns hold numbers; allowed are arrays and frames, such as X.toarray()"
+            )
+        for j in np.flatnonzero(kinds != CONTINUOUS).tolist():
+            categories[j] = _categories(columns, j) if kinds[j] == CATEGORICAL else _levels(columns, j)
+        return cls(kinds, categories, columns.names)
+
+    def title(self, j):
+        """What messages call column j."""
+        return title(self.names, j)
+
+    def is_encoded(self, j):
+        return self.categories[j] is not None
+
+    def encode(self, X):
+        """X as an array of floats, in which encoded columns hold the numbers of their labels.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Columns that are not encoded must hold what floats can.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features), dtype float32 or float64
+            X itself, if it is such an array and no column is encoded. float32 if X is of that type, or if all
+            columns that are not encoded are.
+        """
+        is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
+        if is_float and not self.encodes:
+            return X
+        columns = columns_of(X)
+        parts = [self._part(columns, j) for j in range(columns.n_columns)]
+        dtypes = {part.dtype for j, part in enumerate(parts) if not self.is_encoded(j)}
+        dtype = X.dtype if is_float else np.float32 if dtypes == {np.dtype(np.float32)} else np.float64
+        encoded = np.empty((columns.n_rows, columns.n_columns), dtype)
+        for start in range(0, columns.n_rows, 1024):  # rows that stay in cache while columns are written
+            for j, part in enumerate(parts):
+                encoded[start : start + 1024, j] = part[start : start + 1024]
+        return encoded
+
+    def _part(self, columns, j):
+        """Column j of what `encode` returns."""
+        if not self.is_encoded(j):
+            return columns.numbers(j)
+        codes, labels = _codes(columns, j)
+        labels = as_list(labels)
+        table = self._table(j, labels)
+        self._warn_of_unseen(j, codes, labels, table)
+        return table[codes]
+
+    def _warn_of_unseen(self, j, codes, labels, table):
+        """Warn if most rows that have a label in column j have one that has no number."""
+        unseen = [place for place in np.flatnonzero(np.isnan(table[:-1])).tolist() if not is_missing(labels[place])]
+        if not unseen:
+            return
+        rows = np.bincount(codes[codes >= 0], minlength=len(table))
+        n_unseen, n_seen = int(rows[unseen].sum()), int(rows[~np.isnan(table)].sum())
+        if n_unseen <= n_seen:
+            return
+        known = self.categories[j]
+        commonest = sorted(unseen, key=lambda place: -rows[place])
+        warnings.warn(
+            f"{self.title(j)}: {n_unseen} of {n_unseen + n_seen} rows hold labels that were not in the training data, and are "
+            f"taken as missing: {_some([labels[place] for place in commonest], 3)}; the training data had {_some(known, 3)}",
+            UnseenLabelsWarning,
+            stacklevel=2,
+        )
+
+    def _table(self, j, labels):
+        """The number of each label of column j, NaN for a label that has none; at the end NaN, for missing values."""
+        number = self._numbers[j].get
+        return np.array([*(number(label, np.nan) for label in labels), np.nan])
+
+    def occurring(self, parts, ranks):
+        """These features with only those categories that occur in encoded rows. A collective.
+
+        Parameters
+        ----------
+        parts : list of ndarray of shape (n_rows of the part, n_features)
+            This rank's rows.
+        ranks : Communicator
+            Who else has rows.
+        """
+        categories = list(self.categories)
+        for j in np.flatnonzero(self.kinds == CATEGORICAL).tolist():
+            counts = sum((self._counts(X, j) for X in parts), np.zeros(len(categories[j]), np.int64))
+            categories[j] = categories[j][ranks.sum(counts) > 0]
+        return Features(self.kinds, categories, self.names)
+
+    def kept(self, rows, known=None):
+        """The features that trees are grown by; the rows, which these features have encoded, are recoded. A collective.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+        known : Features, optional
+            Those of trees that there are already. None: without categories that only rows of weight 0 have.
+        """
+        kept = known
+        if kept is None:
+            kept = self.occurring(rows.parts, rows.ranks) if rows.ranks.any(not rows.kept.all()) else self
+        if kept is not self:
+            for part in rows.parts:
+                self.recode(part, kept)
+        return kept
+
+    def _counts(self, X, j):
+        """How often each number occurs in column j of encoded rows."""
+        numbers = X[:, j]
+        return np.bincount(numbers[numbers == numbers].astype(np.intp), minlength=len(self.categories[j]))
+
+    def recode(self, X, other):
+        """Change rows that these features have encoded to what other features would have made of them, in place.
+
+        Raises
+        ------
+        ValueError
+            If the other features have other names, are of other kinds, or lack a label that occurs in the rows.
+        """
+        if self.names is not None and other.names is not None and self.names != other.names:
+            j = next(j for j, (mine, others) in enumerate(zip(self.names, other.names, strict=True)) if mine != others)
+            raise ValueError(
+                f"column {j} of X is {self.names[j]!r}, but warm_start=True goes on with trees grown on {other.names[j]!r}; "
+                f"allowed are {_some(other.names)}"
+            )
+        for j, labels in enumerate(self.categories):
+            self._check_same_kind(j, other)
+            if labels is None:
+                continue
+            table = other._table(j, labels.tolist())
+            present = np.flatnonzero(self._counts(X, j))
+            unknown = present[np.isnan(table[present])]
+            if len(unknown):
+                raise ValueError(
+                    f"{self.title(j)} holds {labels.tolist()[unknown[0]]!r}, but warm_start=True goes on with trees "
+                    f"grown on {_some(other.categories[j])}"
+                )
+            numbers = X[:, j]
+            X[:, j] = table[np.where(numbers == numbers, numbers, -1).astype(np.intp)]
+
+    def _check_same_kind(self, j, other):
+        mine, others = self.kinds[j], other.kinds[j]
+        if mine != others:
+            raise ValueError(
+                f"{self.title(j)} is {KINDS[mine]}, but warm_start=True goes on with trees grown on it as {KINDS[others]}"
+            )
+        if self.is_encoded(j) != other.is_encoded(j):
+            what = "levels", "numbers"
+            raise ValueError(
+                f"{self.title(j)} holds {what[not self.is_encoded(j)]}, but warm_start=True goes on with trees grown on "
+                f"{what[not other.is_encoded(j)]}"
+            )
+
+    def check_limits(self, method):
+        """Raise if a column has more categories than a method takes."""
+        most = MAX_CATEGORIES[method]
+        for j in np.flatnonzero(self.n_categories > most).tolist():
+            n = self.n_categories[j]
+            others = [f'; method="{other}" allows {limit}' for other, limit in MAX_CATEGORIES.items() if n <= limit]
+            raise ValueError(
+                f'{self.title(j)} has {n} categories; allowed are up to {most} with method="{method}"{"".join(others)}'
+            )
+
+
+def _choose(kinds, columns, categorical_features, ordinal_features):
+    """Set the kinds of columns that the user gives, or that follow from their types."""
+    by_name = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
+    given = {name: _numbers_of(name, choice, columns) for name, choice in by_name.items() if not _is_word(choice)}
+    categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
+    both = sorted(set(categorical) & set(ordinal))
+    if both:
+        raise ValueError(
+            f"{columns.title(both[0])} is in both categorical_features and ordinal_features; allowed is one of them"
+        )
+    if isinstance(categorical_features, str) or isinstance(ordinal_features, str):
+        for j in range(columns.n_columns):
+            order = columns.order(j)
+            if order == "ordered" and isinstance(ordinal_features, str):
+                kinds[j] = ORDINAL
+            elif order is not None and isinstance(categorical_features, str):
+                kinds[j] = CATEGORICAL
+    kinds[categorical] = CATEGORICAL
+    kinds[ordinal] = ORDINAL
+
+
+def _is_word(choice):
+    return choice is None or isinstance(choice, str)
+
+
+def _numbers_of(parameter, choice, columns):
+    """The numbers of the columns that a mask, indices or names stand for."""
+    if np.ndim(choice) != 1:
+        raise ValueError(f"{parameter} has {np.ndim(choice)} dimensions; allowed are names, numbers or a mask of columns")
+    choice = list(choice)
+    n = columns.n_columns
+    if all(isinstance(entry, bool | np.bool_) for entry in choice):
+        if choice and len(choice) != n:
+            raise ValueError(f"{parameter} is a mask of length {len(choice)}, but X has {n} features")
+        return np.flatnonzero(choice).tolist()
+    if all(isinstance(entry, str) for entry in choice):
+        if columns.names is None:
+            raise ValueError(f"{parameter} names {choice[0]!r}, but X has no column names; give numbers or a mask")
+        places = {name: j for j, name in enumerate(columns.names)}
+        for name in choice:
+            if name not in places:
+                raise ValueError(f"{parameter} names {name!r}; the columns of X are {_some(columns.names)}")
+        numbers = [places[name] for name in choice]
+    elif all(isinstance(entry, Integral) and not isinstance(entry, bool) for entry in choice):
+        for entry in choice:
+            if not 0 <= entry < n:
+                raise ValueError(f"{parameter} holds {entry}; the {n} features of X have the numbers 0 to {n - 1}")
+        numbers = [int(entry) for entry in choice]
+    else:
+        types = sorted({type(entry).__name__ for entry in choice})
+        raise ValueError(
+            f"{parameter} holds values of the types {', '.join(types)}; allowed are column names, numbers of columns, "
+            "or a mask of booleans"
+        )
+    seen = set()
+    for number, entry in zip(numbers, choice, strict=True):
+        if number in seen:
+            raise ValueError(f"{parameter} lists {entry!r} more than once")
+        seen.add(number)
+    return numbers
+
+
+def _codes(columns, j):
+    try:
+        codes, labels = columns.codes(j)
+        if isinstance(labels, list):
+            dict.fromkeys(labels)  # a label that can't be hashed raises TypeError
+    except TypeError as error:
+        raise ValueError(
+            f"{columns.title(j)} can't be read as categories: {error}; allowed are strings, numbers and booleans"
+        ) from None
+    return codes, labels
+
+
+def _categories(columns, j):
+    """The labels that a column has, in ascending order."""
+    codes, labels = _codes(columns, j)
+    seen = np.zeros(len(labels) + 1, bool)
+    seen[codes] = True
+    if isinstance(labels, np.ndarray):
+        labels = labels[seen[:-1]]
+        if labels.dtype.kind == "f":
+            labels = labels[labels == labels] + 0  # -0 becomes 0
+        return np.unique(labels)
+    return sorted_labels(
+        [label for label, here in zip(labels, seen[:-1], strict=True) if here and not is_missing(label)], columns.title(j)
+    )
+
+
+def sorted_labels(labels, title):
+    """Different labels in ascending order: ndarray.
+
+    Parameters
+    ----------
+    labels : list
+        None of them missing; equal ones count once.
+    title : str
+        What messages call the column.
+    """
+    labels = list(dict.fromkeys(labels))
+    try:
+        return _label_array(sorted(labels))
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels})
+        raise ValueError(
+            f"{title} holds labels of the types {', '.join(types)}, which can't be sorted; "
+            "allowed are labels of one type"
+        ) from None
+
+
+def _levels(columns, j):
+    """The declared levels of an ordinal column in their order; None for a column of numbers."""
+    order = columns.order(j)
+    if order is None:
+        known = columns.known(j)
+        labels = known.tolist() if known.dtype.kind in "OUST" else []  # others hold numbers, or are refused
+    else:
+        labels = as_list(_codes(columns, j)[1])
+    labels = [label for label in dict.fromkeys(labels) if not is_missing(label)]
+    words = [label for label in labels if not is_number(label)]
+    if order == "ordered" and (words or labels != sorted(labels)):
+        return _label_array(labels)
+    if words:
+        raise ValueError(
+            f"{columns.title(j)} holds {words[0]!r}, whose order is unknown; for ordinal features allowed are numbers, "
+            "booleans and ordered categorical types, which declare an order"
+        )
+    return None
+
+
+def _label_array(labels):
+    """Numbers as an array of numbers, if that is exact, and otherwise as an array of objects."""
+    array = np.array(labels) if all(map(is_number, labels)) else None
+    if array is None or array.dtype.kind not in "biuf" or array.tolist() != labels:
+        array = np.fromiter(labels, object, len(labels))
+    return array
+
+
+def _some(values, most=10):
+    """The first labels of a list, for messages."""
+    values = as_list(values)
+    if not values:
+        return "none"
+    return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")

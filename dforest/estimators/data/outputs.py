@@ -1,0 +1,104 @@
+"""Several outputs: a y of two axes, a column for each of them, which the same trees predict together.
+
+Classes, their numbers and what is estimated of them come in a list then, output by output, as in scikit-learn. An output is
+known by its place among the columns of y.
+"""
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from dforest.estimators.data.agreement import error_of_types
+from dforest.estimators.data.validation import check_class_weight, check_classes
+
+
+def by_output(y):
+    """y as an array of one axis if it has one column, with scikit-learn's warning, or else of two axes."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        return column_or_1d(y, warn=True)
+    if y.ndim > 2 or y.shape[-1] == 0:
+        raise ValueError(f"y has the shape {y.shape}; allowed are arrays of one axis, or of two with a column for each output")
+    return y
+
+
+def classes_by_output(y):
+    """`check_classes` of each column: (list of classes, class numbers of the shape of y)."""
+    found = []
+    for output, column in enumerate(y.T):
+        if column.dtype == object:  # numbers, say, beside columns of text
+            if len({type(label) for label in column}) > 1:
+                raise error_of_types(f"column {output} of y", column)
+            column = np.array(column.tolist())
+        try:
+            found.append(check_classes(np.ascontiguousarray(column)))
+        except ValueError as error:
+            raise ValueError(f"column {output} of y: {error}") from None
+    return [classes for classes, _ in found], np.stack([numbers for _, numbers in found], axis=1)
+
+
+def labels_of(classes, numbers):
+    """The labels of class numbers, given both output by output: ndarray of shape (n_rows, n_outputs)."""
+    columns = [labels.take(own) for labels, own in zip(classes, numbers, strict=True)]
+    if len({column.dtype.kind for column in columns}) > 1:  # else numbers would become text
+        columns = [column.astype(object) for column in columns]
+    return np.stack(columns, axis=1)
+
+
+def most_probable(probability, outputs):
+    """The number of the most probable class of each output, the lowest of equals: ndarray of shape (n_rows, n_outputs).
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_rows, n_values)
+        Of the classes of all outputs.
+    outputs : tuple of slice
+        The columns of each output.
+    """
+    return np.stack([probability[:, own].argmax(axis=1) for own in outputs], axis=1)
+
+
+def check_columns(y, n_outputs):
+    """Raise ValueError unless y has a column for each output."""
+    n = y.shape[1] if y.ndim == 2 else 1
+    if n != n_outputs:
+        raise ValueError(f"y has {n} columns; the estimator predicts {n_outputs}")
+
+
+def same_classes(first, second):
+    """Whether two estimators know the same classes: arrays, or lists of one for each output."""
+    several = isinstance(first, list)
+    if several != isinstance(second, list) or len(first) != len(second):
+        return False
+    return all(map(np.array_equal, first, second)) if several else np.array_equal(first, second)
+
+
+def class_weights(class_weight, classes):
+    """The factors of classes by output, given a list of dicts: see `check_class_weight`."""
+    if not isinstance(class_weight, list):
+        raise ValueError(
+            f"class_weight={class_weight!r} for {len(classes)} outputs: For multi-output, class_weight should be a list of "
+            "dicts, or the string 'balanced'."
+        )
+    if len(class_weight) != len(classes):
+        raise ValueError(
+            f"class_weight has {len(class_weight)} entries for {len(classes)} outputs: For multi-output, number of elements in "
+            "class_weight should match number of outputs."
+        )
+    for output, one in enumerate(class_weight):
+        if not isinstance(one, dict):
+            raise ValueError(f"class_weight has {one!r} for column {output} of y; allowed are dicts")
+    return [check_class_weight(one, labels) for one, labels in zip(class_weight, classes, strict=True)]
+
+
+def joint_classes(numbers, labels):
+    """The classes of all outputs together, those that occur: (their numbers, tuples of labels by number)."""
+    rows, joint = np.unique(numbers, axis=0, return_inverse=True)
+    names = np.empty(len(rows), object)
+    names[:] = [tuple(of_output[k] for of_output, k in zip(labels, row, strict=True)) for row in rows.tolist()]
+    return joint.ravel().astype(np.int32), names
+
+
+def check_one_output(estimator, what):
+    """Raise ValueError if a fitted estimator has several outputs, for which there is no code."""
+    n = getattr(estimator, "n_outputs_", 1)
+    if n > 1:
+        raise ValueError(f"{what} does not support several outputs, and {type(estimator).__name__} has {n}; fit one for each")

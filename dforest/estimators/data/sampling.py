@@ -1,0 +1,106 @@
+"""From what `fit` is told of sampling to the sampling plan of its trees."""
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from dforest.core.sampling import SamplingPlan
+from dforest.engines.rows import RowShare
+from dforest.estimators.data.agreement import common_labels, join_labels, unique_labels
+from dforest.estimators.data.columns import is_missing
+from dforest.estimators.data.outputs import joint_classes
+from dforest.sampling import SampledRows
+
+
+def groups_of(partitions, lengths, rows, sampling):
+    """The groups of this rank's training rows, or None. A collective, if groups are given.
+
+    Parameters
+    ----------
+    partitions : list of Partition
+        What this rank was given.
+    lengths : list of int
+        How many rows each of them has.
+    rows : TrainingRows
+        Those that were given and have positive weight.
+    sampling : Sampling or None
+
+    Raises
+    ------
+    ValueError
+        If these are no groups of the rows, or nobody asks for them.
+    """
+    if all(partition.groups is None for partition in partitions):
+        return None
+    if sampling is None or not sampling.needs_groups:
+        raise ValueError(f'groups are given, but {sampling or "bootstrap=False"} does not draw by groups; allowed is '
+                         'groups=None, or bootstrap="group", which does')  # fmt: skip
+    given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], lengths)
+    by_partition = []
+    for partition, first, length in zip(partitions, given.starts.tolist(), lengths, strict=True):
+        shape = np.shape(partition.groups)
+        if len(shape) != 1 and shape[1:] != (1,):
+            raise ValueError(f"groups has the shape {shape}; allowed is one group for each row")
+        groups = column_or_1d(partition.groups)
+        if len(groups) != length:
+            raise ValueError(f"groups has {len(groups)} entries, but X has {length} rows")
+        missing = np.flatnonzero(list(map(is_missing, groups.tolist())) if groups.dtype.kind == "O" else groups != groups)
+        if len(missing):
+            raise ValueError(f"groups has {groups[missing[0]]} for row {first + missing[0]}; every row needs a group")
+        by_partition.append(groups)
+    there = [groups for groups in by_partition if len(groups)]
+    return join_labels("groups", there or by_partition)[rows.kept]
+
+
+def _groups_of_all(rows):
+    """The groups of the training rows of all ranks, by number, or None. A collective."""
+    if rows.groups is None or not rows.is_divided:
+        return rows.groups
+    labels, numbers = unique_labels("groups", rows.groups)
+    labels, numbers = common_labels(rows.ranks, "groups", labels, numbers.astype(np.uint32))
+    return labels[rows.of_all(numbers)]
+
+
+def sampling_plan(sampling, labels, max_samples, rows, has_classes):
+    """The `SamplingPlan` that a `Sampling` makes for the training rows of all ranks. A collective.
+
+    Parameters
+    ----------
+    sampling : Sampling
+        Equal ones on all ranks.
+    labels : ndarray, list of ndarray, or None
+        The classes by number.
+    max_samples : int, float or None
+    rows : TrainingRows
+        Numbered.
+    has_classes : bool
+        Whether what they have as y are numbers of classes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it makes no plan for these rows, or another one on another rank.
+    """
+    classes, weight = (None, None), None
+    if has_classes and sampling.needs_classes:
+        classes = (rows.y, labels) if rows.y.ndim == 1 else joint_classes(rows.y, labels)
+        classes = rows.of_all(classes[0]), classes[1]
+    if sampling.ignores_weights:
+        own = rows.integer_weight()
+        if own.exact is not None:  # chances of rows that are light are as exact as others
+            weight = rows.of_all(own.fine(rows.n_rows).astype(np.uint64))
+        elif own.integers is not None:
+            weight = rows.of_all(own.integers)
+    plan = sampling.plan(SampledRows(rows.n_rows, *classes, weight, _groups_of_all(rows), max_samples))
+    if not isinstance(plan, SamplingPlan):
+        raise TypeError(f"bootstrap={sampling!r} made a plan {plan!r}; allowed are sampling plans: see dforest.sampling")
+    plan.count_draws(rows.n_rows)
+    plan.counts(rows.n_rows, 0, range(1))  # raises what it raises for such rows
+    if rows.ranks.size > 1:
+        everywhere = rows.ranks.gather_objects(repr(plan))
+        for rank, other in enumerate(everywhere):
+            if other != everywhere[0]:
+                raise ValueError(
+                    f"bootstrap={sampling!r} made the plan {everywhere[0]} on rank 0, but {other} on rank {rank}; allowed is one "
+                    "for all ranks"
+                )
+    return plan

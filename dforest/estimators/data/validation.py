@@ -1,0 +1,491 @@
+"""What users pass, checked and converted to what the core takes: X, y, weights, and numbers of features, draws and threads.
+
+Each function returns arrays that say exactly what the input said, or raises an error that names the
+parameter or column, the value and what is allowed.
+"""
+
+import math
+import os
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_monotonic_cst,
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    check_X_y,
+    validate_data,
+)
+
+from dforest.config import on_host
+from dforest.core.cores import unbound
+from dforest.core.readable import readable
+from dforest.core.search.splitter import Splitter
+from dforest.core.sparse_rows import SparseRows
+from dforest.core.threads import openmp_threads
+from dforest.estimators.data.agreement import error_of_types
+from dforest.estimators.data.columns import columns_of
+from dforest.estimators.data.features import Features
+from dforest.estimators.data.sparse import in_order
+from dforest.spmd.communicator import ALONE
+
+LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
+MAX_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
+MAX_THREADS = 2**31 - 1
+ALLOWED = "allowed are numbers, booleans and missing values"
+
+
+class _NamedArray:
+    """A frame's values with its column names, for versions of scikit-learn that can't read the names of such a frame."""
+
+    def __init__(self, frame):
+        self.frame = frame
+        self.shape = frame.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.frame, dtype)
+
+    def __dataframe__(self, **kwargs):
+        return self
+
+    def column_names(self):
+        return self.frame.columns
+
+
+def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
+    """X as a C-contiguous array of float32, if it has that type, or else of float64; a sparse one as `SparseRows` of these.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator whose feature names are set (with ``reset=True``) or compared.
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        NaN and infinities are allowed. Sparse ones are where the estimator's tags say so.
+    features : Features or None
+        Which columns hold labels, and the numbers of the labels. None means that no column does.
+    reset : bool
+        Whether this is a fit.
+    min_rows : int, default=1
+        How many rows X has at least; 0 where others may have rows.
+    **kwargs
+        Passed on to `sklearn.utils.validation.validate_data`. With `y`, the pair of X and y is returned.
+
+    Raises
+    ------
+    ValueError
+        If a column that holds no labels holds something other than numbers, or numbers that float64
+        cannot hold, or if two columns have the same name; if X is sparse, and may not be.
+    """
+    X = on_host(X)
+    if "y" in kwargs:
+        kwargs["y"] = on_host(kwargs["y"])
+        y = np.asarray(kwargs["y"])
+        if y.ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
+            if len(y) or min_rows:
+                kwargs["multi_output"] = True
+            else:  # scikit-learn takes no y of several columns without rows
+                kwargs["y"] = np.zeros(0)
+    if issparse(X):
+        return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=min_rows, **kwargs)
+    if isinstance(X, np.ndarray):
+        X = readable(X)
+    is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
+    columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
+    numbers = range(0 if columns is None else columns.n_columns)
+    if features is None:
+        features = Features.learn(X, None, None)
+    # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone.
+    encode = columns is not None and (features.encodes or columns.are_sparse or any(columns.order(j) for j in numbers))
+    named = X
+    if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
+        named = _NamedArray(X)
+    if columns is None and not is_float:
+        # Before text is converted, only its shape.
+        check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator)
+    if encode:
+        # Names and number of columns first: they say whether these are the columns that the features are of.
+        validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
+    for j in numbers:
+        if not (encode and features.is_encoded(j)):
+            _check_column(columns.title(j), columns.known(j))
+    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_rows}
+    try:
+        if not encode:
+            found = validate_data(estimator, named, reset=reset, **checks, **kwargs)
+        elif "y" in kwargs:
+            found = check_X_y(features.encode(X), estimator=estimator, **checks, **kwargs)
+        else:
+            found = check_array(features.encode(X), estimator=estimator, input_name="X", **checks, **kwargs)
+    except ValueError as error:
+        if str(error) == "Input contains NaN":  # of objects: y may not hold None
+            raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
+        raise
+    return tuple(map(readable, found)) if "y" in kwargs else readable(found)
+
+
+def _check_sparse(estimator, X, features, **kwargs):
+    """`check_X` for a sparse matrix."""
+    if not estimator.__sklearn_tags__().input_tags.sparse:
+        raise TypeError(
+            f"X is a sparse matrix, which {type(estimator).__name__} does not support; allowed are arrays and frames, such as "
+            "X.toarray()"
+        )
+    if features is not None and features.encodes:
+        j = next(j for j in range(len(features.kinds)) if features.is_encoded(j))
+        raise ValueError(
+            f"X is a sparse matrix, but the estimator was fitted with labels in {features.title(j)}; allowed are arrays and "
+            "frames, such as X.toarray()"
+        )
+    X = in_order(X)
+    _check_column("X", X.data)
+    checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+    found = validate_data(estimator, X, **checks, **kwargs)
+    if "y" in kwargs:
+        return SparseRows.of(found[0]), found[1]
+    return SparseRows.of(found)
+
+
+def _check_column(label, column):
+    """Raise ValueError if X holds anything that float64 does not hold exactly, or that is not a number."""
+    kind, width = column.dtype.kind, column.dtype.itemsize
+    if kind in "OUST":
+        for value in column.tolist():
+            _check_object(label, value)
+    elif kind in "iu" and width >= 8:
+        large = (column > LARGEST_EXACT) | (column < -LARGEST_EXACT)
+        if large.any():
+            _refuse_integer(label, column[large][0])
+    elif kind == "f" and width > 8:
+        with np.errstate(over="ignore"):
+            lost = (column.astype(np.float64) != column) & ~np.isnan(column)
+        if lost.any():
+            raise ValueError(f"{label} holds {column[lost][0]!r}, which float64 would round")
+    elif kind == "c":
+        raise ValueError(f"Complex data not supported: {label} is of type {column.dtype}; {ALLOWED}")
+    elif kind in "mM":
+        raise ValueError(f"{label} holds values of type {column.dtype}; {ALLOWED}. Turn times into numbers")
+
+
+def _check_object(label, value):
+    if isinstance(value, int | np.integer):
+        if abs(int(value)) > LARGEST_EXACT:
+            _refuse_integer(label, value)
+    elif not isinstance(value, float) and value is not None:
+        try:
+            float(value)
+        except ValueError:
+            raise ValueError(
+                f"{label} holds {value!r}; {ALLOWED}. Name columns of text in categorical_features, "
+                "or encode them as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
+            ) from None
+        except TypeError as error:
+            raise TypeError(f"{label} holds {value!r}; {ALLOWED} ({error})") from None
+
+
+def _refuse_integer(label, value):
+    raise ValueError(
+        f"{label} holds the integer {value}; integers beyond 2**53 would be rounded: rescale them, or use their ranks"
+    )
+
+
+def check_classes(y):
+    """The classes in ascending order, and the number of each row's class as int32.
+
+    Raises
+    ------
+    ValueError
+        If `y` holds no classes, or classes without an order.
+    """
+    try:
+        if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < len(y):
+            classes, numbers = _count_classes(y)
+            if 2 * len(classes) > len(y):
+                check_classification_targets(y)  # which finds the classes once more, and warns that they are many
+            return classes, numbers
+        check_classification_targets(y)
+        classes, y = np.unique(y, return_inverse=True)
+    except TypeError:
+        if len({type(label) for label in y}) == 1:
+            raise
+        raise error_of_types("y", y) from None
+    return classes, y.astype(np.int32)
+
+
+def _count_classes(y):
+    """What `check_classes` returns, for integers that are close to each other, without sorting them."""
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # so that differences are in range
+    lowest = wide.min()
+    place = (wide - lowest).astype(np.intp)
+    is_there = np.bincount(place) > 0
+    numbers = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+    return (np.flatnonzero(is_there).astype(wide.dtype) + lowest).astype(y.dtype), numbers.take(place)
+
+
+def check_targets(y):
+    """Targets of regression as float64, in which -0 becomes 0.
+
+    Raises
+    ------
+    ValueError
+        If a target is missing, or is not a number that float64 can hold.
+    """
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
+    _check_column("y", y)
+    y = y.astype(np.float64) + 0.0
+    if np.isnan(y).any():
+        raise ValueError("Input y contains NaN; allowed are finite numbers")
+    return y
+
+
+def check_counts(least, greatest):
+    """Raise ValueError if a target is negative, or if all are 0: a Poisson distribution has a positive mean.
+
+    Parameters
+    ----------
+    least, greatest : float
+        Of all targets.
+    """
+    if least < 0:
+        raise ValueError(
+            f'y holds {least}; allowed with criterion="poisson" are numbers from 0: Some value(s) of y are negative '
+            "which is not allowed for Poisson regression."
+        )
+    if greatest == 0:
+        raise ValueError(
+            'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not strictly positive which is necessary '
+            "for Poisson regression."
+        )
+
+
+def said_of_device(device):
+    """What messages call the device of a parameter `device`, which is not the processor: None stands for a queue's."""
+    return "a queue's device" if device is None else f"device={device!r}"
+
+
+def check_device(device, method, splitter):
+    """Raise ValueError unless there is code for growing such trees on a device.
+
+    Parameters
+    ----------
+    device, method : str or None
+        The estimator's parameters.
+    splitter : Splitter or str
+    """
+    what = said_of_device(device)
+    _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
+
+
+def check_shared(method, splitter, criterion, oob_score):
+    """Raise ValueError unless there is code for a fit whose rows several ranks have.
+
+    Parameters
+    ----------
+    method : str
+        The estimator's parameter.
+    splitter, criterion : str, Splitter, Criterion
+        The name of a built-in one, or an object.
+    oob_score : bool or callable
+    """
+    what = "a fit by several ranks"
+    _check_level_wise(method, splitter, what, "it runs in one process that has all rows")
+    if not isinstance(criterion, str):
+        raise ValueError(f"criterion={criterion!r} is not supported for {what}; it runs in one process that has all rows")
+    if callable(oob_score):
+        raise ValueError(
+            f"oob_score={oob_score!r} needs the out-of-bag predictions of all rows, but each rank has only those of its own rows "
+            f"in oob_decision_function_ or oob_prediction_; for {what} allowed are True and False"
+        )
+
+
+def _check_level_wise(method, splitter, what, way_out):
+    """Raise ValueError unless trees by a method and a splitter can be grown from sums over rows, whoever has these."""
+    if isinstance(splitter, Splitter) and not splitter.runs_on(None):
+        raise ValueError(f"splitter={splitter!r} is not supported for {what}; {way_out}")
+    if method == "dense" and not (splitter == "random" if isinstance(splitter, str) else splitter.takes_keys):
+        raise ValueError(
+            f"method={method!r} with splitter={splitter!r} is not supported for {what}; allowed there are "
+            'method="hist", and splitter="random" with either method'
+        )
+
+
+def check_directions(estimator, monotonic_cst):
+    """The constraint of each feature, 0 for features without one: ndarray of shape (n_features,), dtype int8.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its classes, if it has any, and what its features are, `is_categorical_` or None, are known.
+    monotonic_cst : array-like, dict or None
+        Its parameter.
+
+    Raises
+    ------
+    ValueError
+        If a constraint is not -1, 0 or 1, if there are more or fewer than features, if a name is unknown, if a
+        constrained feature is categorical, or if there are more than two classes.
+    """
+    directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
+    if not directions.any():
+        return directions
+    n = getattr(estimator, "n_classes_", 1)
+    if n > 2:
+        raise ValueError(
+            f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n} classes: monotonic constraints are "
+            "not supported for multiclass classification."
+        )
+    is_categorical = False if estimator.is_categorical_ is None else estimator.is_categorical_
+    categorical = np.flatnonzero(is_categorical & (directions != 0))
+    if len(categorical):
+        name = getattr(estimator, "feature_names_in_", range(len(directions)))[categorical[0]]
+        raise ValueError(
+            f"monotonic_cst constrains X column {name!r}, which is categorical; allowed are continuous and ordinal features: "
+            "Categorical features cannot have monotonic constraints."
+        )
+    return directions
+
+
+def check_weights(sample_weight, X, ranks=ALONE):
+    """Sample weights as float64; None remains None.
+
+    Parameters
+    ----------
+    sample_weight : list of (array-like of shape (n_rows of the part,), or None)
+        Of each part of X; None of one part means None of all.
+    X : list of ndarray of shape (n_rows of the part, n_features)
+    ranks : Communicator, default=ALONE
+        Who else has rows, and weights if there are any here.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64, or None
+        Of all parts.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, NaN or infinite, if all are 0, or if there are more or fewer than rows.
+    """
+    if any(weight is None for weight in sample_weight):
+        return None
+    checked = [np.zeros(0)]
+    for weight, part in zip(sample_weight, X, strict=True):
+        if len(part) == 0:
+            continue
+        weight = on_host(weight)
+        numbers = np.asarray(weight)
+        if numbers.shape == (len(part),) and not numbers.any():  # which scikit-learn refuses, though others may have weights
+            checked.append(np.zeros(len(part)))
+            continue
+        checked.append(_check_sample_weight(weight, part, dtype=np.float64))
+        if checked[-1].min(initial=0) < 0:
+            raise ValueError(
+                f"Negative values in data passed to `sample_weight`: got {checked[-1].min()}; allowed are finite numbers from 0"
+            )
+    checked = np.concatenate(checked)
+    if not ranks.any(checked.any()):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return checked
+
+
+def check_number(name, value, kind, allowed, is_allowed):
+    """Raise ValueError unless a value is a number of a kind that is allowed, and no bool.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    value : object
+    kind : type
+        `numbers.Integral` or `numbers.Real`.
+    allowed : str
+        What the message says.
+    is_allowed : callable
+        Given the value; NaN should not pass.
+    """
+    if isinstance(value, bool) or not isinstance(value, kind) or not is_allowed(value):
+        raise ValueError(f"{name}={value!r}; allowed are {allowed}")
+
+
+def path_of(path):
+    """What a user gives as a path, as str; raises ValueError if it is none."""
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ValueError(f"path={path!r}; allowed are strings and path-like objects") from None
+
+
+def file_path_of(path):
+    """The path of a regular file, there or to be made, as str; raises ValueError if it is none, or if something else is there.
+
+    Who replaces a device takes it from all other programs, and who reads a pipe waits for one that writes.
+    """
+    path = path_of(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        kind = "folder" if os.path.isdir(path) else "device, a pipe or a socket"
+        raise ValueError(f"path={path!r} is a {kind}; allowed are regular files")
+    return path
+
+
+def check_class_weight(class_weight, classes):
+    """The factor of each class, given a dict that may leave out classes: ndarray of shape (n_classes,), dtype float64.
+
+    As in scikit-learn, a dict that leaves out none may also name classes that these rows, say of a fold, lack.
+
+    Raises
+    ------
+    ValueError
+        If the dict leaves out a class and names something that is not a class, or a factor is not a finite number from 0.
+    """
+    classes = classes.tolist()
+    lacking = [label for label in classes if label not in class_weight]
+    for label, factor in class_weight.items():
+        if lacking and label not in classes:
+            raise ValueError(f"class_weight names the class {label!r}, but not {lacking[0]!r}; the classes are {classes}")
+        if not (isinstance(factor, Real) and 0 <= factor < math.inf):
+            raise ValueError(f"class_weight gives the class {label!r} {factor!r}; allowed are finite numbers from 0")
+    return np.array([class_weight.get(label, 1.0) for label in classes], np.float64)
+
+
+def count_features(max_features, n_features):
+    """How many of `n_features` a value of `max_features` means."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return math.isqrt(n_features)
+    if max_features == "log2":
+        return max(1, n_features.bit_length() - 1)
+    if not isinstance(max_features, Integral):
+        return max(1, int(max_features * n_features))
+    if max_features > n_features:
+        raise ValueError(f"max_features={max_features} is more than the {n_features} features of X")
+    return int(max_features)
+
+
+def count_samples(name, limit, n_draws, least):
+    """How many of a tree's draws a value of `min_samples_split` or `min_samples_leaf` means."""
+    if not isinstance(limit, Integral):
+        return max(least, math.ceil(limit * n_draws))
+    if name == "min_samples_leaf" and limit > n_draws:
+        raise ValueError(f"{name}={limit} is more than the {n_draws} draws of a tree")
+    return min(limit, n_draws + 1)
+
+
+def count_threads(n_jobs):
+    """How many threads a value of `n_jobs` means in the calling process at this time.
+
+    joblib knows what None means in a `joblib.parallel_config`, how many cores the process may use, and
+    where work is nested so deep that there should be no more threads. Where `n_jobs` names no number,
+    OpenMP's limit counts too: joblib sets it in its worker processes to their share of the cores, and
+    `threadpoolctl.threadpool_limits` sets it for a block of code. Cores are those of the process, even if OpenMP has bound the
+    calling thread to one of them.
+    """
+    with unbound():
+        n_threads = effective_n_jobs(n_jobs)
+    if n_threads > MAX_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} means {n_threads} threads; allowed are up to {MAX_THREADS}")
+    return n_threads if n_jobs is not None and n_jobs > 0 else min(n_threads, openmp_threads())

@@ -1,0 +1,556 @@
+"""What all estimators share: how they fit.
+
+A single tree is a forest of one tree grown on every row. `fit` goes X -> codes -> trees -> `forest_`;
+a fit that fails leaves the estimator as it was. What is fitted is a copy, whose attributes the estimator takes at the end, so
+that other threads can predict meanwhile.
+"""
+
+from abc import abstractmethod
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import communicator, in_kind, on_host, queue_of
+from dforest.core.integer_weights import IntegerWeights
+from dforest.core.objective import ClassObjective, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective
+from dforest.core.sampling import AllRows
+from dforest.core.search.criteria import NAMES
+from dforest.core.search.criterion import Criterion
+from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, Splitter
+from dforest.core.sparse_rows import SparseRows
+from dforest.engines.fit_report import FitReport
+from dforest.engines.fitting import ForestSink, engine_on, grow_forest
+from dforest.engines.problem import GrowthRules, Problem, Targets, needs_wide_sums
+from dforest.engines.weights import ClassBalance, TrainingRows
+from dforest.estimators.callbacks import with_callbacks
+from dforest.estimators.data.agreement import Partition, common_labels, join_labels
+from dforest.estimators.data.features import CATEGORICAL, ORDINAL
+from dforest.estimators.data.fits import check_partitions, fitting, instance_of
+from dforest.estimators.data.outputs import by_output, check_columns, class_weights, classes_by_output, labels_of
+from dforest.estimators.data.sampling import groups_of, sampling_plan
+from dforest.estimators.data.validation import (
+    MAX_ROWS,
+    check_class_weight,
+    check_classes,
+    check_counts,
+    check_device,
+    check_directions,
+    check_shared,
+    check_targets,
+    check_weights,
+    count_features,
+    count_samples,
+    count_threads,
+    said_of_device,
+)
+from dforest.estimators.forest.memory import MemoryPart
+from dforest.estimators.prediction import PredictionPart, of_one_fit
+from dforest.estimators.results import pruning
+from dforest.estimators.saving import SavingPart
+from dforest.estimators.state import StatePart
+from dforest.spmd.binning import code_columns_together
+
+SPLITTERS = {
+    ("hist", "best"): HistSplitter,
+    ("hist", "random"): RandomHistSplitter,
+    ("dense", "best"): DenseSplitter,
+    ("dense", "random"): RandomDenseSplitter,
+}
+
+# Size thresholds of the machinery, for tests: they change the speed, never the forest.
+TUNING = {}
+MAX_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
+
+
+class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstimator):
+    """Base class of trees and forests.
+
+    A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
+    `ClassifierPart` and `NumberTargets` say what is predicted.
+    """
+
+    @abstractmethod
+    def _plan(self):
+        """A `Plan` for a fit. Raises ValueError if parameters contradict each other."""
+
+    @abstractmethod
+    def _seed(self, plan):
+        """(a seed, whether it is the seed of a single tree and not of a forest)."""
+
+    def _check_plan(self, rows, plan):
+        """Raise ValueError if the rows do not fit the plan."""
+
+    def _check_rows(self, rows, plan):
+        """Raise ValueError if the rows, encoded by the estimator's features, do not fit the trees there are. A collective."""
+
+    def _watch(self, plan, rows, partitions, device):
+        """What sees the trees as they come, a `ForestGrowth`; None if nobody looks at them."""
+
+    def _after_growth(self, rows, plan, device, growth=None):
+        """Set the attributes that are estimated from the training rows."""
+
+    @abstractmethod
+    def _encode(self, y, ranks):
+        """Check targets, and return them as class numbers or float64. A collective.
+
+        Parameters
+        ----------
+        y : list of ndarray
+            Of each partition with rows.
+        ranks : Communicator
+        """
+
+    def _own_criterion(self):
+        """The criterion: the name of a built-in one, or an object."""
+        criterion = instance_of(Criterion, "criterion", self.criterion)
+        return NAMES.get(type(criterion), criterion)
+
+    @abstractmethod
+    def _objective(self, rows):
+        """The `Objective` that trees are grown for on these `TrainingRows`."""
+
+    def _configured_splitter(self, n_features):
+        """The configured `Splitter` of a problem."""
+        splitter = instance_of(Splitter, "splitter", self.splitter)
+        splitter = SPLITTERS[self.method, splitter]() if isinstance(splitter, str) else clone(splitter)
+        if splitter.method not in (None, self.method):
+            raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
+        if splitter.has_own_tests and self.monotonic_cst is not None:
+            raise ValueError(
+                f"monotonic_cst is given, but splitter={splitter!r} makes tests of its own; allowed is monotonic_cst=None"
+            )
+        return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
+                                  self.skip_constant_features)  # fmt: skip
+
+    @abstractmethod
+    def _class_factors(self, rows):
+        """The factor of each row's weight by its class; None if all are 1. A collective."""
+
+    @abstractmethod
+    def _targets(self, rows, plan):
+        """The `Targets` of training rows. A collective."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the tree on the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Training rows: numbers or booleans, and in categorical columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary
+            values. float32 and float64 are used as they are, and other types become float64. Sparse
+            matrices and arrays of SciPy give the same trees as ``X.toarray()``, which is never made as a
+            whole; entries that they do not store are 0.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Targets: classes of any type, or finite numbers. If there are several columns ("outputs"), one
+            tree predicts all of them, and impurities are means over the outputs.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, from 0 on, which count in impurities and leaves; rows of weight 0 are left
+            out. None means that all weights are 1.
+
+        Returns
+        -------
+        self
+            The fitted tree.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then left as it was.
+        """
+        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
+
+    def _fit_partitions(self, partitions_of):
+        """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the estimator's communicator do this together.
+        """
+        with fitting(self) as model, self._communicator().together() as ranks:
+            model._validate_params()
+            model._fit(partitions_of(ranks.rank), ranks)
+        return self
+
+    def _communicator(self):
+        """The `Communicator` of the ranks that fit together."""
+        return communicator()
+
+    @with_callbacks
+    def _fit(self, partitions, ranks):
+        is_shared = ranks.size > 1 or len(partitions) != 1
+        if is_shared:
+            self._check_shared()
+        device = self._training_device(*(array for partition in partitions for array in partition[1:]))
+        partitions = [partition.on_host() for partition in self._given(partitions)]
+        plan = self._plan()
+        features, rows = self._learn(partitions, ranks, plan)
+        self._keep_features(features, rows, plan)
+        self._check_rows(rows, plan)
+        growth = self._watch(plan, rows, partitions, device)
+        self._grow(plan, rows, device, growth)
+        self._after_growth(rows, plan, device, growth)
+        if growth is not None:
+            growth.end()
+            del self._growth
+
+    def _given(self, partitions):
+        """The partitions that trees are grown on, given those that `fit` was given."""
+        return partitions
+
+    def _learn(self, partitions, ranks, plan):
+        """(the `Features` of the columns, the `TrainingRows`) of a fit. A collective."""
+        features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
+        targets = [by_output(y) for y in targets]
+        y = self._encode(targets, ranks)
+        self._check_outputs(y, partitions, ranks)
+        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+        rows.apply_class_weight(self._class_factors(rows))
+        rows.number()
+        rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
+        self._check_plan(rows, plan)
+        return features, rows
+
+    def _check_outputs(self, y, partitions, ranks):
+        """Raise ValueError if several outputs are not supported where the trees are to be grown, or under constraints."""
+        if y.ndim == 1:
+            return
+        whole = f"y has {y.shape[1]} columns, but "
+        if ranks.size > 1 or len(partitions) != 1:
+            raise ValueError(
+                f"{whole}a fit by several ranks, or of several partitions, does not support several outputs; allowed is one "
+                "column, or a fit in one process that has all rows"
+            )
+        if self._training_device(partitions[0].X) is not None:
+            what = said_of_device(self.device)
+            raise ValueError(f"{whole}{what} does not support several outputs; allowed is the processor, without a queue")
+        if self.monotonic_cst is not None:
+            raise ValueError(
+                f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."
+            )
+
+    def _check_shared(self):
+        """Raise ValueError if such trees can not be grown from rows of several ranks or partitions."""
+        splitter = instance_of(Splitter, "splitter", self.splitter)
+        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False))
+
+    def _training_device(self, *arrays):
+        """The device on which trees are grown, or None. Raises ValueError if the parameters do not allow it."""
+        if queue_of(*arrays) is None and self.device in (None, "cpu"):
+            return None
+        check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
+        return self._device(*arrays)
+
+    def _keep_features(self, features, rows, plan):
+        """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features.
+
+        A collective.
+        """
+        kept = features.kept(rows, None if plan.grown is None else self._features)
+        kept.check_limits(self.method)
+        self._features = kept
+        self.is_categorical_ = kept.kinds == CATEGORICAL
+        self.is_ordinal_ = kept.kinds == ORDINAL
+        self.categories_ = list(kept.categories)
+
+    def _grow(self, plan, rows, device=None, growth=None):
+        """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
+        n_threads = plan.n_threads if device is None else count_threads(-1)  # beside a device all work
+        engine = engine_on(device, n_threads, rows.ranks)
+        splitter = self._configured_splitter(self.n_features_in_)
+        own_tests = clone(splitter) if splitter.has_own_tests else None
+        self._check_tests(plan, own_tests)
+        if plan.n_grown == plan.n_trees:
+            self.forest_ = plan.grown
+            self.fit_report_ = FitReport(engine.name)
+            return
+        if plan.grown is not None:
+            # float32 values and thresholds are exact in float64, not the other way round.
+            rows.parts = [part.astype(np.result_type(part.dtype, plan.grown.threshold), copy=False) for part in rows.parts]
+        problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
+        settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
+        if growth is not None:
+            problem, before = growth.start(problem, **settings)
+        first = 0 if before is None else before.n_trees
+        self.forest_, self.fit_report_ = before, FitReport(engine.name)
+        try:
+            if growth.is_wanted if growth is not None else first < plan.n_trees:
+                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, problem.objective.n_node_values, before, growth, n_threads)
+                self.forest_, self.fit_report_ = grow_forest(problem, engine, range(first, plan.n_trees), sink, **settings)
+        finally:
+            if growth is not None:
+                growth.stop()
+        new = range(plan.n_grown, self.forest_.n_trees)
+        self.fit_report_ = replace(self.fit_report_, n_trees=len(new))
+        self.forest_ = pruning.cost_complexity(self.forest_, new, self.ccp_alpha, plan.n_threads)
+
+    def _check_tests(self, plan, own_tests):
+        """Raise ValueError if the new trees have tests of another kind than the trees there are."""
+        if plan.grown is not None and plan.grown.splitter != own_tests:
+            raise ValueError(
+                f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
+                + (f"that have tests by {plan.grown.splitter!r}" if plan.grown.splitter else "that have tests of single features")
+            )
+
+    def _state_problem(self, plan, rows, splitter, engine):
+        """The `Problem` that the new trees are grown for."""
+        n_rows, ranks = rows.n_rows, rows.ranks
+        needs_rows = splitter.needs_rows or splitter.has_own_tests
+        if needs_rows and isinstance(rows.parts[0], SparseRows):
+            raise ValueError(
+                f"splitter={splitter!r} looks at rows of X, which is a sparse matrix; allowed are arrays and frames, such as "
+                "X.toarray(), or splitters that look at codes alone"
+            )
+        sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
+        rules = self._rules(n_rows, sampling.count_draws(n_rows))
+        targets = self._targets(rows, plan)
+        objective = self._objective(rows)
+        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, sampling.largest_tree(n_rows)))
+        directions = check_directions(self, self.monotonic_cst)
+        if plan.grown is not None and not np.array_equal(directions, self._directions):
+            raise ValueError(
+                f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the "
+                f"constraints {self._directions.tolist()}"
+            )
+        self._directions = directions
+        seed, is_tree = ranks.first(self._seed(plan))
+        columns = code_columns_together(
+            ranks,
+            rows.parts,
+            self.max_bins if self.method == "hist" else 0,
+            rows.integer_bin_weight(),
+            plan.n_threads,
+            self._features.kinds,
+            self._features.n_categories,
+            splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
+            row_major=ranks.size > 1,  # as level-wise engines want them
+            max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
+        )
+        X = np.ascontiguousarray(rows.X) if needs_rows else None
+        share = None if ranks.size == 1 else rows.share
+        return Problem(
+            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
+        )
+
+    def _sampling(self, plan, rows):
+        """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
+        given = plan.sampling, getattr(self, "classes_", None), plan.max_samples
+        return sampling_plan(*given, rows, is_classifier(self))
+
+    def _rules(self, n_rows, n_draws):
+        """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
+        min_samples_split, min_samples_leaf = (
+            count_samples(name, getattr(self, name), n_draws, least)
+            for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
+        )
+        return GrowthRules(
+            self.max_depth and min(self.max_depth, MAX_ROWS),  # which no tree exceeds
+            min_samples_split,
+            min_samples_leaf,
+            self.min_weight_fraction_leaf,
+            self.impurity_threshold,
+            self.min_impurity_decrease,
+            self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
+        )
+
+    @property
+    def n_outputs_(self):
+        """Number of outputs, which are the columns of y: int."""
+        if "forest_" not in self.__dict__:  # as check_is_fitted takes longer than predicting a single row
+            check_is_fitted(self)
+        return self.forest_.objective.n_outputs
+
+    @property
+    def feature_importances_(self):
+        """Impurity-based importances of the features: ndarray of shape (n_features,), dtype float64.
+
+        The importance of a feature is the mean over trees of the total impurity decrease that it brings. The
+        importances of each tree are scaled to sum to 1 before the mean is taken, and so are the means. If no
+        tree has a split, all importances are 0.
+        """
+        check_is_fitted(self)
+        decrease = self.forest_.impurity_decrease(relative=True)
+        totals = decrease.sum(axis=1, keepdims=True)
+        mean = np.divide(decrease, totals, out=np.zeros_like(decrease), where=totals > 0).mean(axis=0)
+        return mean / mean.sum() if mean.any() else mean
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ClassTargets:
+    """What makes an estimator grow trees for classes."""
+
+    def _encode(self, y, ranks):
+        if len(y) == 1 and y[0].ndim == 2:
+            self.classes_, numbers = classes_by_output(y[0])
+            self.n_classes_ = [len(classes) for classes in self.classes_]
+            return numbers
+        classes, numbers = check_classes(join_labels("y", y)) if y else (np.zeros(0), np.zeros(0, np.int32))
+        self.classes_, numbers = common_labels(ranks, "y", classes, numbers)
+        self.n_classes_ = len(self.classes_)
+        return numbers
+
+    def _objective(self, rows):
+        n = self.n_classes_
+        return MultiOutputClassObjective(tuple(n)) if isinstance(n, list) else ClassObjective(n)
+
+    def _class_factors(self, rows):
+        if self.class_weight is None or self.class_weight == "balanced_subsample":
+            return None
+        if isinstance(self.class_weight, str):
+            return ClassBalance.of(rows, self.n_classes_).factors()
+        if isinstance(self.classes_, list):
+            factors = class_weights(self.class_weight, self.classes_)
+            return np.prod([factor[rows.y[:, output]] for output, factor in enumerate(factors)], axis=0)
+        if isinstance(self.class_weight, list):
+            raise ValueError("class_weight is a list, which is for several outputs; y has one column: allowed is a dict")
+        return check_class_weight(self.class_weight, self.classes_)[rows.y]
+
+    def _encode_known(self, y):
+        """The class numbers of labels. Raises ValueError if one was not there in training."""
+        if not isinstance(self.classes_, list):
+            return _known_numbers(y, self.classes_, "y")
+        check_columns(y, len(self.classes_))
+        columns = [_known_numbers(y[:, o], known, f"column {o} of y") for o, known in enumerate(self.classes_)]
+        return np.stack(columns, axis=1)
+
+    def _targets(self, rows, plan):
+        weights, balance = plan.weights_of_draws(rows, self.n_classes_)
+        if balance is not None:
+            ones = np.ones(len(rows.y), np.uint32)
+            weights = IntegerWeights(ones if weights.integers is None else weights.integers, weights.unit)
+        numbers, classes = None, rows.y
+        if rows.y.ndim == 2:
+            numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)
+        return Targets(classes, numbers, weights.integers, weights.unit, balance, rows.heaviest(weights.integers), weights.exact)
+
+
+def _known_numbers(y, classes, name):
+    """The numbers of labels among the classes there are."""
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(f"{name} holds {np.asarray(y)[unknown].tolist()[0]!r}; the classes are {classes.tolist()}")
+    return np.searchsorted(classes, y).astype(np.int32)
+
+
+class ClassifierPart(ClassTargets, ClassifierMixin):
+    """What makes a `TreeEstimator` a classifier."""
+
+    @of_one_fit
+    def predict_proba(self, X):
+        """Predict the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), dtype float64
+            Probabilities, with columns in the order of `classes_`: the mean over trees of the shares of the
+            classes in the leaves that a row reaches; with ``voting="hard"``, the share of the trees that vote
+            for each class. For several outputs, a list of such arrays.
+        """
+        probability = self._mean(X, getattr(self, "voting", "soft"))
+        if self.n_outputs_ == 1:
+            return in_kind(X, probability)
+        return [in_kind(X, part) for part in self._split(probability)]
+
+    def _split(self, probability):
+        """The probabilities by output: list of ndarray."""
+        return [np.ascontiguousarray(on_host(probability)[:, own]) for own in self.forest_.objective.outputs]
+
+    @of_one_fit
+    def predict_log_proba(self, X):
+        """Predict the natural logarithm of the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), dtype float64
+            Logarithms of what `predict_proba` returns; the logarithm of 0 is -inf. For several outputs, a list
+            of such arrays.
+        """
+        probability = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
+        return logs if self.n_outputs_ > 1 else logs[0]
+
+    @of_one_fit
+    def predict(self, X):
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The most probable class of each row, by `predict_proba`; of equally probable classes, the first in
+            `classes_`.
+        """
+        packed, *rows = self._ready(X, getattr(self, "voting", "soft"))
+        if self.n_outputs_ == 1:
+            return in_kind(X, self.classes_.take(on_host(packed.most(*rows))))
+        best = [part.argmax(axis=1) for part in self._split(packed.mean(*rows))]
+        return in_kind(X, labels_of(self.classes_, best))
+
+
+class NumberTargets:
+    """What makes an estimator grow trees for numbers."""
+
+    def _encode_known(self, y):
+        check_columns(y, getattr(self, "n_outputs_", 1))
+        return check_targets(y)
+
+    def _encode(self, y, ranks):
+        return check_targets(np.concatenate(y)) if y else np.zeros(0)
+
+    def _objective(self, rows):
+        return NumberObjective() if rows.y.ndim == 1 else MultiOutputNumberObjective(rows.y.shape[1])
+
+    def _class_factors(self, rows):
+        return None
+
+    def _targets(self, rows, plan):
+        if self._own_criterion() == "poisson":
+            check_counts(*rows.extent())
+        weights, _ = plan.weights_of_draws(rows)
+        numbers, zeros = np.ascontiguousarray(rows.y), np.zeros(len(rows.y), np.int32)
+        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
+
+
+class RegressorPart(NumberTargets, RegressorMixin):
+    """What makes a `TreeEstimator` a regressor."""
+
+    @of_one_fit
+    def predict(self, X):
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
+            The mean over trees of the value of the leaf that the row reaches. This value is the mean of the
+            leaf's training targets, or their median with ``criterion="absolute_error"``.
+        """
+        mean = self._mean(X)
+        return in_kind(X, mean.ravel() if self.n_outputs_ == 1 else mean)

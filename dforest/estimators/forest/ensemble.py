@@ -1,0 +1,579 @@
+"""What all forests share: how many trees there are, and what is estimated from the training rows."""
+
+import warnings
+from importlib.metadata import version
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import in_kind
+from dforest.core.sampling import AllRows
+from dforest.engines.weights import ClassBalance, TrainingRows
+from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
+from dforest.estimators.conversion import ConversionPart
+from dforest.estimators.data.agreement import Partition, check_alike, common_floats
+from dforest.estimators.data.fits import Plan, check_not_sparse
+from dforest.estimators.data.outputs import by_output, most_probable, same_classes
+from dforest.estimators.data.validation import check_weights, check_X, count_threads
+from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
+from dforest.estimators.forest.batch import Batch
+from dforest.estimators.forest.growth import ForestGrowth
+from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from dforest.estimators.kinds import Forest
+from dforest.estimators.powers import times_power
+from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.progress import ProgressLine
+from dforest.estimators.reporting import ReportPart
+from dforest.estimators.results import importance, oob
+from dforest.estimators.results.intervals import IntervalPart
+from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
+from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers, score_of_outputs
+from dforest.sampling import sampling_of
+from dforest.spmd.communicator import ALONE
+
+_OOB_ATTRIBUTES = [
+    "oob_score_",
+    "oob_error_",
+    "oob_error_per_observation_",
+    "oob_curve_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "n_never_oob_",
+]
+
+
+# Attributes that a forest's single trees take from it.
+_SHARED_ATTRIBUTES = {
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "n_classes_",
+    "is_categorical_",
+    "is_ordinal_",
+    "categories_",
+    "fit_report_",
+    "_features",
+}
+
+
+class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
+    """What all forests share."""
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Grow the trees of the forest on training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Training rows: numbers or booleans, and in categorical columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary
+            values. float32 and float64 are used as they are, and other types become float64. Sparse
+            matrices and arrays of SciPy give the same trees as ``X.toarray()``, which is never made as a
+            whole; entries that they do not store are 0.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Targets: classes of any type, or finite numbers. If there are several columns ("outputs"), the
+            same trees predict all of them, and impurities are means over the outputs.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, from 0 on, which count in impurities and leaves; rows of weight 0 are left
+            out before anything is drawn. None means that all weights are 1. Weights don't change how often a
+            row is drawn, except with ``bootstrap="weighted"``, where they change nothing else.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row, as a label of any type. They are needed with ``bootstrap="group"``, and with
+            samplings of your own that ask for them, and refused otherwise.
+
+        Returns
+        -------
+        self
+            The fitted forest.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then left as it was.
+        """
+        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight, groups)])
+
+    def _plan(self):
+        if not self.bootstrap:
+            if self.max_samples is not None:
+                raise ValueError(
+                    f"max_samples={self.max_samples} needs bootstrap=True, without which every row is taken: `max_sample` "
+                    "cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set `max_sample=None`."
+                )
+            if self.oob_score:
+                raise ValueError(
+                    f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
+                    "bootstrap=True, as without it no tree leaves out rows"
+                )
+            if self.variable_importance in ("mda_raw", "mda_scaled"):
+                raise ValueError(
+                    f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
+                    'rows; without it "mdi" is allowed'
+                )
+        plan = Plan(
+            n_trees=self.n_estimators,
+            sampling=sampling_of(self.bootstrap),
+            max_samples=self.max_samples,
+            n_threads=count_threads(self.n_jobs),
+            grown=getattr(self, "forest_", None) if self.warm_start else None,
+            classes=getattr(self, "classes_", None),
+        )
+        if plan.n_trees < plan.n_grown:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {plan.n_grown} trees there are, "
+                "as warm_start=True keeps them"
+            )
+        if plan.n_trees == plan.n_grown:
+            warnings.warn(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
+                UserWarning,
+                stacklevel=6,
+            )
+        return plan
+
+    def _given(self, partitions):
+        if any(issparse(partition.y) for partition in partitions):
+            raise ValueError(
+                "y is a sparse matrix: sparse multilabel-indicator for y is not supported. Allowed are arrays of one axis"
+            )
+        return partitions
+
+    def _seed(self, plan):
+        if plan.grown is not None:
+            return plan.grown.seed, False
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)), False
+
+    def _tree_class_weight(self, rows, plan):
+        """The `class_weight` with which a single tree, grown on its own, weighs classes as those of a `Plan` did on these rows.
+
+        A collective.
+        """
+
+    def _check_plan(self, rows, plan):
+        grown = plan.grown
+        if is_regressor(self):
+            self._check_sums(rows.extent(), plan)
+        if grown is None:
+            return
+        if self.n_features_in_ != grown.n_features:
+            raise ValueError(
+                f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
+            )
+        if self._own_criterion() != grown.criterion:
+            raise ValueError(
+                f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
+            )
+        n_outputs = rows.y.shape[1] if rows.y.ndim == 2 else 1
+        if n_outputs != grown.objective.n_outputs:
+            raise ValueError(
+                f"y has {n_outputs} columns, but warm_start=True goes on with trees grown on {grown.objective.n_outputs}"
+            )
+        if is_classifier(self) and not same_classes(self.classes_, plan.classes):
+            known = [[labels.tolist() for labels in given] if isinstance(given, list) else given.tolist()
+                     for given in (self.classes_, plan.classes)]  # fmt: skip
+            raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
+
+    def _kept_rows(self, rows, plan):
+        """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
+
+    def _check_rows(self, rows, plan):
+        plan.kept = self._kept_rows(rows, plan)
+        if plan.grown is not None and (self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled")):
+            self._check_out_of_bag(rows, plan.grown)
+
+    def _check_out_of_bag(self, rows, forest):
+        """Raise ValueError unless it is known which of encoded `TrainingRows` the trees of a forest left out. A collective."""
+        n_trees = [batch.n_trees for batch in self._batches]
+        oob.check_available(forest, n_trees, rows, count_threads(self.n_jobs))
+
+    def _check_sums(self, extent, plan):
+        """Raise ValueError if the sum of what trees predict may leave the range of float64, given the least and greatest y."""
+        most = np.finfo(np.float64).max / plan.n_trees
+        known = {"y": extent}
+        if plan.grown is not None:
+            known["a leaf of a tree grown before"] = plan.grown.leaf_value.min(), plan.grown.leaf_value.max()
+        for name, numbers in known.items():
+            largest = max(*numbers, key=abs)
+            if abs(largest) > most:
+                raise ValueError(
+                    f"{name} holds {largest}; allowed with {plan.n_trees} trees are numbers up to {most} in magnitude, so that "
+                    "the sum of what they predict is finite; rescale y"
+                )
+
+    def _watch(self, plan, rows, partitions, device):
+        tasks = FitTasks(self, "tree", partitions[0])
+        line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
+        if not tasks.are_told and line is None:
+            return None
+        if tasks.are_told and rows.is_divided:
+            raise ValueError(
+                f"{type(self).__name__} has callbacks, which are not supported for a fit by several ranks, or of several "
+                "partitions; allowed are none, or a fit in one process that has all rows"
+            )
+        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided
+        growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
+        growth.begin()
+        return growth
+
+    def _after_growth(self, rows, plan, device, growth=None):
+        n_new = self.forest_.n_trees - plan.n_grown
+        if n_new:
+            kept = None if rows.kept.all() else np.packbits(rows.kept)
+            share = None if rows.ranks.size == 1 else rows.share
+            batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows, plan), share)
+            self._batches = [*(() if plan.grown is None else self._batches), batch]
+        made_of = self.forest_, self.oob_score, getattr(self, "voting", "soft"), len(rows.kept)
+        has_estimates = bool(self.oob_score) and not rows.is_divided and self._has_estimates_of(*made_of)
+        stale = [] if has_estimates else [*_OOB_ATTRIBUTES, "_estimates_of"]
+        for name in [*stale, "variable_importance_", "variable_importance_std_", "_training_data"]:
+            self.__dict__.pop(name, None)
+        if plan.kept is not None:
+            self._training_data = plan.kept
+        if self.oob_score and not has_estimates:
+            found = None if growth is None else growth.estimate()
+            if found is None:
+                found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
+            if found.n_never and rows.ranks.rank == 0:
+                warnings.warn(
+                    f"Some inputs do not have OOB scores: {found.n_never} of {rows.n_rows} rows were drawn by each of the "
+                    f"{self.forest_.n_trees} trees; more trees leave out more rows",
+                    UserWarning,
+                    stacklevel=6,
+                )
+            self._set_oob_score_and_attributes(rows, found)
+            self._estimates_of = made_of
+        if self.variable_importance == "mdi":
+            found = importance.impurity_decrease(self.forest_)
+        elif self.variable_importance is not None:
+            found = importance.accuracy_decrease(self.forest_, rows, plan.n_threads, device)
+        else:
+            return
+        scaled = self.variable_importance == "mda_scaled"
+        self.variable_importance_, self.variable_importance_std_ = importance.summarise(*found, scaled)
+
+    def _has_estimates_of(self, forest, *settings):
+        """Whether there are out-of-bag estimates of a forest and of these settings already, to which no tree was added."""
+        made_for, *known = self.__dict__.get("_estimates_of", (None,))
+        return made_for is forest and known == list(settings)
+
+    def _set_oob_score_and_attributes(self, rows, found):
+        """Set the attributes of out-of-bag estimates, in which rows of weight 0 have NaN.
+
+        The name is that of this step in scikit-learn's forests, by which others watch it or put another one in its place.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+            What scikit-learn hands over as X and y.
+        found : OutOfBag
+        """
+        prediction = np.full((len(rows.kept), *found.prediction.shape[1:]), np.nan)
+        prediction[rows.kept] = found.prediction
+        self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
+        self.oob_error_per_observation_[rows.kept] = found.error_per_row
+        self.oob_error_ = found.error
+        self.oob_curve_ = found.curve
+        self.n_never_oob_ = found.n_never
+        seen = ~np.isnan(found.error_per_row)
+        self.oob_score_ = np.nan
+        true, seen_prediction = rows.y[seen], found.prediction[seen]
+        if rows.y.ndim == 2:
+            self._set_oob_of_outputs(prediction, true, seen_prediction)
+        elif is_classifier(self):
+            self.oob_decision_function_ = prediction
+            if not callable(self.oob_score):
+                self.oob_score_ = accuracy(true, seen_prediction, rows.ranks)
+            elif seen.any():
+                self.oob_score_ = score_of_classes(self.oob_score, self.classes_, self.classes_[true], seen_prediction)
+        else:
+            self.oob_prediction_ = prediction[:, 0]
+            if not callable(self.oob_score):
+                self.oob_score_ = r2(true, seen_prediction[:, 0], rows.ranks)
+            elif seen.any():
+                self.oob_score_ = score_of_numbers(self.oob_score, true, seen_prediction[:, 0])
+
+    def _set_oob_of_outputs(self, prediction, true, seen):
+        """Set those of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
+        if not is_classifier(self):
+            self.oob_prediction_ = prediction
+            if not callable(self.oob_score):
+                self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
+            elif len(true):
+                self.oob_score_ = score_of_numbers(self.oob_score, true, seen)
+            return
+        outputs = self.forest_.objective.outputs
+        parts = [prediction[:, own] for own in outputs]
+        same = len(set(self.n_classes_)) == 1
+        self.oob_decision_function_ = np.stack(parts, axis=2) if same else parts
+        if not len(true):
+            return
+        if callable(self.oob_score):
+            self.oob_score_ = score_of_outputs(self.oob_score, self.classes_, outputs, true, seen)
+        else:
+            self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
+
+    @of_one_fit
+    def oob_importance(self, X, y, sample_weight=None):
+        """Compute importances by permutation, on the rows that each tree left out (mean decrease of accuracy).
+
+        A feature is important if the errors of trees rise when its values are permuted among the rows. Each tree is asked
+        about the rows that its bootstrap left out, so that no other rows are needed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the forest was fitted on, in the same order. Rows of weight 0, or of a class of weight 0, are left
+            out, as they were in the fit; the errors of the other rows are weighted. If several processes fitted the forest
+            together (see `dforest.config_context`), all of them must call this method, each with its own rows, and each is
+            given the importances computed from all rows. They need not be the processes that fitted the forest, but all rows
+            must come in the same order.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators)
+                The rise of each tree's mean error (misclassification rate, or squared error) when the feature is
+                permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
+                a tree that left out no row.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                The mean and the standard deviation (ddof 1) over the trees that left out rows.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where the standard error is 0.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, if it was grown on other rows or on these in another order, or if processes that
+            call this together have different forests.
+
+        References
+        ----------
+        L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+        >>> result = forest.oob_importance(X, y)
+        >>> X.columns[result.importances_mean.argsort()[::-1][:2]].tolist()
+        ['petal length (cm)', 'petal width (cm)']
+        """
+        return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
+
+    def _importance_of_partitions(self, partitions_of):
+        """`oob_importance` of the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the estimator's communicator do this together.
+        """
+        by_tree, power = self._out_of_bag_rises(partitions_of)
+        mean, std = importance.summarise(by_tree, power)
+        return Bunch(
+            importances=times_power(by_tree, power).T,
+            importances_mean=mean,
+            importances_std=std,
+            importances_scaled=importance.summarise(by_tree, power, scaled=True)[0],
+        )
+
+    def _out_of_bag_rises(self, partitions_of):
+        """What `accuracy_decrease` says of the partitions: see `_importance_of_partitions`."""
+        with self._communicator().together() as ranks:
+            check_is_fitted(self)
+            partitions = partitions_of(ranks.rank)
+            device = self._device(*(array for partition in partitions for array in partition[1:]))
+            partitions = [partition.on_host() for partition in partitions]
+            is_shared = ranks.size > 1 or len(partitions) != 1
+            if is_shared:
+                check_not_sparse(partitions)
+                check_alike(ranks, self, partitions, version("dforest"), self.forest_)
+            known = {"reset": False, "y_numeric": is_regressor(self), "min_rows": 0 if is_shared else 1}
+            checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
+            parts = common_floats(ranks, [X for X, _ in checked])
+            y = [by_output(y) for _, y in checked if len(y)]
+            y = self._encode_known(np.concatenate(y)) if y else np.zeros(0, np.float64 if is_regressor(self) else np.int32)
+            weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+            rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+            rows.apply_class_weight(self._class_factors(rows))
+            rows.number()
+            self._check_out_of_bag(rows, self.forest_)
+            return importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
+
+    @property
+    @of_one_fit
+    def estimators_(self):
+        """The trees one by one: a list of fitted single-tree estimators, which share the forest's arrays.
+
+        These estimators only show what the forest holds: ``prune(..., inplace=False)`` returns a pruned copy of
+        one, but pruning one in place is refused.
+
+        The `random_state` of each estimator is the seed of its tree. With ``method="dense"``, this seed grows the
+        tree again, to the bit, on the rows in `estimators_samples_`::
+
+            rows = forest.estimators_samples_[t]
+            clone(forest.estimators_[t]).fit(X[rows], y[rows])
+
+        There are conditions. Among its rows the tree must have every class, and every category and level of X, as
+        these are numbered in the order of those that occur. With ``criterion="poisson"`` some target must be above
+        0. With `sample_weight`, pass the weights of the rows too, except with ``bootstrap="weighted"``, whose trees count each
+        draw as 1; they must become the same integers as those of all rows of the forest (see "Weights and targets as integers"
+        on the page about the maths). With ``method="hist"`` the tree would differ, as bins are made from all rows that are given.
+        """
+        check_is_fitted(self)
+        made_for, trees = self.__dict__.get("_trees", (None, None))
+        if made_for is not self.forest_:
+            trees = self._make_trees()
+            self._trees = (self.forest_, trees)
+        return trees
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        passing = ("_trees", "_growth", "_leaf_tables", "_estimates_of")
+        return {name: value for name, value in state.items() if name not in passing}
+
+    @property
+    def _n_samples_bootstrap(self):
+        """How many draws a tree has, one of the last fit, on average where they differ; None if it took every row once.
+
+        The name is scikit-learn's, of whose forests others ask this.
+        """
+        check_is_fitted(self)
+        plan, n_rows = self.forest_.plans[-1], int(self.forest_.n_rows[-1])
+        return None if isinstance(plan, AllRows) else plan.count_draws(n_rows)
+
+    @property
+    def n_estimators_(self):
+        """Number of trees in the fitted forest: int, less than `n_estimators` if a callback ended the fit."""
+        check_is_fitted(self)
+        return self.forest_.n_trees
+
+    def __len__(self):
+        """Return the number of trees of the fitted forest."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """Return the tree of an index, or a list of trees for a slice, of `estimators_`."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """Iterate over the trees, as in `estimators_`."""
+        return iter(self.estimators_)
+
+    @property
+    @of_one_fit
+    def estimators_samples_(self):
+        """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
+
+        The numbers are places in the X that `fit` was given, in ascending order; a row that was drawn several times
+        is there as often. Rows of weight 0 are in none of the arrays. The type is int64 if X has more than 2**31
+        rows. The arrays are computed anew from the seeds of the trees whenever they are asked for. If several
+        processes fitted the forest together, the numbers are places in the X of this process. If calls of `fit` with
+        ``warm_start=True`` were given different rows, they are places in the X of the call that grew the tree.
+        """
+        check_is_fitted(self)
+        forest, samples = self.forest_, []
+        for batch in self._batches:
+            rows = batch.row_numbers()
+            first = len(samples)
+            samples += [np.repeat(rows, batch.own(forest.row_counts(t))) for t in range(first, first + batch.n_trees)]
+        return samples
+
+    @property
+    def estimator(self):
+        """A single tree, not fitted, with the forest's parameters, of which the trees in `estimators_` are copies."""
+        names = set(self._tree_class().get_params()) - {"random_state"}
+        return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
+
+    @property
+    def estimator_(self):
+        """A single tree, not fitted, with the forest's parameters: `estimator` under the name that scikit-learn uses."""
+        check_is_fitted(self)
+        return self.estimator
+
+    def _make_trees(self):
+        pattern = self.estimator
+        class_weights = [batch.class_weight for batch in self._batches for _ in range(batch.n_trees)]
+        fitted = {name: value for name, value in vars(self).items() if name in _SHARED_ATTRIBUTES}
+        trees = []
+        for t in range(self.forest_.n_trees):
+            tree = clone(pattern)
+            tree.random_state = int(self.forest_.seeds[t])
+            if is_classifier(self):
+                tree.class_weight = class_weights[t]
+            arrays = self.forest_.tree(t)
+            tree.__dict__.update(fitted, forest_=arrays, _seen_in=arrays)
+            trees.append(tree)
+        return trees
+
+    @of_one_fit
+    def apply(self, X):
+        """Return the number of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_estimators), dtype int64
+            Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder.
+        """
+        return in_kind(X, self._leaves(X))
+
+    @of_one_fit
+    def decision_path(self, X):
+        """Return the nodes of all trees that each row passes on its way from the root to a leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_rows, n_nodes)
+            1 where the row passes the node, else 0. The columns are the nodes of the first tree, then those of the
+            second tree, and so on.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,), dtype int64
+            Where the columns of each tree begin: tree t has the columns from n_nodes_ptr[t] up to
+            n_nodes_ptr[t + 1] - 1.
+        """
+        return self._paths(X), np.array(self.forest_.node_offsets)
+
+
+class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, ClassifierPart, ForestEstimator):
+    """What forests for classification share."""
+
+    _tree_class = DecisionTreeClassifier
+
+    def _plan(self):
+        plan = super()._plan()
+        if self.class_weight == "balanced_subsample":
+            plan.balances_draws = True
+        return plan
+
+    def _tree_class_weight(self, rows, plan):
+        if self.class_weight == "balanced_subsample":
+            return "balanced"
+        if plan.ignores_weights:
+            return None
+        if self.class_weight == "balanced":  # balanced over all rows, not over the draws of a tree
+            balance, several = ClassBalance.of(rows, self.n_classes_).class_factors(np.ones((1, len(rows.y)), np.int64)), []
+            for (factors,), classes in zip(balance, self.classes_ if rows.y.ndim == 2 else [self.classes_], strict=True):
+                there = factors > 0
+                several.append(dict(zip(classes[there].tolist(), factors[there].tolist(), strict=True)))
+            return several if rows.y.ndim == 2 else several[0]
+        return self.class_weight
+
+
+class ForestRegressor(
+    ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, ShapPart, RegressorPart, ForestEstimator
+):
+    """What forests for regression share."""
+
+    _tree_class = DecisionTreeRegressor

@@ -1,0 +1,9 @@
+"""What functions that take a fitted estimator ask of its class: nothing here knows more of estimators."""
+
+
+class DecisionTree:
+    """A single tree."""
+
+
+class Forest:
+    """A forest of trees that do not depend on each other."""

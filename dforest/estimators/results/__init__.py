@@ -1,0 +1,1 @@
+"""What is computed from a grown forest: importances, out-of-bag estimates, intervals, neighbours, Shapley values."""

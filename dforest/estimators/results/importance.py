@@ -1,0 +1,127 @@
+"""Variable importance by the formulas of the literature, tree by tree and put together.
+
+MDI, mean decrease of impurity: the mean over trees of the sum of p(t) * (impurity decrease at t)
+over the nodes t that test the feature [1]_.
+
+MDA, mean decrease of accuracy: per tree, the rise of its mean error on the rows it left out when the
+feature's values are permuted among these rows; the mean over trees is the raw importance. Scaled:
+divided by its standard error, sigma / sqrt(B), over the B trees that left out any row [2]_ [3]_.
+
+Of boosted trees: the sum of gains over the nodes that test the feature, in all trees [4]_.
+
+References
+----------
+.. [1] G. Louppe, L. Wehenkel, A. Sutera, P. Geurts, "Understanding variable importances in forests of
+   randomized trees", NeurIPS 2013.
+.. [2] L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+.. [3] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
+.. [4] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
+"""
+
+from importlib import import_module
+
+import numpy as np
+
+from dforest.core.forest.node_table import target_power
+from dforest.core.integer_weights import integer_weights
+from dforest.core.predict.permutation import Permutations, permutation_rise
+from dforest.estimators.powers import next_power, times_power
+from dforest.estimators.results.oob import exponent_of, mean_in_order, place_of, row_ranges_of
+from dforest.spmd import permutations
+
+HEADROOM = 21  # sums of 2**32 squares times weights up to 2**31 are in range if numbers are scaled by so much less
+
+
+def impurity_decrease(forest):
+    """The summands of MDI: ndarray of shape (n_trees, n_features), in units of two to a power, and this power."""
+    return forest.impurity_decrease(relative=True), target_power(forest.criterion) * forest.target_exponent()
+
+
+def gain_shares(forest):
+    """The share of each feature in the gain of all splits of a boosted forest: ndarray of shape (n_features,); 0s without any."""
+    gain = np.minimum(forest.inner[:, 1], np.finfo(np.float64).max)  # of huge targets it may be infinite
+    gain = gain / gain.max(initial=1.0)
+    total = np.bincount(forest.feature[forest.feature >= 0], gain, forest.n_features)
+    return total / total.sum() if total.any() else total
+
+
+def accuracy_decrease(forest, rows, n_threads, device=None):
+    """The summands of MDA. A collective.
+
+    Parameters
+    ----------
+    forest : Forest
+    rows : TrainingRows
+        The rows that the forest was grown on, numbered. Their `sample_weight` weighs them in mean errors.
+    n_threads : int
+    device : Device, optional
+        Where to work if all rows lie in one part. None means the processor without SYCL.
+
+    Returns
+    -------
+    rise : ndarray of shape (n_trees, n_features), dtype float64
+        0 for features that a tree doesn't use; NaN for trees that left out no row.
+    power : int
+        The rises are in units of two to this power, so that squares of any targets are in range.
+    """
+    if rows.y.ndim == 2:  # the mean over outputs, as errors are
+        outputs = range(rows.y.shape[1])
+        found = [accuracy_decrease(forest.of_output(o), rows.of_output(o), n_threads, device) for o in outputs]
+        power = max(own for _, own in found)
+        return mean_in_order([times_power(rise, own - power) for rise, own in found]), power
+    device, n_threads = place_of(rows, device, n_threads)
+    is_regression = not forest.objective.has_classes
+    scale = exponent_of(forest, rows) - HEADROOM if is_regression else 0
+    value = np.ldexp(forest.leaf_value, scale) if is_regression else forest.leaf_class().astype(np.float64)
+    weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks).integers
+    target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves()
+    row_ranges = row_ranges_of(forest, rows, n_threads, device)
+    if not rows.is_divided:
+        ((X, _, draws),) = row_ranges
+        work = (packed, X, target, value, is_regression, weight, draws)
+        if device is not None:
+            there = import_module("dforest.engines.device.out_of_bag")
+            return there.permutation_rise(device, *work, features_used(forest)), -2 * scale
+        own_tests = None if forest.splitter is None else features_used(forest).view(np.uint8)
+        return permutation_rise(*work, n_threads, own_tests), -2 * scale
+    used = features_used(forest)
+    own_tests = None if forest.splitter is None else used.view(np.uint8)
+    jobs = []
+    for X, own, draws in row_ranges:
+        own_weight = None if weight is None else weight[own]
+        job = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
+        jobs.append((draws.first, X, job))
+    return permutations.permutation_rise(rows.ranks, jobs, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
+
+
+def features_used(forest):
+    """The features that each tree tests: ndarray of shape (n_trees, n_features), dtype bool."""
+    used = np.zeros((forest.n_trees, forest.n_features), bool)
+    if forest.splitter is not None:
+        for t in range(forest.n_trees):
+            used[t, forest.tests_by_feature(t)[1]] = True
+        return used
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_offsets))
+    inner = forest.feature >= 0
+    used[tree[inner], forest.feature[inner]] = True
+    return used
+
+
+def summarise(by_tree, power=0, scaled=False):
+    """(importance, spread) of each feature, given the importances of each tree. Trees that have NaN don't count.
+
+    The importances of trees are in units of two to a power. The spread is the standard deviation over trees (ddof 1; 0 for a
+    single tree). A scaled importance is 0 where the spread is 0.
+    """
+    by_tree = by_tree[~np.isnan(by_tree).any(axis=1)]
+    n_trees = len(by_tree)
+    if n_trees == 0:
+        return np.full(by_tree.shape[1], np.nan), np.full(by_tree.shape[1], np.nan)
+    powers = next_power(by_tree, axis=0)  # so that squares are in range
+    units = np.ldexp(by_tree, -powers)
+    mean = units.mean(axis=0)
+    spread = units.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(len(mean))
+    importance = times_power(mean, powers + power)
+    if scaled:
+        importance = np.divide(mean * np.sqrt(n_trees), spread, out=np.zeros(len(mean)), where=spread > 0)
+    return importance, times_power(spread, powers + power)

@@ -1,0 +1,175 @@
+"""Intervals around the predictions of forests for regression.
+
+The *level* of an interval is the probability that it is meant to cover the target, or, with the infinitesimal jackknife, the
+expected prediction. Which trees left a training row out is computed again by their sampling plans.
+"""
+
+from numbers import Real
+
+import numpy as np
+from scipy.stats import norm
+
+from dforest.core.draws import TreeDraws
+from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
+from dforest.core.threads import each
+from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.validation import check_number, count_threads
+from dforest.estimators.powers import next_power, times_power
+from dforest.estimators.prediction import of_one_fit
+
+_BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
+_ROUNDING = 1e-6  # of a number of rows
+
+
+class IntervalPart:
+    """What forests for regression tell of how far off a prediction may be."""
+
+    @of_one_fit
+    def predict_interval(self, X, level=0.9, method="oob"):
+        r"""Predict an interval for each row that is meant to hold its target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        level : float, default=0.9
+            The share of targets that the intervals are meant to cover, above 0 and below 1.
+        method : {"oob", "jackknife+ab", "infinitesimal"}, default="oob"
+            How intervals are made:
+
+            - "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
+              equally wide; they are quick to compute.
+            - "jackknife+ab": jackknife+ after bootstrap [2]_. For each training row i, the trees that left it out predict
+              :math:`\hat\mu_{-i}(x)`, and their error in row i is :math:`R_i`. The ends are the
+              :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
+              :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest :math:`\hat\mu_{-i}(x) + R_i`, with :math:`\alpha` = 1 -
+              `level`; where there is no such number, they are infinite. Targets are covered with a probability of about
+              `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. The time is in proportion to the number of
+              rows of X times that of training rows times that of trees.
+            - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
+              the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
+              corrected variance may be negative, and the interval then has no width.
+
+            With each method, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
+            "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
+            library decides how many threads it uses; the last bits may depend on these.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2), dtype float64
+            The lower and the upper end of each interval.
+
+        Raises
+        ------
+        ValueError
+            If the forest was not fitted with ``keep_training_data=True`` and ``bootstrap=True``, if every tree drew every row, or
+            if a parameter is not as described.
+
+        References
+        ----------
+        .. [1] H. Zhang, J. Zimmerman, D. Nettleton, D. J. Nordman, "Random forest prediction intervals", The American
+           Statistician 74(4), 2020.
+        .. [2] B. Kim, C. Xu, R. F. Barber, "Predictive inference is free with the jackknife+-after-bootstrap", NeurIPS 2020.
+        .. [3] S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the jackknife and the infinitesimal
+           jackknife", Journal of Machine Learning Research 15, 2014.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dforest import RandomForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = RandomForestRegressor(keep_training_data=True, random_state=0).fit(X, y)
+        >>> forest.predict_interval(X[:3], level=0.8).shape
+        (3, 2)
+        """
+        check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
+        methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
+        if not isinstance(method, str) or method not in methods:
+            raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
+        data, X = self._training_rows(), self._rows_to_look_at(X)
+        check_one_output(self, "predict_interval")
+        if not all(plan.leaves_rows_out for plan in self.forest_.plans):
+            raise ValueError(
+                f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"
+            )
+        return methods[method](self.forest_, data, X, level, count_threads(self.n_jobs))
+
+
+def _errors_out_of_bag(forest, data, n_threads):
+    """The errors of the trees that left each training row out: ndarray of shape (n_rows,), NaN if there are none."""
+    exponent = square_exponent(data.y.min(), data.y.max(), forest.leaf_value.min(), forest.leaf_value.max())
+    draws = TreeDraws(forest.plans, forest.seeds, len(data.y), n_threads)
+    sums, _, n_votes, _, _ = predict_out_of_bag(forest.packed_leaves(), data.X, data.y, None, draws, exponent, n_threads)
+    if not n_votes.any():
+        raise ValueError(
+            f"each of the {forest.n_trees} trees drew every training row, so none has an out-of-bag error; more trees are needed"
+        )
+    return data.y - np.divide(sums[:, 0], n_votes, out=np.full(len(data.y), np.nan), where=n_votes > 0)
+
+
+def _by_errors(forest, data, X, level, n_threads):
+    errors = _errors_out_of_bag(forest, data, n_threads)
+    ends = np.nanquantile(errors, [(1 - level) / 2, (1 + level) / 2])
+    return forest.packed().mean(X, n_threads) + ends
+
+
+def _by_jackknife(forest, data, X, level, n_threads):
+    errors = np.abs(_errors_out_of_bag(forest, data, n_threads))
+    seen = ~np.isnan(errors)
+    errors, n = errors[seen], int(seen.sum())
+    left_out = _counts(forest, n_threads)[:, seen] == 0
+    n_out, columns = left_out.sum(axis=0), max(1, _BLOCK_BYTES // (8 * forest.n_trees))
+    # 0.1 * 10 is to count as 1, although 1 - 0.9 is a little less than 0.1.
+    low, high = int(np.floor((1 - level) * (n + 1) + _ROUNDING)), int(np.ceil(level * (n + 1) - _ROUNDING))
+    ends = np.empty((len(X), 2))
+    at_a_time = max(1, _BLOCK_BYTES // (8 * n))
+    for first in range(0, len(X), at_a_time):
+        some = slice(first, first + at_a_time)
+        trees = _predictions_of_trees(forest, X[some], n_threads)
+        means = np.empty((len(trees), n))
+        for begin in range(0, n, columns):
+            own = slice(begin, begin + columns)
+            np.matmul(trees, left_out[:, own].astype(np.float64), out=means[:, own])
+        means /= n_out
+        ends[some, 0] = np.partition(means - errors, low - 1, axis=1)[:, low - 1] if low >= 1 else -np.inf
+        ends[some, 1] = np.partition(means + errors, high - 1, axis=1)[:, high - 1] if high <= n else np.inf
+    return ends
+
+
+def _by_infinitesimal_jackknife(forest, data, X, level, n_threads):
+    counts, n_trees, power = _counts(forest, n_threads), forest.n_trees, next_power(forest.leaf_value)
+    n_draws = np.mean([plan.count_draws(len(data.y)) for plan in forest.plans])
+    ends = np.empty((len(X), 2))
+    at_a_time = max(1, _BLOCK_BYTES // (8 * n_trees))
+    for first in range(0, len(X), at_a_time):
+        some = slice(first, first + at_a_time)
+        trees = np.ldexp(_predictions_of_trees(forest, X[some], n_threads), -power)  # so that squares are in range
+        mean = trees.mean(axis=1, keepdims=True)
+        trees -= mean
+        variance = np.zeros(len(trees))
+        rows_at_a_time = max(1, _BLOCK_BYTES // (8 * max(n_trees, len(trees))))
+        for begin in range(0, counts.shape[1], rows_at_a_time):
+            own = counts[:, begin : begin + rows_at_a_time].astype(np.float64)
+            variance += np.square(trees @ (own - own.mean(axis=0)) / n_trees).sum(axis=1)
+        variance -= n_draws / n_trees**2 * np.square(trees).sum(axis=1)
+        half = norm.ppf((1 + level) / 2) * np.sqrt(np.maximum(variance, 0.0))
+        ends[some] = times_power(mean + half[:, None] * [-1.0, 1.0], power)
+    return ends
+
+
+def _counts(forest, n_threads):
+    """How often each tree drew each training row: ndarray of shape (n_trees, n_rows) of the smallest type."""
+    counts = [None] * forest.n_trees
+
+    def count(t, _):
+        own = forest.row_counts(t)
+        counts[t] = own.astype(np.min_scalar_type(own.max()))
+
+    each(forest.n_trees, count, n_threads)
+    return np.stack(counts)
+
+
+def _predictions_of_trees(forest, X, n_threads):
+    """ndarray of shape (n_rows, n_trees), dtype float64."""
+    leaf = forest.packed().apply(X, n_threads) + forest.node_offsets[:-1]
+    return forest.leaf_value[forest.leaf_row[leaf]]

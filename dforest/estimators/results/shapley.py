@@ -1,0 +1,126 @@
+"""Shapley values of what estimators predict: `dforest.core.predict.shapley` with names and checks around it."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import on_host
+from dforest.core.predict.shapley import ShapleyForest
+from dforest.core.sparse_rows import dense
+from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.results.shap_values import ShapValues
+
+_LARGE = 2.0**1000  # differences of what leaves predict are finite below
+
+
+class ShapPart:
+    """What tells how much each feature adds to a prediction."""
+
+    @of_one_fit
+    def shap_values(self, X, background=None):
+        r"""Compute Shapley values: how much each feature of a row adds to the prediction for the row [1]_.
+
+        Suppose that the features of a row become known one after another. The Shapley value of a feature is the mean, over all
+        orders in which this can happen, of how much the expected prediction changes when the feature becomes known. So the
+        values of a row add up to its prediction, less the prediction that is expected if nothing is known of a row. They are
+        exact but for rounding, and have the same bits on any number of threads.
+
+        There are two ways to compute what is expected while some features are not known:
+
+        - ``background=None`` uses the training weights that the trees keep: where a node tests a feature that is not known,
+          the row goes to both sides, with the shares that they have in the weight of the node's training draws [2]_.
+        - With a background, a feature that is not known has the value that it has in a row of the background, and the mean over
+          all these rows is taken [3]_.
+
+        The predictions that are explained are the class probabilities of forests and single trees for classification (by the
+        forest's `voting`), the predictions of forests and single trees for regression, and the raw predictions of boosted trees,
+        such as the logarithm of the odds. The values are computed by the processor, whatever `device` says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows whose predictions are to be explained, as `predict` takes them.
+        background : array-like of shape (n_background, n_features), optional
+            At least one row, as `predict` takes them; some hundreds of training rows are usual. None means that the trees are
+            asked.
+
+        Returns
+        -------
+        dforest.ShapValues
+            An object whose `values` have the shape (n_rows, n_features) or, for class probabilities and for boosted trees with
+            more than two classes, (n_rows, n_features, n_classes).
+
+        Raises
+        ------
+        ValueError
+            If X or the background are not as described, or if the splitter makes tests of its own, which may be about several
+            features at a time.
+
+        References
+        ----------
+        .. [1] L. S. Shapley, "A value for n-person games", Contributions to the Theory of Games 2, 1953.
+        .. [2] S. M. Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature
+           Machine Intelligence 2, 2020: "tree_path_dependent". For how it is computed see G. Owen, "Multilinear extensions of
+           games", Management Science 18(5), 1972.
+        .. [3] S. M. Lundberg et al., in the article of [2]_: "interventional".
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+        >>> result = forest.shap_values(X)
+        >>> result.values.shape
+        (150, 4, 3)
+        >>> result.feature_names[abs(result.values).mean(axis=(0, 2)).argmax()]
+        'petal width (cm)'
+        """
+        check_is_fitted(self)
+        check_one_output(self, "shap_values")
+        forest = self.forest_
+        if forest.splitter is not None:
+            raise ValueError(
+                f"splitter={forest.splitter!r} makes tests of its own, which may be about several features at a time, so that "
+                'what one feature adds is not known; allowed are estimators grown with splitter="best" or "random", or with '
+                "one of your own that chooses thresholds or categories"
+            )
+        X = dense(check_X(self, on_host(X), self._features, reset=False))  # as large as the values
+        if background is not None:
+            background = self._check_background(background)
+        n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
+        votes = forest.leaf_votes(voting)
+        scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
+        values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads)
+        if scale != 1.0:
+            values /= scale
+        baseline, packed = forest.objective.baseline, forest.packed(voting)
+        if background is not None:
+            base = packed.mean(background, n_threads).mean(axis=0)
+        elif baseline is not None:
+            base = base / scale + baseline
+        else:
+            with np.errstate(under="ignore"):
+                base = base / forest.n_trees / scale
+            if is_classifier(self):
+                base = np.append(base, 1.0 - base.sum())
+        error = np.abs(base + values.sum(axis=1) - packed.mean(X, n_threads)).max()
+        names = None
+        if len(base) > 1 or (is_classifier(self) and baseline is None):
+            names = [str(label) for label in self.classes_.tolist()]
+        else:
+            values, base = values[:, :, 0], float(base[0])
+        known = getattr(self, "feature_names_in_", None)
+        return ShapValues(values, base, X, None if known is None else known.tolist(), names, float(error))
+
+    def _check_background(self, background):
+        """Rows of the background, checked. Raises ValueError or TypeError, which names the parameter."""
+        try:
+            return dense(check_X(self, on_host(background), self._features, reset=False))
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"background={type(background).__name__} of the shape {np.shape(background)}: {error}; allowed are None, and one "
+                "row or more with the columns of the training data"
+            ) from error

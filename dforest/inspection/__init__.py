@@ -1,0 +1,1 @@
+"""What shows fitted forests: trees as text and pictures, reports, displays."""

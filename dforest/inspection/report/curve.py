@@ -1,0 +1,97 @@
+"""Whether more trees would help: the law that the out-of-bag error of a forest follows as trees are added.
+
+The mean squared error of a mean over T independent trees is its limit plus the trees' variance divided by T. The error rate of
+a majority vote approaches its limit as 1 / T too, for large T [1]_, though it need not fall [2]_. So ``limit + slope / T`` is
+fitted to the curve, without its first quarter, where rows have been left out by few trees.
+
+Trees are drawn by chance, and the curve strays from the law as a mean of independent numbers, one from each tree, strays from
+what it is expected to be. By the law, the differences of T times the error of T trees are all alike but for these numbers,
+whose standard deviation is thus found. It says by how much chance may move the error as trees are added.
+
+References
+----------
+.. [1] M. E. Lopes, "Estimating the algorithmic variance of randomized ensembles via the bootstrap", Annals of Statistics 47(2),
+   2019.
+.. [2] P. Probst, A.-L. Boulesteix, "To tune or not to tune the number of trees in random forest", Journal of Machine Learning
+   Research 18, 2018.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+MIN_TREES = 20  # for which a law is fitted
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A fitted law of how the out-of-bag error falls with the number of trees: error of n trees = limit + slope / n.
+
+    `dforest.OutOfBagCurveDisplay` fits and draws it.
+
+    Attributes
+    ----------
+    limit : float
+        The error that infinitely many trees would have, in the unit of the error.
+    slope : float
+        How fast the error approaches the limit; negative if it rises as trees are added.
+    spread : float
+        Standard deviation of the chance deviations that single trees add to T times the error of T trees.
+    first, last : int
+        Least and greatest number of trees that the law was fitted to.
+
+    Examples
+    --------
+    >>> from dforest.inspection.report.curve import Trend
+    >>> trend = Trend(limit=0.1, slope=2.0, spread=0.0, first=25, last=100)
+    >>> round(trend.at(100), 3), round(trend.at(200), 3)
+    (0.12, 0.11)
+    >>> round(trend.gain(100), 3)
+    0.01
+    """
+
+    limit: float
+    slope: float
+    spread: float
+    first: int
+    last: int
+
+    def at(self, n_trees):
+        """Return the error of forests with this number of trees, or of an array of numbers of trees."""
+        return self.limit + self.slope / n_trees
+
+    def gain(self, n_more):
+        """Return how much lower the error of `last` + `n_more` trees is expected to be than that of `last` trees."""
+        return self.slope / self.last - self.slope / (self.last + n_more)
+
+    def chance(self, n_more):
+        """Return the standard deviation of the change of the error that `n_more` trees beside `last` bring by chance."""
+        return self.spread * math.sqrt(1 / self.last - 1 / (self.last + n_more))
+
+
+def fit_trend(curve):
+    """The law that an out-of-bag curve follows, by least squares.
+
+    Parameters
+    ----------
+    curve : array-like of shape (n_trees,)
+        The error of the first 1, 2, ... trees; NaN where there is none.
+
+    Returns
+    -------
+    Trend or None
+        None for fewer than 20 trees, or for a curve that has no numbers in its last three quarters.
+    """
+    curve = np.asarray(curve, np.float64)
+    n_trees = np.arange(1, len(curve) + 1)
+    used = np.isfinite(curve) & (n_trees > len(curve) // 4)
+    if len(curve) < MIN_TREES or used.sum() < MIN_TREES // 2:
+        return None
+    law = np.column_stack([np.ones(used.sum()), 1 / n_trees[used]])
+    scale = np.abs(curve[used]).max() or 1.0  # squares of targets may be huge
+    (limit, slope), *_ = np.linalg.lstsq(law, curve[used] / scale, rcond=None)
+    steps = np.diff(n_trees * (curve / scale))[len(curve) // 4 :]
+    spread = steps[np.isfinite(steps)].std(ddof=1)
+    first, last = n_trees[used][[0, -1]].tolist()
+    return Trend(float(limit * scale), float(slope * scale), float(spread * scale), first, last)

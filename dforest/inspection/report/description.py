@@ -1,0 +1,148 @@
+"""What a report says of a forest in words and tables: its head, data and parameters, and origin. HTML from a `Study`."""
+
+import platform
+from importlib.metadata import version
+from numbers import Integral
+
+import numpy as np
+
+from dforest.inspection.report.markup import count, details, element, joined, listed, number, paragraph, percent, table
+from dforest.inspection.report.svg import shortened
+
+LISTED_FEATURES = 100
+OPEN_FEATURES = 12  # a longer list is shown when asked for
+LISTED_LABELS = 12
+LONGEST_VALUE = 160  # characters of a parameter's value
+
+
+def lead(study):
+    """The first sentences of the page."""
+    forest = study.forest
+    kinds = [count(forest.n_trees, "tree"), count(int(forest.n_rows[-1]), "row"), count(len(study.names), "feature")]
+    said = f"{type(study.estimator).__name__} of {kinds[0]}, grown on {listed(kinds[1:])}."
+    if study.rows is not None:
+        what = "these rows" if study.rows.is_training else count(len(study.rows), "other row")
+        said += f" Its predictions are shown for {what}."
+    return said
+
+
+def tiles(study):
+    """The main figures: a list of (name, value)."""
+    forest = study.forest
+    found = [("Trees", f"{forest.n_trees:,}"), ("Rows grown on", f"{forest.n_rows[-1]:,}"), ("Features", f"{len(study.names):,}")]
+    if study.has_classes:
+        found.append(("Classes", f"{len(study.classes):,}"))
+    error = None if study.curve is None else study.estimator.oob_error_
+    if error is not None and np.isfinite(error):
+        if study.has_classes:
+            found.append(("Out-of-bag accuracy", percent(1 - error)))
+        else:
+            found.append(("Out-of-bag root mean squared error", number(study.curve[-1])))
+    if study.has_targets and study.quality is not None and not (study.predictions[2] and study.has_classes):
+        name, amount = study.quality.figures[0]
+        where = "out of bag" if study.predictions[2] else "on its training rows" if study.rows.is_training else "on the rows of X"
+        found.append((f"{name} {where}", percent(amount) if study.has_classes else number(amount)))
+    return found
+
+
+def data(study):
+    """The section on data and parameters."""
+    shown = study.order[:LISTED_FEATURES]
+    head, numeric, lines = features_table(study, shown)
+    listing = table(head, lines, "Features, the most important ones first", numeric, class_="features")
+    said = f"The most important one comes first, by {'impurity' if study.permutation is None else 'permutation'}."
+    if len(study.names) > len(shown):
+        said += f" The first {len(shown):,} of {len(study.names):,} are listed."
+    parts = [
+        table(None, facts(study), "The data that the forest was grown on", class_="values"),
+        element("h3", "Parameters"),
+        parameters(study),
+        element("h3", "Features"),
+        paragraph(said),
+        listing if len(shown) <= OPEN_FEATURES else details(f"The list of {len(shown)} features", listing),
+    ]
+    return joined(parts)
+
+
+def facts(study):
+    """What is known of the data: rows of a table."""
+    forest = study.forest
+    weighed = "" if study.estimator._batches[-1].kept is None else " of positive weight"
+    found = [
+        ("Estimator", type(study.estimator).__name__),
+        ("Rows grown on", f"{forest.n_rows[-1]:,}{weighed}"),
+        ("Draws per tree", f"{forest.n_draws[-1]:,}, {forest.plans[-1].manner}"),
+        ("Features", kinds_of(study)),
+    ]
+    if study.has_classes:
+        labels = [shortened(name, 30) for name in study.classes[:LISTED_LABELS]]
+        more = len(study.classes) - len(labels)
+        found.append(("Classes", f"{len(study.classes):,}: {', '.join(labels)}" + (f" and {more:,} more" if more else "")))
+    if study.rows is not None:
+        targets = "with targets" if study.has_targets else "without targets"
+        what = "the rows that it was grown on" if study.rows.is_training else "not the rows that it was grown on"
+        found.append(("Rows of X", f"{len(study.rows):,}, {targets}; {what}"))
+    return found
+
+
+def kinds_of(study):
+    estimator = study.estimator
+    n, n_categorical, n_ordinal = len(study.names), int(np.sum(estimator.is_categorical_)), int(np.sum(estimator.is_ordinal_))
+    kinds = [f"{times:,} {kind}" for kind, times in (("categorical", n_categorical), ("ordinal", n_ordinal)) if times]
+    others = n - n_categorical - n_ordinal
+    return f"{n:,}: {listed([f'{others:,} of numbers'] * bool(others) + kinds)}" if kinds else f"{n:,} of numbers"
+
+
+def parameters(study):
+    """Those that were set, and the others when asked for."""
+
+    def listing(entries, caption):
+        lines = [[element("code", name), element("code", shortened(text, LONGEST_VALUE))] for name, text, *_ in entries]
+        return table(["Parameter", "Value"], lines, caption, class_="values")
+
+    changed = [entry for entry in study.parameters if entry[3]]
+    rest = [entry for entry in study.parameters if not entry[3]]
+    first = listing(changed, "Parameters that were set") if changed else paragraph("All parameters have their defaults.")
+    others = listing(rest, "Parameters with their defaults")
+    return joined([first, details(f"{len(rest)} parameters with their defaults", others)])
+
+
+def features_table(study, shown):
+    """(head, columns of numbers, rows) of the table of some features."""
+    estimator, rows = study.estimator, study.rows
+    lines = []
+    for j in shown:
+        labels = estimator.categories_[j]
+        kind = "categorical" if estimator.is_categorical_[j] else "ordinal" if estimator.is_ordinal_[j] else "number"
+        line = [study.names[j], kind if labels is None else f"{kind}, {count(len(labels), 'label')}"]
+        if rows is not None:
+            column = rows.X[:, j]
+            known = column[~np.isnan(column)]
+            line.append(percent(1 - len(known) / len(column)))
+            if not len(known):
+                line.append("no value")
+            elif labels is None:
+                line.append(f"{number(known.min())} to {number(known.max())}")
+            else:
+                line.append(f"{len(np.unique(known)):,} of the labels")
+        lines.append(line)
+    if rows is None:
+        return ["Feature", "Kind"], (), lines
+    return ["Feature", "Kind", "Missing in X", "Values in X"], {2}, lines
+
+
+def provenance(study):
+    """The section on where the forest comes from."""
+    if not isinstance(study.estimator.random_state, Integral):
+        said = "random_state is not a number, so another fit may grow another forest; the seed is the one that came of it."
+    else:
+        said = "A fit to the same data, with the same parameters and version, grows the forest of this digest, on any machine."
+    lines = [
+        ["Seed, forest_.seed", f"{study.forest.seed}"],
+        ["Digest of the trees (SHA-256)", element("code", study.digest)],
+        ["dforest", version("dforest")],
+        ["scikit-learn", version("scikit-learn")],
+        ["NumPy", version("numpy")],
+        ["Python", platform.python_version()],
+    ]
+    return joined([paragraph(said), table(None, lines, "Where the forest comes from", class_="values")])

@@ -1,0 +1,311 @@
+"""Pictures of a forest alone, in the manner of scikit-learn's displays: made by `from_estimator`, drawn anew by `plot`."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.estimators.kinds import Forest
+from dforest.inspection.export import names_of_features
+from dforest.inspection.report.curve import fit_trend
+from dforest.inspection.report.facts import impurity_importance
+from dforest.inspection.report.svg import need_matplotlib, shortened
+
+KINDS = {
+    "impurity": "Mean decrease in impurity",
+    "permutation": "Mean loss of score when permuted",
+    "oob": "Mean rise of the error out of bag when permuted",
+}
+NAME_LENGTH = 26  # characters of a feature's name
+
+
+def _check_forest(estimator, display):
+    if not isinstance(estimator, Forest):
+        raise ValueError(f"estimator={estimator!r}; allowed for {display} are the forests of dforest")
+    check_is_fitted(estimator)
+
+
+class _Display:
+    """What displays share."""
+
+    def _axes(self, ax):
+        """The axes to draw on: those given, or those of a new figure of pyplot's."""
+        need_matplotlib(type(self).__name__)
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots()
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+    def _legend(self, name):
+        """The name for a legend; None if there is none."""
+        return self.estimator_name if name is None else name
+
+
+class OutOfBagCurveDisplay(_Display):
+    """A picture of the out-of-bag error by the number of trees, which also shows what more trees would bring.
+
+    Use `from_estimator` to make and draw it. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    oob_curve : ndarray of shape (n_trees,)
+        The out-of-bag error of the first 1, 2, ... trees; NaN where there is none.
+    error_name : str, default="Out-of-bag error"
+        Name of the error, for the label of the axis.
+    estimator_name : str, default=None
+        Name of the estimator, for a legend. None means that there is no name.
+
+    Attributes
+    ----------
+    trend : dforest.inspection.report.curve.Trend or None
+        The law, limit + slope / number of trees, that was fitted to the curve; None if there are fewer than 20 trees.
+    line_ : matplotlib Artist
+        The line of the curve.
+    trend_line_ : matplotlib Artist or None
+        The line of the law, drawn up to twice the number of trees.
+    ax_ : matplotlib Axes
+        The axes that hold the lines.
+    figure_ : matplotlib Figure
+        The figure that holds the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import OutOfBagCurveDisplay, RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(oob_score=True, random_state=0).fit(X, y)
+    >>> display = OutOfBagCurveDisplay.from_estimator(forest)
+    >>> 0 < display.trend.gain(100) < 100  # of a mean squared error of some 3400
+    True
+    """
+
+    def __init__(self, oob_curve, *, error_name="Out-of-bag error", estimator_name=None):
+        self.oob_curve = oob_curve
+        self.error_name = error_name
+        self.estimator_name = estimator_name
+        self.trend = fit_trend(oob_curve)
+
+    @classmethod
+    def from_estimator(cls, estimator, *, name=None, trend=True, ax=None, **kwargs):
+        """Draw the curve of a fitted forest.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A forest of dforest that was fitted with ``oob_score=True``.
+        name : str, default=None
+            Name for a legend. None means the name of the estimator's class.
+        trend, ax, **kwargs
+            Passed on to `plot`.
+
+        Returns
+        -------
+        OutOfBagCurveDisplay
+            The picture, which has been drawn.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not a forest, or was fitted without ``oob_score=True``.
+        ImportError
+            If matplotlib is not installed: the extra ``dforest[plot]`` has it.
+        """
+        _check_forest(estimator, cls.__name__)
+        curve = getattr(estimator, "oob_curve_", None)
+        if curve is None:
+            raise ValueError(
+                f"{type(estimator).__name__} has no out-of-bag errors: fit it with bootstrap=True and oob_score=True"
+            )
+        error_name = f"Out-of-bag {'misclassification rate' if hasattr(estimator, 'classes_') else 'mean squared error'}"
+        name = type(estimator).__name__ if name is None else name
+        return cls(curve, error_name=error_name, estimator_name=name).plot(trend=trend, ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, name=None, trend=True, **kwargs):
+        """Draw the curve on axes of matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None means the axes of a new figure.
+        name : str, default=None
+            Name for a legend. None means `estimator_name`.
+        trend : bool, default=True
+            Whether to draw the fitted law too, up to twice the number of trees.
+        **kwargs : dict
+            Passed on to ``matplotlib.axes.Axes.plot`` for the curve.
+
+        Returns
+        -------
+        OutOfBagCurveDisplay
+            This object.
+        """
+        ax = self._axes(ax)
+        curve = np.asarray(self.oob_curve)
+        name = self._legend(name)
+        label = {} if name is None else {"label": name}
+        (self.line_,) = ax.plot(np.arange(1, len(curve) + 1), curve, **label | kwargs)
+        self.trend_line_ = None
+        if trend and self.trend is not None:
+            n_trees = np.geomspace(self.trend.first, 2 * self.trend.last, 60)
+            style = {"color": self.line_.get_color(), "linestyle": (0, (2, 2)), "linewidth": 1}
+            (self.trend_line_,) = ax.plot(n_trees, self.trend.at(n_trees), **style, label="limit + slope / trees, fitted")
+            # The first few trees err so much more that nothing else could be seen.
+            seen = np.concatenate([curve[min(4, len(curve) // 10) :], self.trend.at(n_trees)])
+            seen = seen[np.isfinite(seen)]
+            low, high = seen.min(), seen.max()
+            if high > low:
+                ax.set_ylim(low - 0.08 * (high - low), high + 0.05 * (high - low))
+        ax.set(xlabel="Number of trees", ylabel=self.error_name)
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(loc="upper right")
+        return self
+
+
+class ImportanceDisplay(_Display):
+    """A picture of the importances of features, as bars with lines for the spread of the estimates.
+
+    Use `from_estimator` to make and draw it. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    importances_mean, importances_std : ndarray of shape (n_features,)
+        The importances and their standard deviations.
+    feature_names : list of str
+        Names of the features.
+    kind : {"impurity", "permutation", "oob"}, default="impurity"
+        The kind of the importances, for the label of the axis: see `from_estimator`.
+    estimator_name : str, default=None
+        Name of the estimator, for a title. None means that there is no name.
+
+    Attributes
+    ----------
+    features_ : ndarray
+        Numbers of the features that were drawn, from the top.
+    bars_ : matplotlib BarContainer
+        The bars.
+    ax_ : matplotlib Axes
+        The axes that hold the bars.
+    figure_ : matplotlib Figure
+        The figure that holds the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import ImportanceDisplay, RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> display = ImportanceDisplay.from_estimator(forest)
+    >>> len(display.bars_)
+    4
+    """
+
+    def __init__(self, importances_mean, importances_std, feature_names, *, kind="impurity", estimator_name=None):
+        self.importances_mean = importances_mean
+        self.importances_std = importances_std
+        self.feature_names = feature_names
+        self.kind = kind
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X=None, y=None, *, kind="impurity", scoring=None, n_repeats=5, random_state=None, features=None,
+        max_features=20, name=None, ax=None, **kwargs,
+    ):  # fmt: skip
+        """Draw the importances of a fitted forest.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted forest of dforest.
+        X : array-like of shape (n_rows, n_features), default=None
+            Rows, which all kinds but "impurity" need.
+        y : array-like of shape (n_rows,), default=None
+            True targets of these rows.
+        kind : {"impurity", "permutation", "oob"}, default="impurity"
+            Kind of the importances:
+
+            - "impurity": the mean over trees of the decrease of impurity that a feature brings (`feature_importances_`), with
+              the standard deviation over trees.
+            - "permutation": how much the score falls when the values of a feature are permuted, by
+              ``sklearn.inspection.permutation_importance``, with the standard deviation over permutations; it is best computed
+              on rows that were held out.
+            - "oob": how much the error on the rows that each tree left out rises when the values of a feature are permuted
+              (`oob_importance`), with the standard deviation over trees; X and y must be the training data.
+        scoring, n_repeats, random_state
+            Passed on to ``permutation_importance``.
+        features, max_features, ax, **kwargs
+            Passed on to `plot`.
+        name : str, default=None
+            Name for a title. None means that there is no title.
+
+        Returns
+        -------
+        ImportanceDisplay
+            The picture, which has been drawn.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not a forest, or if the kind is unknown or needs X and y.
+        ImportError
+            If matplotlib is not installed: the extra ``dforest[plot]`` has it.
+        """
+        _check_forest(estimator, cls.__name__)
+        if kind not in KINDS:
+            raise ValueError(f"kind={kind!r}; allowed are {', '.join(map(repr, KINDS))}")
+        if kind != "impurity" and (X is None or y is None):
+            raise ValueError(f"kind={kind!r} needs X and y; without them allowed is 'impurity'")
+        need_matplotlib(cls.__name__)
+        if kind == "impurity":
+            mean, std = impurity_importance(estimator.forest_)
+        elif kind == "oob":
+            found = estimator.oob_importance(X, y)
+            mean, std = found.importances_mean, found.importances_std
+        else:
+            from sklearn.inspection import permutation_importance
+
+            found = permutation_importance(
+                estimator, X, y, scoring=scoring, n_repeats=n_repeats, random_state=random_state
+            )
+            mean, std = found.importances_mean, found.importances_std
+        display = cls(mean, std, names_of_features(estimator, None), kind=kind, estimator_name=name)
+        return display.plot(ax, features=features, max_features=max_features, **kwargs)
+
+    def plot(self, ax=None, *, features=None, max_features=20, name=None, **kwargs):
+        """Draw the importances as bars, with lines that are two standard deviations long.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None means the axes of a new figure.
+        features : array-like of int, default=None
+            Numbers of the features to draw, from the top. None means the most important ones, the most important at the top.
+        max_features : int, default=20
+            Largest number of features that are drawn if `features` is None.
+        name : str, default=None
+            Name for a title. None means `estimator_name`.
+        **kwargs : dict
+            Passed on to ``matplotlib.axes.Axes.barh``.
+
+        Returns
+        -------
+        ImportanceDisplay
+            This object.
+        """
+        ax = self._axes(ax)
+        mean, std = np.asarray(self.importances_mean), np.asarray(self.importances_std)
+        if features is None:
+            features = np.argsort(-mean, kind="stable")[:max_features]
+        self.features_ = np.asarray(features)
+        places = np.arange(len(self.features_))
+        style = {"height": 0.7, "error_kw": {"elinewidth": 1, "ecolor": "0.5"}}
+        self.bars_ = ax.barh(places, mean[self.features_], xerr=std[self.features_], **style | kwargs)
+        names = [shortened(self.feature_names[j], NAME_LENGTH) for j in self.features_]
+        ax.set_yticks(places, names, parse_math=False)
+        ax.set_ylim(len(places) - 0.4, -0.6)
+        ax.grid(False, axis="y")
+        ax.set_xlabel(KINDS.get(self.kind, self.kind))
+        name = self._legend(name)
+        if name is not None:
+            ax.set_title(name, parse_math=False)
+        return self

@@ -1,0 +1,173 @@
+"""The section of a report on predictions: their quality, confusion or residuals, calibration. HTML from a `Study`."""
+
+import numpy as np
+from sklearn.metrics import confusion_matrix
+
+from dforest.inspection.report import findings, pictures
+from dforest.inspection.report.markup import absent, count, details, element, figure, joined, number, paragraph, percent, table
+from dforest.inspection.report.pictures import PANEL, TALL_PANEL
+from dforest.inspection.report.rows import SEED
+from dforest.inspection.report.svg import drawing, shortened
+
+MATRIX_CLASSES = 12  # more than that, and the commonest confusions are listed
+LISTED_CONFUSIONS = 15
+LISTED_CLASSES = 30
+
+
+def predictions(study):
+    """The section."""
+    if not study.has_targets:
+        cure = (
+            "How well rows are predicted is not known: pass rows, best such as the forest was not grown on, as X and y to report."
+            if study.rows is None
+            else "How well the rows are predicted is not known: pass their targets as y to report, besides X."
+        )
+        return absent(cure + known_out_of_bag(study))
+    if study.quality is None:
+        return absent("No tree left out any of the rows, so none is predicted out of bag. More trees leave out more rows.")
+    said, is_warning = source(study)
+    parts = class_parts(study) if study.has_classes else number_parts(study)
+    return joined([paragraph(said, class_="note" if is_warning else None), *parts])
+
+
+def known_out_of_bag(study):
+    """What the forest itself knows about its errors: a sentence, or nothing."""
+    if study.curve is None or not np.isfinite(study.curve[-1]):
+        return ""
+    return f" Out of bag, the {study.error_name} is {number(study.curve[-1])}."
+
+
+def source(study):
+    """Which rows and which trees the figures are from: (text, whether it is a warning)."""
+    n, (rows, _, is_out_of_bag) = len(study.rows), study.predictions
+    if is_out_of_bag:
+        never = "" if len(rows) == n else f" {count(n - len(rows), 'row')} that no tree left out are not counted."
+        return (
+            "X and y are the rows that the forest was grown on. So each is predicted out of bag, by the trees that did not draw "
+            "it, and these figures are estimates for new rows." + never
+        ), False
+    if study.rows.is_training:
+        cure = "Fit it with oob_score=True" if study.bootstraps else "Fit it with bootstrap=True and oob_score=True"
+        if study.curve is not None:  # there are predictions out of bag elsewhere, as with dforest.dask
+            cure = "Pass rows held out."
+        else:
+            cure += " to see predictions out of bag, or pass rows held out."
+        return (
+            "X and y are the rows that the forest was grown on, and it knows them: these figures are too good, and say little "
+            f"about new rows. {cure}"
+        ), True
+    return (
+        f"These are the predictions of all trees for the {count(n, 'row')} of X, which the forest does not recognise as the rows "
+        "that it was grown on. If some of them are among those, though in another order, the figures are too good."
+    ), False
+
+
+def figures_table(study, more):
+    """The figures of quality, and a line more."""
+    where = "out of bag" if study.predictions[2] else "of the rows of X"
+    lines = [[name, number(amount)] for name, amount in [*study.quality.figures, more]]
+    return table(["Figure", "Value"], lines, f"The quality of the predictions {where}", {1})
+
+
+def class_parts(study):
+    quality, n_classes = study.quality, len(study.classes)
+    matrix = np.array([[len(quality.true)]])  # of one class, about which scikit-learn would warn
+    if n_classes > 1:
+        matrix = confusion_matrix(quality.true, quality.predicted, labels=np.arange(n_classes))
+    figures = figures_table(study, ("Accuracy of always the commonest class", quality.commonest))
+    confused = confusion(study, matrix) if n_classes <= MATRIX_CLASSES else confusions(study, matrix)
+    left, right = element("div", element("h3", "Quality"), figures), element("div", element("h3", "Confusion"), confused)
+    parts = [element("div", left, right, class_="beside")]
+    if n_classes > 2:
+        parts.append(by_class(study, matrix))
+    return [*parts, element("h3", "Calibration"), calibration(study)]
+
+
+def calibration(study):
+    quality, n_classes = study.quality, len(study.classes)
+    if n_classes == 1:
+        return absent("There is one class, whose probability is always 1.")
+    claim = "the probability of " + (shortened(study.classes[1], 24) if n_classes == 2 else "the predicted class")
+    label = f"Reliability of {claim}: stated probabilities, and the share of rows for which they came true"
+    axis = f"Predicted {claim.removeprefix('the ')}"
+    svg = drawing(lambda sheet: pictures.calibration(sheet, quality, axis), *TALL_PANEL, label, "calibration-")
+    caption = (
+        f"Rows in {count(len(quality.stated), 'bin')} by {claim}, about as many in each. Points above the dashed line came true "
+        "more often than predicted. The histogram counts the rows."
+    )
+    pairs = zip(quality.stated, quality.observed, strict=True)
+    lines = [[f"{stated:.3f}", f"{observed:.3f}"] for stated, observed in pairs]
+    name = "Predicted probabilities, and how often they came true"
+    listing = table(["Predicted, mean", "Came true"], lines, name, {0, 1}, row_head=False)
+    said = element("div", paragraph(findings.of_calibration(quality, claim, n_classes)), listing)
+    return element("div", figure(svg, caption), said, class_="beside")
+
+
+def confusion(study, matrix):
+    """The confusion matrix: a row for each true class."""
+    names = [shortened(name, 24) for name in study.classes]
+    lines = []
+    for k, counts in enumerate(matrix):
+        total = counts.sum()
+        cells = []
+        for j, n in enumerate(counts):
+            part = 0 if n == 0 else max(4, round(60 * n / total))
+            cells.append(element("td", f"{n:,}", class_="right" if j == k else "wrong", style=f"--part:{part}%"))
+        lines.append([names[k], *cells])
+    note = paragraph(
+        "A row for each true class, a column for each predicted one. The fuller the colour, the larger the share of the true "
+        "class."
+    )
+    return joined([note, table(["True ↓, predicted →", *names], lines, "Confusion of classes", class_="confusion")])
+
+
+def confusions(study, matrix):
+    """The commonest confusions, where there are too many classes for a matrix."""
+    wrong = matrix - np.diag(np.diag(matrix))
+    order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED_CONFUSIONS]
+    places = [(k, j) for k, j in zip(*np.unravel_index(order, wrong.shape), strict=True) if wrong[k, j]]
+    if not places:
+        return paragraph("No row is predicted wrongly.")
+    lines = [[study.classes[k], study.classes[j], f"{wrong[k, j]:,}", percent(wrong[k, j] / matrix[k].sum())] for k, j in places]
+    note = paragraph(f"There are {len(study.classes):,} classes, so the commonest confusions are listed instead of a matrix.")
+    head = ["True class", "Predicted as", "Rows", "Share of the true class"]
+    return joined([note, table(head, lines, "The commonest confusions", {2, 3})])
+
+
+def by_class(study, matrix):
+    """Recall and precision of each class."""
+    right, true, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    order = np.argsort(-true, kind="stable")[:LISTED_CLASSES]
+
+    def share(of, k):
+        return percent(right[k] / of[k]) if of[k] else "none"
+
+    lines = [[study.classes[k], f"{true[k]:,}", share(true, k), share(predicted, k)] for k in order]
+    head = ["Class", "Rows", "Recognised (recall)", "Right if predicted (precision)"]
+    listing = table(head, lines, "Recall and precision by class", {1, 2, 3})
+    which = "by class" if len(order) == len(true) else f"of the {len(order)} commonest of {len(true):,} classes"
+    return details(f"Recall and precision {which}", listing)
+
+
+def number_parts(study):
+    quality = study.quality
+    chosen = np.arange(len(quality.true))
+    if len(chosen) > pictures.POINTS:
+        chosen = np.sort(np.random.RandomState(SEED).choice(len(chosen), pictures.POINTS, replace=False))
+    difference = quality.true - quality.predicted
+    left = drawing(lambda sheet: pictures.residuals(sheet, quality, chosen), *PANEL, "Residuals by predictions", "residuals-")
+    label = "Mean targets by mean predictions"
+    right = drawing(lambda sheet: pictures.agreement(sheet, quality), *PANEL, label, "agreement-")
+    shown = "" if len(chosen) == len(difference) else f" {len(chosen):,} of {len(difference):,} rows are drawn."
+    low, high = np.quantile(difference, [0.1, 0.9])
+    left_caption = (
+        f"By how much targets exceed predictions. On average it is {number(difference.mean())}; for 80% of the rows it lies "
+        f"between {number(low)} and {number(high)}.{shown}"
+    )
+    right_caption = (
+        f"Rows in {count(len(quality.stated), 'group')} by their predictions, about as many in each, with two standard errors. "
+        "On the dashed line predictions are right on average."
+    )
+    both = element("div", figure(left, left_caption), figure(right, right_caption), class_="pictures")
+    figures = figures_table(study, ("Root mean squared error of always the mean", quality.spread))
+    return [element("h3", "Quality"), figures, element("h3", "Residuals and calibration"), both]

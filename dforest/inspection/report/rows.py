@@ -1,0 +1,119 @@
+"""The rows that a report is made from: checked, encoded, and whether they are those that the forest was grown on.
+
+Rows are *training rows* if they are what `fit` was given, in its order, or in any order where trees drew all rows. A forest can
+tell: each leaf of a tree knows how many draws reached it, and which rows a tree drew follows from its seed.
+"""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import is_classifier, is_regressor
+
+from dforest.config import on_host
+from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.results import oob
+
+SEED = 0  # of all subsamples and permutations of a report
+
+
+def are_training_rows(forest, X):
+    """Whether the rows of an encoded X are, in their order, those that all calls of `fit` of a forest were given."""
+    batches = forest._batches
+    if any(batch.share is not None or batch.n_rows != len(X) for batch in batches):
+        return False
+    end = 0
+    for batch in batches:
+        begin, end = end, end + batch.n_trees
+        rows = batch.row_numbers()
+        if not oob.drew_from(forest.forest_, range(begin, end), [X[rows]], count_threads(forest.n_jobs)):
+            return False
+    return True
+
+
+def check_in_memory(**given):
+    """Raise TypeError if rows that are given by name are collections of Dask."""
+    for name, rows in given.items():
+        first = rows[0] if isinstance(rows, list | tuple) and rows else rows
+        if hasattr(first, "__dask_graph__"):
+            raise TypeError(f"{name} is of type {type(rows).__name__}; allowed are rows in memory: compute some rows first")
+
+
+class Rows:
+    """Rows to show a forest with.
+
+    Parameters
+    ----------
+    forest : estimator
+        Fitted.
+    X : array-like or frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,), or None
+
+    Attributes
+    ----------
+    given : tuple
+        X and y on the processor, as they were given.
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+        With the numbers of labels.
+    y : ndarray of shape (n_rows,), or None
+        Class numbers, or numbers.
+    is_training : bool
+
+    Raises
+    ------
+    ValueError
+        If X or y are not such as the forest was fitted with.
+    TypeError
+        If they are collections of Dask, or X is sparse.
+    """
+
+    def __init__(self, forest, X, y):
+        check_in_memory(X=X, y=y)
+        if issparse(X):
+            raise TypeError(
+                "X is a sparse matrix, which reports do not support; allowed are arrays and frames, such as X.toarray()"
+            )
+        X, y = on_host(X), None if y is None else on_host(y)
+        self.given = X, y
+        if y is None:
+            self.X, self.y = check_X(forest, X, forest._features, reset=False), None
+        else:
+            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=is_regressor(forest))
+            self.y = forest._encode_known(y)
+        self.forest = forest
+        self.is_training = are_training_rows(forest, self.X)
+
+    def __len__(self):
+        return len(self.X)
+
+    def predict(self, X):
+        """What the forest predicts for encoded rows: ndarray of shape (n_rows, n_classes) or (n_rows, 1)."""
+        packed = self.forest.forest_.packed(getattr(self.forest, "voting", "soft"))
+        return packed.mean(X, count_threads(self.forest.n_jobs))
+
+    def leaves(self, X):
+        """What `apply` returns for encoded rows."""
+        return self.forest.forest_.packed().apply(X, count_threads(self.forest.n_jobs))
+
+    def sample(self, most):
+        """Numbers of at most so many rows, ascending, drawn with a fixed seed."""
+        if len(self) <= most:
+            return np.arange(len(self))
+        return np.sort(np.random.RandomState(SEED).choice(len(self), most, replace=False))
+
+    def predictions(self):
+        """What is predicted for the rows, and how.
+
+        Returns
+        -------
+        rows : ndarray
+            The numbers of the rows that have a prediction.
+        prediction : ndarray of shape (len(rows), n_outputs)
+            Out of bag, if these are training rows and the forest has such predictions; else of all trees.
+        is_out_of_bag : bool
+        """
+        name = "oob_decision_function_" if is_classifier(self.forest) else "oob_prediction_"
+        known = getattr(self.forest, name, None) if self.is_training else None
+        if known is None:
+            return np.arange(len(self)), self.predict(self.X), False
+        known = known.reshape(len(self), -1)
+        rows = np.flatnonzero(~np.isnan(known).any(axis=1))
+        return rows, known[rows], True

@@ -1,0 +1,1 @@
+"""Models of other formats: dforest's files, and conversion to and from other libraries."""

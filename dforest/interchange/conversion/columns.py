@@ -1,0 +1,119 @@
+"""What other libraries take for the columns of X, and the rows on which a model of them is compared.
+
+A category has a *number*, by which trees know it, and a *label*, which is what X holds. Models of other libraries get X as the
+user has it, so that their tests are of labels, which must be numbers.
+"""
+
+import numpy as np
+
+from dforest.interchange.conversion.probes import probe_rows
+
+_ENCODE = (
+    "encode it before fit, as by scikit-learn's OneHotEncoder or OrdinalEncoder in a pipeline, with categorical_features=None"
+)
+
+
+def check_numbers_alone(estimator, library):
+    """Raise ValueError if there are categories or labels, or tests of a splitter's own."""
+    check_own_tests(estimator, library)
+    for name, labels, n_categories in _columns(estimator):
+        if labels is not None or n_categories:
+            kind = "categories" if n_categories else "the labels of levels"
+            raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees only take numbers; {_ENCODE}")
+
+
+def check_own_tests(estimator, library):
+    """Raise ValueError if a splitter makes tests of its own."""
+    splitter = estimator.forest_.splitter
+    if splitter is not None:
+        raise ValueError(
+            f"{splitter!r} makes tests of its own, and {library}'s trees only compare one number with a threshold, or look "
+            "whether it is in a set; allowed are splitters without such tests"
+        )
+
+
+def numeric_labels(estimator, library, dtype, least, most):
+    """The labels of all categories, as numbers of a type.
+
+    Parameters
+    ----------
+    estimator : estimator
+    library : str
+        For messages.
+    dtype : type
+        Of floats or integers, which hold the range exactly.
+    least, most : int
+        The range of integers that the library takes for categories.
+
+    Returns
+    -------
+    list of ndarray or None
+        For each feature the label of each category; None for features that are no categories.
+
+    Raises
+    ------
+    ValueError
+        If a column has labels that are no such integers, or levels with labels.
+    """
+    found = []
+    for name, labels, n_categories in _columns(estimator):
+        if not n_categories:
+            if labels is not None:
+                raise ValueError(f"column {name!r} holds the labels of levels, and {library} only takes numbers; {_ENCODE}")
+            found.append(None)
+            continue
+        labels = np.arange(n_categories) if labels is None else labels
+        for label in labels.tolist():
+            if not (isinstance(label, int | float) and least <= label <= most and label == int(label)):
+                raise ValueError(
+                    f"column {name!r} holds the category {label!r}; allowed in a model of {library} are integers from {least} to "
+                    f"{most}; {_ENCODE}"
+                )
+        found.append(labels.astype(dtype))
+    return found
+
+
+def _columns(estimator):
+    """(name, labels or None, number of categories) of each column; one of which training saw no label has none to test."""
+    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+    known = [None if labels is None or not len(labels) else labels for labels in estimator.categories_]
+    return zip(names, known, estimator.forest_.n_categories, strict=True)
+
+
+def probes_of(estimator, dtype, labels=None, fractions=False, **allowed):
+    """Rows at the thresholds of an estimator's trees, as the trees take them and as the user has them.
+
+    Parameters
+    ----------
+    estimator : estimator
+    dtype : type
+        Of the rows.
+    labels : list of ndarray or None
+        As `numeric_labels` returns them; None: there are no categories.
+    fractions : bool, default=False
+        Whether half of the unknown categories are no integers.
+    **allowed
+        `missing` and `infinite` of `probe_rows`.
+
+    Returns
+    -------
+    encoded, rows : ndarray of shape (n_rows, n_features)
+        In the first one, categories are their numbers.
+    """
+    encoded = probe_rows(estimator.forest_, dtype, **allowed)
+    rows = encoded.copy()
+    for j, known in enumerate(labels or ()):
+        if known is not None:
+            is_there = ~np.isnan(encoded[:, j])
+            # The number after the last one stands for a category that was not there in training.
+            is_unknown = encoded[:, j] == len(known)
+            rows[is_there & ~is_unknown, j] = known[encoded[is_there & ~is_unknown, j].astype(np.intp)]
+            rows[is_unknown, j] = _unknown(known)
+            if fractions:
+                rows[is_unknown & (np.arange(len(rows)) % 2 == 1), j] = 0.5
+    return encoded, rows
+
+
+def _unknown(labels):
+    """The least integer from 0 that is no label."""
+    return next(number for number in range(len(labels) + 1) if number not in labels)

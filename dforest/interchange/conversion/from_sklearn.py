@@ -1,0 +1,234 @@
+"""Fitted forests and trees of scikit-learn as ours.
+
+scikit-learn keeps the shares of classes in a leaf, ours the integers whose quotients they are. Where weights were integers, these
+are found, and shares have the same bits. Other weights are rounded to 52 bits of a tree's weight. What is made owns its arrays.
+"""
+
+from copy import deepcopy
+from numbers import Integral
+
+import numpy as np
+import sklearn.ensemble
+import sklearn.tree
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.core.forest.arrays import Forest
+from dforest.core.objective import ClassObjective, NumberObjective
+from dforest.core.sampling import DrawnElsewhere
+from dforest.estimators.data.features import CONTINUOUS, Features
+from dforest.estimators.forest import forest as forests
+from dforest.estimators.forest import tree as trees
+from dforest.estimators.forest.batch import Batch
+from dforest.interchange.conversion.probes import check_same, probe_rows, within_leaves
+from dforest.interchange.conversion.sklearn import on_one_thread
+
+_CLASSES = {
+    getattr(theirs, f"{name}{task}"): getattr(ours, f"{name}{task}")
+    for theirs, ours, names in (
+        (sklearn.ensemble, forests, ("RandomForest", "ExtraTrees")),
+        (sklearn.tree, trees, ("DecisionTree", "ExtraTree")),
+    )
+    for name in names
+    for task in ("Classifier", "Regressor")
+}
+_BITS = 52  # of a tree's weight that is no integer
+_ROUNDING = 1e-12  # by how much a share of such weights may differ: those that scikit-learn keeps need not sum to 1 exactly
+
+
+@np.errstate(under="ignore")
+def from_sklearn(model, *, verify=True):
+    """Convert a fitted forest or tree of scikit-learn to an estimator of dforest that predicts the same.
+
+    The trees are those of scikit-learn, with their importances, impurities and numbers of rows. ``save``, ``to_onnx`` and other
+    methods work as for any estimator, and ``warm_start=True`` goes on with the trees. Parameters that both classes have keep
+    their values where dforest allows them, and `method` is "dense". Which rows the trees drew is not known, so `oob_score`,
+    `estimators_samples_` and all else that needs these rows raises ValueError.
+
+    scikit-learn rounds X to float32, and dforest does not, so a row of float64 next to a threshold may take another way. For rows
+    of float32, means over trees have the same bits. There is one exception: if a classifier was fitted with weights that are not
+    integers, the shares of classes differ by rounding, by 1e-12 at most.
+
+    Parameters
+    ----------
+    model : sklearn.base.BaseEstimator
+        A fitted RandomForest, ExtraTrees, DecisionTree or ExtraTree classifier or regressor of scikit-learn, or of a subclass.
+    verify : bool, default=True
+        Whether to compare the predictions of the new estimator with those of the model, for rows of float32 made for up to 2,000
+        nodes of the trees: their value is the node's threshold, next to it on either side, or missing. If False, nothing is
+        compared.
+
+    Returns
+    -------
+    estimator
+        A fitted estimator of the class of the same name in dforest, which shares nothing with the model.
+
+    Raises
+    ------
+    TypeError
+        If the model is of another class.
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        If the model has several outputs, or a criterion that dforest does not know by name.
+    ConversionError
+        If any prediction differs. The message shows the first row for which it does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dforest
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X = X.astype(np.float32)
+    >>> model = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> forest = dforest.from_sklearn(model)
+    >>> bool((forest.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    kind = next((_CLASSES[one] for one in type(model).__mro__ if one in _CLASSES), None)
+    if kind is None:
+        allowed = ", ".join(sorted(known.__name__ for known in _CLASSES))
+        raise TypeError(f"model is of the type {type(model).__name__}; allowed are scikit-learn's {allowed}")
+    check_is_fitted(model)
+    if model.n_outputs_ != 1:
+        raise ValueError(f"model has {model.n_outputs_} outputs; allowed is one: fit a model for each column of y")
+    estimator = _with_parameters_of(model, kind)
+    estimator.n_features_in_ = model.n_features_in_
+    if hasattr(model, "feature_names_in_"):
+        estimator.feature_names_in_ = model.feature_names_in_.copy()
+    if is_classifier(model):
+        estimator.classes_, estimator.n_classes_ = model.classes_.copy(), len(model.classes_)
+    n = model.n_features_in_
+    names = getattr(model, "feature_names_in_", None)
+    estimator._features = Features([CONTINUOUS] * n, [None] * n, None if names is None else names.tolist())
+    estimator.is_categorical_, estimator.is_ordinal_ = np.zeros(n, bool), np.zeros(n, bool)
+    estimator.categories_ = [None] * n
+    estimator._directions = np.zeros(n, np.int8) if model.monotonic_cst is None else np.array(model.monotonic_cst, np.int8)
+    forest, is_exact = _forest_of(model, estimator.criterion)
+    estimator.forest_ = forest
+    if hasattr(model, "estimators_"):
+        estimator._batches = [Batch(forest.n_trees, int(forest.n_rows[0]), None, None, None)]
+    if verify:
+        _verify(estimator, model, is_exact)
+    return estimator
+
+
+def _with_parameters_of(model, kind):
+    """An estimator, not fitted, with the parameters that a model and our class have, as far as ours allows the values."""
+    estimator, given = kind(method="dense"), model.get_params(deep=False)
+    if given["criterion"] not in ("gini", "entropy", "log_loss", "squared_error", "absolute_error", "friedman_mse", "poisson"):
+        raise ValueError(f"model has criterion={given['criterion']!r}; allowed are the names of scikit-learn's criteria")
+    given["n_estimators"] = len(getattr(model, "estimators_", ()))
+    for name in estimator.get_params(deep=False).keys() & given.keys():
+        before = getattr(estimator, name)
+        try:
+            estimator.set_params(**{name: deepcopy(given[name])})._validate_params()
+        except InvalidParameterError:
+            estimator.set_params(**{name: before})
+    return estimator
+
+
+def _forest_of(model, criterion):
+    """(the `Forest` of a model, whether the leaves of its classes have the same bits)."""
+    alone = [one.tree_ for one in getattr(model, "estimators_", [model])]
+    found = [_tree_arrays(tree, is_classifier(model), criterion) for tree in alone]
+    parts = {name: [arrays[name] for arrays, _ in found] for name in found[0][0]}
+    units = parts.pop("weight_unit")
+    n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
+    for link, feature, first in zip(parts["link"], parts["feature"], n_leaves, strict=False):
+        link[feature < 0] += np.uint32(first)
+    arrays = {name: np.concatenate(each) for name, each in parts.items()}
+    arrays["node_offsets"] = np.cumsum([0, *(tree.node_count for tree in alone)])
+    arrays |= {"payload_offsets": np.zeros(1, np.int64), "payload_words": np.zeros(0, np.uint64)}
+    n_draws = [int(tree.n_node_samples[0]) for tree in alone]
+    seeds = [one.random_state for one in getattr(model, "estimators_", [model])]
+    forest = Forest(
+        arrays,
+        n_rows=np.full(len(alone), max(n_draws)),
+        n_features=model.n_features_in_,
+        objective=ClassObjective(len(model.classes_)) if is_classifier(model) else NumberObjective(),
+        n_categories=np.zeros(model.n_features_in_, np.int32),
+        criterion=criterion,
+        seed=0,
+        seeds=np.array([seed % 2**32 if isinstance(seed, Integral) else 0 for seed in seeds], np.uint32),
+        plans=tuple(map(DrawnElsewhere, n_draws)),
+        weight_unit=np.array(units),
+    )
+    return forest, all(is_exact for _, is_exact in found)
+
+
+def _tree_arrays(tree, has_classes, criterion):
+    """(the arrays of nodes and leaves of a tree, as `Forest` has them, by name; whether shares of classes are exact)."""
+    order = _preorder(tree.children_left, tree.children_right)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    is_leaf = tree.children_left[order] < 0
+    leaves, inner = order[is_leaf], order[~is_leaf]
+    link = np.empty(len(order), np.uint32)
+    link[is_leaf] = np.arange(len(leaves))
+    link[~is_leaf] = place[tree.children_right[inner]]
+    weight, unit, is_exact = _integer_weights(tree, leaves, has_classes)
+    values, impurity = tree.value[:, 0, 0], np.maximum(tree.impurity, 0.0)  # rounding may have made it negative
+    empty = np.zeros(0)
+    arrays = {
+        "feature": np.where(is_leaf, -1, tree.feature[order]).astype(np.int32),
+        "threshold": np.where(is_leaf, 0.0, tree.threshold[order]),
+        "link": link,
+        "missing_left": ~is_leaf & (tree.missing_go_to_left[order] != 0),
+        "leaf_draws": tree.n_node_samples[leaves].astype(np.int64),
+        "leaf_weight": weight,
+        "leaf_value": empty if has_classes else values[leaves],
+        "leaf_impurity": empty if has_classes else impurity[leaves],
+        "inner": np.column_stack([values[inner], impurity[inner]]) if criterion == "absolute_error" else np.zeros((0, 2)),
+        "weight_unit": unit,
+    }
+    return arrays, is_exact
+
+
+def _preorder(left, right):
+    """The numbers of the nodes, each one followed by its left subtree and then by its right one."""
+    inner = np.flatnonzero(left >= 0)
+    if (left[inner] == inner + 1).all():  # as scikit-learn grows trees unless `max_leaf_nodes` is given
+        return np.arange(len(left))
+    order, left, right, waiting = [], left.tolist(), right.tolist(), [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if left[node] >= 0:
+            waiting += [right[node], left[node]]
+    return np.array(order)
+
+
+def _integer_weights(tree, leaves, has_classes):
+    """(integer weights of leaves, by class if there are any; their unit; whether their shares are exact)."""
+    total = tree.weighted_n_node_samples[leaves][:, None]
+    shares = tree.value[leaves, 0, :] if has_classes else np.ones_like(total)
+    weight = np.rint(shares * total)
+    if total.max() < 2**62 and _are_close(weight, shares * total) and _are_close(total, np.rint(total)):
+        weight = weight.astype(np.int64)
+        if (weight.sum(axis=1) > 0).all() and (weight / weight.sum(axis=1, keepdims=True) == shares).all():
+            return weight, 1.0, True
+    exponent = _BITS - int(np.frexp(tree.weighted_n_node_samples[0])[1])
+    weight = np.rint(np.ldexp(shares * total, exponent)).astype(np.int64)
+    return weight, float(np.ldexp(1.0, -exponent)), not has_classes
+
+
+def _are_close(numbers, others):
+    return (np.abs(numbers - others) <= 1e-6).all()
+
+
+def _verify(estimator, model, is_exact):
+    """Raise ConversionError unless both predict the same."""
+    allows_missing = get_tags(model).input_tags.allow_nan and model.monotonic_cst is None
+    rows, name = probe_rows(estimator.forest_, np.float32, allows_missing), "scikit-learn"
+    packed = estimator.forest_.packed()
+    if is_classifier(model):
+        tolerance = None if is_exact else _ROUNDING
+        check_same(name, rows, packed.mean(rows, 1), on_one_thread(model, model.predict_proba, rows), tolerance)
+    else:
+        found = within_leaves(estimator.forest_, on_one_thread(model, model.predict, rows))
+        check_same(name, rows, packed.mean(rows, 1), found)
