@@ -226,6 +226,7 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.boosting.HistGr
         min_sum_hessian_in_leaf=0.001,
         l2_regularization=0,
         max_delta_step=None,
+        min_hessian="deprecated",
         max_features=1.0,
         max_bins=255,
         subsample=1.0,
@@ -245,7 +246,6 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.boosting.HistGr
         device=None,
         warm_start=False,
         verbose=0,
-        min_hessian="deprecated",
     ) -> None: ...
 
 class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGradientBoostingRegressor):
@@ -264,6 +264,7 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGra
         min_sum_hessian_in_leaf=0.001,
         l2_regularization=0,
         max_delta_step=None,
+        min_hessian="deprecated",
         max_features=1.0,
         max_bins=255,
         subsample=1.0,
@@ -282,7 +283,6 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGra
         device=None,
         warm_start=False,
         verbose=0,
-        min_hessian="deprecated",
     ) -> None: ...
 
 class RandomForestClassifier(dforest.estimators.forest.forest.RandomForestClassifier):

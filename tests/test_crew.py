@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from probes import crew
 
-from dforest.core.threads import Crew
+from dforest.core.crew import Crew
 
 count_items = crew.count_items
 

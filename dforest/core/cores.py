@@ -39,6 +39,12 @@ def _binding():
     return max(found, key=lambda pair: len(set().union(*pair[1])))
 
 
+def binds_to_fewer(n_cores):
+    """Whether a runtime whose places have so many cores binds threads to fewer of them than the process has."""
+    _, places = _binding()
+    return n_cores < len(set().union(*places))
+
+
 def binding_runtime():
     """The OpenMP runtime that binds threads of this process, as a library of ctypes; None if there is none."""
     return _binding()[0]

@@ -552,7 +552,8 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
         How many draws of each tree fall into the block that each piece is of, in as many numbers as the plan has for a block: see
         `TreeDraws.of_block`.
     pieces : tuple of ndarray of shape (n_pieces,), dtype int64
-        The block of each piece, the piece's first row in the block, and its number of rows: see `dforest.engines.rows.RowShare.pieces`.
+        The block of each piece, the piece's first row in the block, and its number of rows: see
+        `dforest.engines.rows.RowShare.pieces`.
     n_threads : int
         Most threads.
 

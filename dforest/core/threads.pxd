@@ -1,5 +1,4 @@
-"""The threads of this process that share work, and crews of threads that stay together: see threads.pyx."""
-cimport cython
+"""The threads of this process that share work: see threads.pyx."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
@@ -50,7 +49,7 @@ cdef struct Worker:           # what a thread knows of a task it is at
     int number                # of the thread among all that have been at the task; the caller's is 0
     int64_t work              # that the thread has done since it last looked whether to give up
 
-cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) except -1
+cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, bint is_brief=*) except -1
 cdef Worker current_worker() noexcept nogil
 cdef int look_up(Worker* worker) except -1 nogil
 cdef int check_signals() except -1 nogil
@@ -61,35 +60,3 @@ cdef inline int poll(Worker* worker, int64_t work) except -1 nogil:
     """Count work, in nanoseconds or so, and now and then raise `Stopped` if the thread is to give up, or handle signals."""
     worker.work += work
     return look_up(worker) if worker.work >= POLL_WORK else 0
-
-
-# Does one item of a call.
-ctypedef void (*CrewWork)(void* context, int64_t item) noexcept nogil
-
-# What the leader does. It may raise, between calls.
-ctypedef int (*CrewLead)(void* context, Crew crew, Worker* worker) except -1 nogil
-
-
-@cython.final
-cdef class Crew:
-    cdef readonly int n_members    # that there may be, the leader included
-    cdef uint64_t word             # of the present call: see crew.h
-    cdef int64_t first             # item of the present call, of more items than a word counts
-    cdef int64_t n_done            # items of the present call that are done
-    cdef CrewWork work             # of the present call, as is the next
-    cdef void* context
-    cdef CrewLead lead
-    cdef void* own                 # context of `lead`
-    cdef int is_over               # the leader has done all
-    cdef int n_asleep              # members that sleep
-    cdef PyThread_type_lock lock   # guards the list of those that sleep
-    cdef PyThread_type_lock* wake_locks  # [n_members] locks that are held; a member sleeps until its own is released
-    cdef int* asleep               # [n_members] numbers of members that sleep
-
-    cdef void call(self, CrewWork work, void* context, int64_t n_items) noexcept nogil
-    cdef int do_lead(self, Worker* worker) except -1 nogil
-    cdef void call_some(self, CrewWork work, void* context, int64_t n_items) noexcept nogil
-    cdef bint take_part(self) noexcept nogil
-    cdef int serve(self, int member, Worker* worker) except -1 nogil
-    cdef void wake_all(self) noexcept nogil
-    cdef int run(self, CrewLead lead, void* context) except -1

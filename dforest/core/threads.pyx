@@ -1,17 +1,22 @@
-"""The threads of this process that share work, and crews of threads that stay together for many short pieces of work.
+"""The threads of this process that share work.
 
-The *caller* of a task does items one after another, together with workers, which are started when they are first wanted, sleep
-while there is no task, and end with the process. Which thread does an item is a matter of chance, so no result may depend on it.
-A `Worker` is what a thread, the caller too, knows of the task that it is at.
+The *caller* of a task does items one after another, together with other threads. Which thread does an item is a matter of chance,
+so no result may depend on it. A `Worker` is what a thread, the caller too, knows of the task that it is at.
 
-All tasks share the workers. Together with a caller there are never more threads than the cores that the process may use or, if
-that is more, than the most threads that a caller has asked for. So tasks that several threads of a program start at the same time
-do not multiply the threads. A task waits for no worker: its caller begins at once, and workers join when they have nothing else
-to do. Where the system grants no thread, or all workers are at other tasks, the caller does everything.
+Long work runs in parallel *regions* of OpenMP, with what comes with these: its settings of how threads are bound to cores, and
+tools that know regions. Regions are opened by the main thread alone, in a process that is no child of a fork, only for tasks that
+no other task waits for (see regions.h), and not by a runtime that was loaded after another one had bound the main thread: such a
+runtime knows none but this thread's cores. All other tasks have *workers* of a pool: threads that are started when they are
+first wanted, sleep while there is no task, and end with the process. So have brief ones, as predictions are: the threads of
+OpenMP look for the next region for a while after each, which slows down whatever else the cores have to do, and take
+milliseconds to come when they sleep on cores that are busy. `DFOREST_THREADS` in the environment, "openmp" or "pool", has all
+tasks run in regions where these may be opened, or none. Where a task runs changes no result.
 
-After a fork, the child has none of its parent's workers and starts its own. (An OpenMP runtime may wait
-for its parent's threads forever, and GCC's ends the process when it can't create one: so there are no
-parallel regions here.)
+All tasks share the workers of the pool. Together with a caller there are never more of them than the cores that the process may
+use or, if that is more, than the most threads that a caller has asked for. So tasks that several threads of a program start at
+the same time do not multiply the threads. A task waits for no worker: its caller begins at once, and workers join when they have
+nothing else to do. Where the system grants no thread, or all workers are at other tasks, the caller does everything. After a
+fork, the child has none of its parent's workers and starts its own.
 
 Python handles signals in the main thread. If the main thread is the caller, it looks for signals while it works and while it
 waits; other threads look whether to give up. An exception ends a task: all threads leave it, and then the caller raises the
@@ -19,15 +24,6 @@ exception that was raised first. The handler of a signal may raise an exception 
 interrupt Python code hands the exception to `interrupt`, and it is raised where the main thread looks for signals by itself.
 
 One lock guards tasks and workers. It is held for a few instructions, never while a thread works or sleeps.
-
-A task costs some ten microseconds to begin, as threads are woken for it. A boosted tree needs a hundred pieces of work that take
-about ten microseconds each, one after another, so the threads of its crew stay: they look for the next piece again and again, and
-sleep only if there is none for a while.
-
-A crew has a *leader*, who does what can't be shared, and *members* besides. A *call* is work that the leader shares: leader and
-members take its items one after another, and the leader goes on when all are done. Nobody waits for a member to come: a leader
-without members does all items. A crew owns its locks. What a call needs belongs to the leader, and nobody else touches it when
-the call is over.
 """
 import os
 import threading
@@ -35,10 +31,10 @@ from _thread import start_new_thread
 
 cimport cython
 cimport openmp
-from libc.stdlib cimport calloc, free
+from cython.parallel cimport parallel
 from libc.string cimport memset
 
-from dforest.core.cores import binding_runtime, unbound
+from dforest.core.cores import binding_runtime, binds_to_fewer, unbound
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -55,20 +51,10 @@ cdef extern from *:
     """
     void* df_task
 
-cdef extern from "core/crew.h" nogil:
-    enum:
-        DF_CREW_ITEMS
-        DF_SPINS
-        DF_SPINS_PER_YIELD
-    uint64_t df_crew_word(unsigned int n_items)
-    int64_t df_crew_item(uint64_t word)
-    uint64_t df_load(uint64_t x)
-    int64_t df_load_long "df_load"(int64_t x)
-    void df_store(uint64_t x, uint64_t value)
-    void df_store_long "df_store"(int64_t x, int64_t value)
-    uint64_t df_take(uint64_t x)
-    void DF_PAUSE()
-    void DF_YIELD()
+cdef extern from "core/regions.h":
+    int df_region_threads(int n, int n_kept)
+    int df_bound_cores()
+    void df_keep_state() nogil
 
 cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
@@ -205,6 +191,10 @@ cdef class Pool:
             self.wake(min(task.n_wanted, 2))
         PyThread_release_lock(self.lock)
         do_items(task, number)
+        self.leave(task)
+
+    cdef void leave(self, Task* task) noexcept nogil:
+        """Have a worker leave a task of which no item is left."""
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         self.withdraw(task)
         task.n_there -= 1
@@ -227,6 +217,30 @@ cdef class Pool:
         PyThread_release_lock(self.lock)
 
 
+def use(name=None):
+    """Have tasks run in regions of OpenMP or in the pool.
+
+    Parameters
+    ----------
+    name : {"auto", "openmp", "pool"}, optional
+        As `DFOREST_THREADS`, which None stands for; "auto" is the default.
+    """
+    global where
+    name = os.environ.get("DFOREST_THREADS", "auto") if name is None else name
+    if name not in ("auto", "openmp", "pool"):
+        raise ValueError(f'DFOREST_THREADS={name!r}; allowed are "openmp", "pool" and, the default, "auto"')
+    where = name
+
+
+def count_regions():
+    """How many regions this process has opened."""
+    return n_regions
+
+
+cdef str where                    # of `use`
+cdef int n_kept = 1               # threads of the last region, the main thread included
+cdef int64_t n_regions = 0
+use()
 cdef object interruption = None   # what the main thread is to raise
 cdef Pool pool
 cdef Task nobody               # a task without items, never stopped: all is 0
@@ -280,15 +294,41 @@ cdef void do_items(Task* task, int number) noexcept nogil:
         df_task = outer
 
 
-cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) except -1:
-    """Have `do_item` called with every item, by this thread and by workers, at most n_threads threads together.
+cdef void be_member(Pool own, Task* task, int number) noexcept nogil:
+    """A thread's part of a region: the caller, number 0, leaves it last, and handles signals until then."""
+    if number == 0:
+        do_items(task, 0)
+        own.finish(task)
+        return
+    df_keep_state()
+    PyThread_acquire_lock(own.lock, WAIT_LOCK)
+    task.n_there += 1
+    PyThread_release_lock(own.lock)
+    do_items(task, number)
+    own.leave(task)
 
-    The caller holds the interpreter's lock, which is released while items are done.
+
+cdef int region_for(bint is_brief, int n) except -1:
+    """How many threads the next task has in a region, of at most n; 0: it has workers of the pool."""
+    if where == "pool" or (where == "auto" and is_brief) or df_task != NULL:
+        return 0
+    if PyThread_get_thread_ident() != main_thread or binds_to_fewer(df_bound_cores()):
+        return 0
+    n = df_region_threads(n, n_kept)
+    return n if n > 1 else 0
+
+
+cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, bint is_brief=False) except -1:
+    """Have `do_item` called with every item, by this thread and by others, at most n_threads threads together.
+
+    The caller holds the interpreter's lock, which is released while items are done. is_brief : see above
     """
+    global n_kept, n_regions
     cdef Task task
     cdef Worker worker
     cdef Py_ssize_t item
     cdef Pool own = pool
+    cdef int n
     memset(&task, 0, sizeof(Task))
     if n_threads < 2 or n_items < 2:
         worker.task = &task
@@ -308,12 +348,21 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads) e
     if task.done == NULL:
         raise MemoryError()
     try:
-        own.staff(task.n_wanted)
-        with nogil:
-            PyThread_acquire_lock(task.done, WAIT_LOCK)
-            own.enlist(&task)
-            do_items(&task, 0)
-            own.finish(&task)
+        n = region_for(is_brief, task.n_wanted + 1)
+        if n > 0:
+            n_kept = n                 # the runtime ends threads that a region lacks
+            n_regions += 1
+            with nogil:
+                PyThread_acquire_lock(task.done, WAIT_LOCK)
+                with parallel(num_threads=n):
+                    be_member(own, &task, openmp.omp_get_thread_num())
+        else:
+            own.staff(task.n_wanted)
+            with nogil:
+                PyThread_acquire_lock(task.done, WAIT_LOCK)
+                own.enlist(&task)
+                do_items(&task, 0)
+                own.finish(&task)
     finally:
         PyThread_free_lock(task.done)
     if errors:
@@ -393,142 +442,3 @@ cdef int sleep(PyThread_type_lock wake_lock) except -1 nogil:
         with gil:
             handle_signals()
     return 0
-
-
-cdef int do_part(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
-    """An `Item` of the crew's task: the first is the leader's, each other one a member's."""
-    if item > 0:
-        return (<Crew> context).serve(<int> item, worker)
-    return (<Crew> context).do_lead(worker)
-
-
-@cython.final
-cdef class Crew:
-    """A crew for one piece of leading.
-
-    Parameters
-    ----------
-    n_members : int
-        The most threads together, the leader included.
-    """
-
-    def __cinit__(self, int n_members):
-        cdef int i
-        self.n_members = n_members
-        self.lock = PyThread_allocate_lock()
-        self.wake_locks = <PyThread_type_lock*> calloc(n_members, sizeof(PyThread_type_lock))
-        self.asleep = <int*> calloc(n_members, sizeof(int))
-        if self.lock == NULL or self.wake_locks == NULL or self.asleep == NULL:
-            raise MemoryError()
-        for i in range(n_members):
-            self.wake_locks[i] = PyThread_allocate_lock()
-            if self.wake_locks[i] == NULL:
-                raise MemoryError()
-            PyThread_acquire_lock(self.wake_locks[i], WAIT_LOCK)
-
-    def __dealloc__(self):
-        cdef int i
-        if self.wake_locks != NULL:
-            for i in range(self.n_members):
-                if self.wake_locks[i] != NULL:
-                    PyThread_release_lock(self.wake_locks[i])
-                    PyThread_free_lock(self.wake_locks[i])
-        if self.lock != NULL:
-            PyThread_free_lock(self.lock)
-        free(self.wake_locks)
-        free(self.asleep)
-
-    cdef int run(self, CrewLead lead, void* context) except -1:
-        """Have `lead` called by one thread, while others serve it. The caller holds the interpreter's lock, which is released."""
-        self.lead = lead
-        self.own = context
-        self.is_over = 0
-        self.word = 0
-        return share(do_part, <void*> self, self.n_members, self.n_members)
-
-    cdef int do_lead(self, Worker* worker) except -1 nogil:
-        """Be the leader, and let all members go then."""
-        try:
-            self.lead(self.own, self, worker)
-        finally:
-            PyThread_acquire_lock(self.lock, WAIT_LOCK)
-            df_set(self.is_over, 1)
-            self.wake_all()
-            PyThread_release_lock(self.lock)
-        return 0
-
-    cdef void call(self, CrewWork work, void* context, int64_t n_items) noexcept nogil:
-        """Have `work` called with every item, by the leader, who calls this, and by members."""
-        self.first = 0
-        while n_items > DF_CREW_ITEMS:         # more than a word can count
-            self.call_some(work, context, DF_CREW_ITEMS)
-            self.first += DF_CREW_ITEMS
-            n_items -= DF_CREW_ITEMS
-        self.call_some(work, context, n_items)
-
-    cdef void call_some(self, CrewWork work, void* context, int64_t n_items) noexcept nogil:
-        """Have `work` called with some items, from the first one that has not been done."""
-        cdef int64_t item
-        cdef int spins = 0
-        if n_items < 2 or self.n_members == 1:
-            for item in range(n_items):
-                work(context, self.first + item)
-            return
-        self.work = work
-        self.context = context
-        df_store_long(self.n_done, 0)
-        df_store(self.word, df_crew_word(<unsigned int> n_items))
-        if df_glance(self.n_asleep) > 0:
-            PyThread_acquire_lock(self.lock, WAIT_LOCK)
-            self.wake_all()
-            PyThread_release_lock(self.lock)
-        self.take_part()
-        while df_load_long(self.n_done) < n_items:
-            spins += 1
-            DF_PAUSE()
-            if spins % DF_SPINS_PER_YIELD == 0:
-                DF_YIELD()
-
-    cdef bint take_part(self) noexcept nogil:
-        """Do items of the present call until none is left; whether there was one."""
-        cdef int64_t item
-        cdef bint found = False
-        if df_crew_item(df_load(self.word)) < 0:       # a look is cheaper than to take one too many
-            return False
-        while True:
-            item = df_crew_item(df_take(self.word))
-            if item < 0:
-                return found
-            found = True
-            self.work(self.context, self.first + item)
-            df_add_to_long(self.n_done, 1)
-
-    cdef int serve(self, int member, Worker* worker) except -1 nogil:
-        """Be a member until the leader has done."""
-        cdef int spins = 0
-        while not df_glance(self.is_over):
-            if self.take_part():
-                spins = 0
-                continue
-            spins += 1
-            DF_PAUSE()
-            if spins < DF_SPINS:
-                continue
-            spins = 0
-            look_up(worker)
-            PyThread_acquire_lock(self.lock, WAIT_LOCK)
-            if df_glance(self.is_over) or df_crew_item(df_load(self.word)) >= 0:
-                PyThread_release_lock(self.lock)
-                continue
-            self.asleep[self.n_asleep] = member
-            df_set(self.n_asleep, self.n_asleep + 1)
-            PyThread_release_lock(self.lock)
-            sleep(self.wake_locks[member])
-        return 0
-
-    cdef void wake_all(self) noexcept nogil:
-        """Wake who sleeps. The caller holds the lock."""
-        cdef int i
-        for i in range(self.n_asleep):
-            PyThread_release_lock(self.wake_locks[self.asleep[i]])
-        df_set(self.n_asleep, 0)

@@ -587,11 +587,12 @@ def test_the_earlier_name_of_min_sum_hessian_in_leaf():
     model, settings = HistGradientBoostingRegressor(max_iter=2, random_state=0), {"min_samples_leaf": 1}
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
     wanted = clone(model).set_params(min_sum_hessian_in_leaf=15.0, **settings).fit(X, y)
-    assert (wanted.forest_.leaf_draws >= 15).all() and (clone(model).set_params(**settings).fit(X, y).forest_.leaf_draws < 15).any()
+    assert (wanted.forest_.leaf_draws >= 15).all()
+    assert (clone(model).set_params(**settings).fit(X, y).forest_.leaf_draws < 15).any()
     with pytest.warns(FutureWarning, match="min_hessian=15.0 is deprecated: it is the earlier name of min_sum_hessian_in_leaf"):
         named = clone(model).set_params(min_hessian=15.0, **settings).fit(X, y)
     assert np.array_equal(named.predict(X), wanted.predict(X))
-    state = wanted.__getstate__()
+    state = dict(wanted.__getstate__())
     state["min_hessian"] = state.pop("min_sum_hessian_in_leaf")
     again = HistGradientBoostingRegressor.__new__(HistGradientBoostingRegressor)
     again.__setstate__(state)

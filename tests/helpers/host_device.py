@@ -31,9 +31,10 @@ def compile_kernels(folder, options=()):
         The path of the library.
     """
     library, top = Path(folder) / "kernels_on_host.so", Path(dforest.get_include())
+    host = top / "backends" / "host"
     subprocess.run(
-        ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-I", top, "-I", top / "host", *options,
-         "-o", library, top / "host" / "entries.cpp"],
+        ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-I", top, "-I", host, *options,
+         "-o", library, host / "entries.cpp"],
         check=True,
     )  # fmt: skip
     return library

@@ -237,7 +237,7 @@ def test_the_short_way_is_the_long_way(n_classes, monkeypatch):
 def test_the_short_way_makes_no_checks(n_classes, monkeypatch):
     """scikit-learn's take several times as long as a single row."""
     model, row = grown(np.float64, n_classes), problem(np.float64, n=1, seed=4)[0]
-    for part in ["base", "prediction"]:
+    for part in ["forest.base", "prediction"]:
         for check in {"check_is_fitted", "check_X"} & vars(importlib.import_module(f"dforest.estimators.{part}")).keys():
             monkeypatch.setattr(f"dforest.estimators.{part}.{check}", None)
     for function in [model.predict, model.apply, *([model.predict_proba] if n_classes else [])]:

@@ -5,7 +5,8 @@ import time
 
 import numpy as np
 
-from dforest.core.threads cimport Crew, Worker, poll
+from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Worker, poll
 
 cdef struct Tally:
     int64_t n_items

@@ -103,7 +103,7 @@ cdef class Probe:
         """The list of the one cut after a code, of a column of numbers, and the range of the codes: (list, tuple)."""
         cdef CutList cuts
         cdef const Column* column = &self.data.columns[feature]
-        cdef CodeRange found = self.cuts.side.gather(&self.node, column, self.cuts.side.own_code)
+        cdef CodeRange found = self.cuts.side.gather(&self.node, column)
         self.cuts.side.add_up(&self.node, code, column.n_codes, found.has_missing, &cuts)
         return self.shown(&cuts), (found.lowest, found.highest, found.has_missing)
 

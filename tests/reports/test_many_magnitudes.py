@@ -248,7 +248,8 @@ def test_pruning_by_the_errors_of_light_rows():
 @pytest.mark.parametrize("scale", [1.0, 1e12])
 def test_boosted_trees_split_light_rows_off(scale):
     """Light rows had derivatives of 0, so that there was no split, and all was the baseline."""
-    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=1, min_sum_hessian_in_leaf=1e-3 * (scale > 1))
+    settings = {"max_iter": 1, "learning_rate": 1.0, "min_samples_leaf": 1, "min_sum_hessian_in_leaf": 1e-3 * (scale > 1)}
+    model = HistGradientBoostingRegressor(**settings)
     found = model.fit(X, Y.astype(float), WEIGHT * scale).predict([[0.0], [1.0]])
     np.testing.assert_allclose(found, [mean(Y[:4].tolist(), WEIGHT[:4].tolist()), 0.0], rtol=1e-7, atol=1e-12)
 

@@ -6,7 +6,8 @@ from dforest.core.boost.histograms cimport Histograms
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
-from dforest.core.threads cimport Crew, Worker
+from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Worker
 from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds

@@ -305,7 +305,8 @@ cdef class BoostedTree:
         if self.directions != NULL:
             middle = df_middle_prediction(
                 df_bounded_step(l2, <double> cut.gradient_left, <double> cut.hessian_left, bounds),
-                df_bounded_step(l2, <double> (cut.gradient - cut.gradient_left), <double> (cut.hessian - cut.hessian_left), bounds))
+                df_bounded_step(l2, <double> (cut.gradient - cut.gradient_left), <double> (cut.hessian - cut.hessian_left),
+                                bounds))
         for child in range(2):
             children[child] = df_child_of(&self.nodes[number].at, child, cut.n_left, direction, middle)
         self.nodes[number].left = self.add_node(&children[0], number, False)

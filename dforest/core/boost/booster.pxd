@@ -5,7 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree, DrawnRows
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
-from dforest.core.threads cimport Crew, Worker
+from dforest.core.crew cimport Crew
+from dforest.core.threads cimport Worker
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.core.tree.writer cimport TreeWriter

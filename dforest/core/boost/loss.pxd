@@ -48,7 +48,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.component cimport Component
-from dforest.core.threads cimport Crew
+from dforest.core.crew cimport Crew
 
 
 cdef double MOST             # of what a loss answers, in magnitude

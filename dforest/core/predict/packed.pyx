@@ -238,10 +238,10 @@ cdef class PackedForest:
         if rows.paths is not None:
             job.sparse = &rows.sparse
             job.paths = <PyObject*> rows.paths
-            return share(skip_block, job, n_blocks, used)
+            return share(skip_block, job, n_blocks, used, True)
         if not rows.is_sparse:
             job.rows = &rows.rows
-            return share(do_block, job, n_blocks, used)
+            return share(do_block, job, n_blocks, used, True)
         job.sparse = &rows.sparse
         job.n_block = n_block = max(1, min(n, n_block, UNPACKED_BYTES // <Py_ssize_t> rows.rows.stride))
         room = <char*> calloc(used * n_block, rows.rows.stride)
@@ -249,7 +249,7 @@ cdef class PackedForest:
             raise MemoryError()
         job.room = df_rows(room, rows.rows.stride, rows.rows.is_double)
         try:
-            return share(do_block, job, (n + n_block - 1) // n_block, used)
+            return share(do_block, job, (n + n_block - 1) // n_block, used, True)
         finally:
             free(room)
 

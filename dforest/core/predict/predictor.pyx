@@ -13,8 +13,8 @@ from dforest.core.predict.packed cimport PackedForest
 cdef class Predictor:
     """An object for fast predictions in serving, even of single rows, which does not convert or check more than it must.
 
-    The method `predictor` of estimators, and of a `Forest`, makes it. Any number of threads may use one predictor at the same time, as the GIL is
-    released while rows go down the trees.
+    The method `predictor` of estimators, and of a `Forest`, makes it. Any number of threads may use one predictor at the same
+    time, as the GIL is released while rows go down the trees.
 
     Attributes
     ----------

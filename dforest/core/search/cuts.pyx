@@ -35,22 +35,6 @@ cdef void gather_codes(const uint32_t* row, Py_ssize_t room, const column_t* cod
             to[i * DF_STRIDE + k] = codes[row[i * DF_STRIDE + k]]
 
 
-cdef void gather_few(const uint32_t* row, Py_ssize_t room, const column_t* codes, held_t missing, held_t* to,
-                     df_extent* extent) noexcept nogil:
-    """`gather_codes` and `loops.extent` in one: a vector read at once of what has been written one by one would wait."""
-    cdef Py_ssize_t i
-    cdef held_t code, lowest = <held_t> -1, highest = 0, past = 0
-    for i in range(room):
-        code = codes[row[i]]
-        to[i] = code
-        lowest = min(lowest, code)
-        highest = max(highest, code)
-        past = max(past, <held_t> (code - missing))
-    extent.lowest = lowest
-    extent.highest = highest
-    extent.highest_value = <held_t> (past + missing)
-
-
 cdef void add_each(Criterion criterion, const Node* node, const held_t* codes, uint64_t last, uint64_t missing, int64_t* left,
                    int64_t* of_missing) noexcept nogil:
     """Add up the draws of all records, one by one."""
@@ -96,66 +80,39 @@ cdef class Side:
         Of the largest node.
     widest : int
         Bytes of the columns' widest codes.
-    tuning : dict
-        ``compared_up_to``: the field, if it is not to have its default.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int32_t widest,
-                  dict tuning not None):
+    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int32_t widest):
         self.criterion = criterion
         self.words = words
-        self.compared_up_to = tuning.get("compared_up_to", 8)
-        self.code_bytes = max(4, widest)
-        self.own_code = malloc((n_records + DF_STRIDE) * self.code_bytes)
+        self.code = malloc((n_records + DF_STRIDE) * max(4, widest))
         self.left = <int64_t*> malloc(2 * criterion.n_words * sizeof(int64_t))
-        if self.own_code == NULL or self.left == NULL:
+        if self.code == NULL or self.left == NULL:
             raise MemoryError()
         self.missing = self.left + criterion.n_words
 
     def __dealloc__(self):
-        free(self.own_code)
+        free(self.code)
         free(self.left)
 
-    cdef void close_node(self) noexcept nogil:
-        """Forget the codes of a node."""
-        self.node_number += 1
-
-    cdef void use(self, const Column* column, const void* codes) noexcept nogil:
-        """Let the codes of a column be these, gathered before. IN codes : [room]"""
-        self.code = codes
-        self.is_wide = column.width == 8
-
-    cdef CodeRange gather(self, const Node* node, const Column* column, void* to) noexcept nogil:
-        """Copy the codes of a column, in a node that is open, and use them.
-
-        OUT to : [records + DF_STRIDE] `own_code`, unless codes of several columns are needed
-        """
+    cdef CodeRange gather(self, const Node* node, const Column* column) noexcept nogil:
+        """Copy the codes of a column to `code`, in a node that is open."""
         cdef CodeRange found
         cdef df_extent extent
         cdef uint64_t missing = column.n_codes if column.has_missing else <uint64_t> NO_CODE
-        cdef uint32_t* held = <uint32_t*> to
+        cdef uint32_t* held = <uint32_t*> self.code
         cdef Py_ssize_t room
         cdef const uint32_t* row
         if not self.words.is_made:
             self.words.make(node)
         room = self.words.room
         row = self.words.row
-        self.use(column, to)
+        self.is_wide = column.width == 8
         if self.is_wide:
             missing = column.n_codes if column.has_missing else <uint64_t> -1
-        if room <= self.compared_up_to:
-            if column.width == 1:
-                gather_few[uint8_t, uint32_t](row, room, <const uint8_t*> column.codes, missing, held, &extent)
-            elif column.width == 2:
-                gather_few[uint16_t, uint32_t](row, room, <const uint16_t*> column.codes, missing, held, &extent)
-            elif column.width == 4:
-                gather_few[uint32_t, uint32_t](row, room, <const uint32_t*> column.codes, missing, held, &extent)
-            else:
-                gather_few[uint64_t, uint64_t](row, room, <const uint64_t*> column.codes, missing, <uint64_t*> to,
-                                               &extent)
-        elif self.is_wide:
-            gather_codes[uint64_t, uint64_t](row, room, <const uint64_t*> column.codes, <uint64_t*> to)
-            loops.extent64(<const uint64_t*> to, room, missing, &extent)
+        if self.is_wide:
+            gather_codes[uint64_t, uint64_t](row, room, <const uint64_t*> column.codes, <uint64_t*> self.code)
+            loops.extent64(<const uint64_t*> self.code, room, missing, &extent)
         else:
             if column.width == 1:
                 gather_codes[uint8_t, uint32_t](row, room, <const uint8_t*> column.codes, held)
@@ -173,8 +130,8 @@ cdef class Side:
         return found
 
     cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil:
-        """Replace the categories in `own_code`: by 0 in a subset, 2 if missing, else 1."""
-        cdef uint32_t* codes = <uint32_t*> self.own_code
+        """Replace the categories in `code`: by 0 in a subset, 2 if missing, else 1."""
+        cdef uint32_t* codes = <uint32_t*> self.code
         cdef Py_ssize_t i
         for i in range(self.words.room):
             codes[i] = 2 if codes[i] == missing else not in_subset(subset, codes[i])
@@ -437,7 +394,7 @@ cdef class Cuts:
         self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
         self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
         self.tally = Tally(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
-        self.side = Side(criterion, self.words, n_records, data.widest(), tuning)
+        self.side = Side(criterion, self.words, n_records, data.widest())
         if data.has_sparse:
             self.stored = Stored(criterion, data, tuning)
         self.categories = Categories(criterion, n_records, n_categories, one_hot)
@@ -455,7 +412,6 @@ cdef class Cuts:
         """Forget the node that was open. A search that does not open the next one opens it by looking for a cut."""
         self.is_open = False
         self.words.close()
-        self.side.close_node()
         self.score_of_two = -1.0
 
     cdef void lend_node(self, const Node* node) noexcept nogil:
@@ -533,7 +489,7 @@ cdef class Cuts:
             self.categories.take_up_to(column, code)
             self.find_subset(node, column, rules, best)
             return
-        found = self.side.gather(node, column, self.side.own_code)
+        found = self.side.gather(node, column)
         self.find_gathered(node, column, code, found.has_missing, rules, best)
 
     cdef void find_gathered(self, const Node* node, const Column* column, uint64_t code, bint has_missing,
@@ -576,7 +532,7 @@ cdef class Cuts:
         cdef bint has_missing
         if not self.is_open:
             self.open_node(node)
-        found = self.side.gather(node, column, self.side.own_code)
+        found = self.side.gather(node, column)
         self.side.divide(self.categories.left_ones, column.n_codes)
         self.side.add_up(node, 0, 2, found.has_missing, &cuts)
         has_missing = cuts.missing[0] > 0

@@ -73,7 +73,6 @@ from dforest.core.search.cuts cimport CodeRange, Cuts
 from dforest.core.search.division cimport Divisions
 from dforest.core.search.feature_order cimport FeatureOrder, Present
 from dforest.core.types cimport Column, LeafRules, Node, Split, df_rows
-from dforest.rules.random cimport df_stream
 
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
@@ -131,7 +130,6 @@ cdef class Splitter(Component):
     cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
     cdef Py_ssize_t fetch_up_to    # most records of a node whose codes are asked for ahead
-    cdef Py_ssize_t foresee_up_to  # most records of a node whose random cuts are drawn ahead; 0: of none
 
     # Look at the data once, before clones of this splitter do, and raise if they are not for it; changes nothing.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
@@ -189,30 +187,12 @@ cdef class Splitter(Component):
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
-    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, SharedSearch* search) except -1 nogil
 
 
-cdef struct Draft:           # of the cut of a feature
-    uint64_t node_number     # of the node it is for, see Side.node_number; 0: not drawn ahead
-    CodeRange range
-    void* codes              # gathered
-    df_stream stream
-    double u                 # drawn from it, for a continuous column
-    uint64_t code
-    double threshold
-
-
 cdef class RandomSplitter(Splitter):
-    cdef Draft* drafts             # [n_features]
-    cdef uint8_t* ahead            # [max_features, ahead_bytes] codes of these
-    cdef Py_ssize_t ahead_bytes    # of foresee_up_to + DF_STRIDE codes
-
-    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, void* codes) noexcept nogil
-    cdef void finish_draft(self, const Node* node, Py_ssize_t feature) noexcept nogil
-
     # Where to cut a continuous column, whose lowest and highest code in the node these are, lo < hi;
     # draws of the code returned and lower ones go left. OUT threshold
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil

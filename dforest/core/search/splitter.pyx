@@ -7,13 +7,12 @@ from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memmove
 
-from dforest.core.loops cimport DF_STRIDE
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.threads cimport WAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_t, data_code, in_subset, middle_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
-from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream_open, df_uniform
+from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 
 from dforest.core.component import SplitterError
 
@@ -24,12 +23,10 @@ cdef enum:
     FETCHED_RECORDS = 128      # codes that are on their way to a cache at a time, about, but those of one feature ...
     FETCHED_FEATURES = 8       # ... at least, and of so many at most
     FETCHED_SPARSE = 8         # sparse columns whose stored rows are on their way; as many before that, where these are
-    FORESEEN_FEATURES = 16     # whose codes are on their way while random cuts are drawn ahead
     FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
 cdef Py_ssize_t FETCH_UP_TO = 4096             # records of a node, by default: codes of larger ones are close to each other
-cdef Py_ssize_t FORESEE_UP_TO = 64             # records of a node whose cuts are drawn ahead, by default
 
 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
@@ -379,8 +376,7 @@ cdef class Splitter:
             if not self.is_constant[feature]:
                 self.first[n] = feature
                 n += 1
-        self.foresee(node, n)
-        if node.n > self.foresee_up_to and self.fetches(node):
+        if self.fetches(node):
             ahead = max(1, min(FETCHED_FEATURES, FETCHED_RECORDS // node.n))
             for i in range(min(n, ahead)):
                 fetch_codes(node, &node.columns[self.first[i]])
@@ -403,9 +399,6 @@ cdef class Splitter:
             if out.score > before:
                 out.feature = self.first[i]
         return n - (self.n_marks - n_marks)
-
-    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
-        """Get ready for the first n features of `first`, which are tried next."""
 
     cdef inline bint fetches(self, const Node* node) noexcept nogil:
         """Whether a node's codes are worth asking for ahead: they are far from each other, and not in a block."""
@@ -457,84 +450,29 @@ cdef class RandomSplitter(Splitter):
     the two.
     """
 
-    def __dealloc__(self):
-        free(self.drafts)
-        free(self.ahead)
-
-    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
-        Splitter.attach(self, data, criterion, n_records)
-        self.foresee_up_to = min(n_records, <Py_ssize_t> self.tuning.get("foresee_up_to", FORESEE_UP_TO))
-        self.drafts = <Draft*> calloc(data.n_features, sizeof(Draft))
-        self.ahead_bytes = (self.foresee_up_to + DF_STRIDE) * self.cuts.side.code_bytes
-        self.ahead = <uint8_t*> malloc(self.max_features * self.ahead_bytes)
-        if self.drafts == NULL or self.ahead == NULL:
-            raise MemoryError()
-        return 0
-
-    cdef void foresee(self, const Node* node, Py_ssize_t n) noexcept nogil:
-        """Draw the cuts of all features, step by step: what a step waits for in one does not hold up another."""
-        cdef Py_ssize_t i, ahead = 0
-        if node.n == 2 or node.n > self.foresee_up_to:
-            return
-        if self.fetches(node):
-            ahead = min(n, FORESEEN_FEATURES)
-            for i in range(ahead):
-                fetch_codes(node, &node.columns[self.first[i]])
-        for i in range(n):
-            if 0 < ahead < n - i:
-                fetch_codes(node, &node.columns[self.first[i + ahead]])
-            self.begin_draft(node, self.first[i], self.ahead + i * self.ahead_bytes)
-            self.drafts[self.first[i]].node_number = self.cuts.side.node_number
-        for i in range(n):
-            self.finish_draft(node, self.first[i])
-
-    cdef void begin_draft(self, const Node* node, Py_ssize_t feature, void* codes) noexcept nogil:
-        """Gather the codes of a feature, and draw what says where to cut between them."""
-        cdef const Column* column = &node.columns[feature]
-        cdef Draft* draft = &self.drafts[feature]
-        if column.kind == CATEGORICAL:
-            return
-        df_stream_open(&draft.stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
-        if column.kind == CONTINUOUS:
-            draft.u = df_uniform(&draft.stream)
-        draft.codes = codes
-        draft.range = self.cuts.side.gather(node, column, codes)
-
-    cdef void finish_draft(self, const Node* node, Py_ssize_t feature) noexcept nogil:
-        cdef const Column* column = &node.columns[feature]
-        cdef Draft* draft = &self.drafts[feature]
-        if column.kind == CATEGORICAL:
-            return
-        draft.code = draft.range.lowest
-        draft.threshold = INFINITY
-        if draft.range.lowest >= draft.range.highest:
-            return
-        if column.kind == ORDINAL:
-            draft.code += df_below(&draft.stream, <uint32_t> (draft.range.highest - draft.range.lowest))
-            draft.threshold = number_at(column, column.highs, <uint32_t> draft.code)
-        else:
-            draft.code = self.draw_cut(column, draft.range.lowest, draft.range.highest, draft.u, &draft.threshold)
-
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         cdef const Column* column = &node.columns[feature]
-        cdef Draft* draft = &self.drafts[feature]
-        cdef double before = best.score
+        cdef double before = best.score, threshold = INFINITY
+        cdef uint64_t code
+        cdef CodeRange found
         cdef df_stream stream
         if node.n == 2 and before >= self.cuts.score_of_two >= 0.0:
             return False               # every feature that parts two records does it by the same score
+        df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
         if column.kind == CATEGORICAL:
-            df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
             return self.cuts.find_random_subset(node, column, &stream, rules, best)
-        if draft.node_number != self.cuts.side.node_number:
-            self.begin_draft(node, feature, self.cuts.side.own_code)
-            self.finish_draft(node, feature)
-        if draft.range.lowest > draft.range.highest or (draft.range.lowest == draft.range.highest
-                                                        and not draft.range.has_missing):
+        found = self.cuts.side.gather(node, column)
+        if found.lowest > found.highest or (found.lowest == found.highest and not found.has_missing):
             return True
-        self.cuts.side.use(column, draft.codes)
-        self.cuts.find_gathered(node, column, draft.code, draft.range.has_missing, rules, best)
+        code = found.lowest
+        if found.lowest < found.highest and column.kind == ORDINAL:
+            code += df_below(&stream, <uint32_t> (found.highest - found.lowest))
+            threshold = number_at(column, column.highs, <uint32_t> code)
+        elif found.lowest < found.highest:
+            code = self.draw_cut(column, found.lowest, found.highest, df_uniform(&stream), &threshold)
+        self.cuts.find_gathered(node, column, code, found.has_missing, rules, best)
         if best.score > before:
-            best.threshold = draft.threshold
+            best.threshold = threshold
         return False
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:

@@ -94,8 +94,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             model._validate_params()
             if self.min_hessian != "deprecated":
                 warnings.warn(
-                    f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes away "
-                    "with the next version",
+                    f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes "
+                    "away with the next version",
                     FutureWarning,
                     stacklevel=3,
                 )

@@ -149,6 +149,15 @@ BOOSTING_PARAMETERS = (
         group=SHAPE,
     ),
     Parameter(
+        "min_hessian",
+        "float",
+        "deprecated",
+        [Interval(Real, 0, None, closed="left"), Hidden(StrOptions({"deprecated"}))],
+        """Earlier name of `min_sum_hessian_in_leaf`, which goes away with the next version.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
         "max_features",
         "int or float",
         1.0,
@@ -354,14 +363,5 @@ BOOSTING_PARAMETERS = (
         scores if there are any, after every tenth of the rounds, and 2 after every round.""",
         of=BOOSTING,
         group=COMPUTATION,
-    ),
-    Parameter(
-        "min_hessian",
-        "float",
-        "deprecated",
-        [Interval(Real, 0, None, closed="left"), Hidden(StrOptions({"deprecated"}))],
-        """Earlier name of `min_sum_hessian_in_leaf`, which goes away with the next version.""",
-        of=BOOSTING,
-        group=SHAPE,
     ),
 )

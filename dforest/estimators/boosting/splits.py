@@ -27,7 +27,8 @@ def warn_of_no_split(estimator, forest, y, ranks):
     drawn = "" if estimator.subsample == 1 else f" and subsample={estimator.subsample}"
     why = (
         f"with {n_rows} training rows{drawn}, none gains anything and has min_samples_leaf={estimator.min_samples_leaf} rows and "
-        f"min_sum_hessian_in_leaf={estimator._min_hessian()} on each side; look at these parameters, at constraints, and at constant columns"
+        f"min_sum_hessian_in_leaf={estimator._min_hessian()} on each side; look at these parameters, at constraints, and at "
+        "constant columns"
     )
     if isinstance(loss, OwnLoss):  # one rank has all rows
         gradient, hessian = loss.derivatives(y, forest.objective.baseline)

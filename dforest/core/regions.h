@@ -1,0 +1,71 @@
+/* When parallel regions of OpenMP may be opened (C11 with GCC's atomic operations).
+ *
+ * GCC's runtime keeps the threads of a region for the next one of the same caller. In a child of a process that has such
+ * threads, a region waits for them forever; where the system grants no further thread, the runtime ends the process; and for
+ * each thread that opens regions it keeps threads of their own. So regions are for one thread of a process that is no child of
+ * a fork, and the threads that they lack are first made by way of trial. */
+#ifndef DFOREST_REGIONS_H
+#define DFOREST_REGIONS_H
+
+#include <Python.h>
+#include <omp.h>
+
+static int df_was_forked = 0;
+
+#if !defined(_WIN32)
+#include <pthread.h>
+
+static void df_note_fork(void) { df_was_forked = 1; }
+__attribute__((constructor)) static void df_watch_forks(void) { pthread_atfork(NULL, NULL, df_note_fork); }
+
+static void *df_wait_at(void *gate) {
+    pthread_mutex_lock((pthread_mutex_t *)gate);
+    pthread_mutex_unlock((pthread_mutex_t *)gate);
+    return NULL;
+}
+
+/* How many of n threads the system grants at once. */
+static int df_grants(int n) {
+    pthread_t made[256];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    int n_made = 0;
+    n = n < 256 ? n : 256;
+    pthread_mutex_lock(&gate);
+    while (n_made < n && pthread_create(&made[n_made], NULL, df_wait_at, &gate) == 0)
+        n_made++;
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < n_made; i++)
+        pthread_join(made[i], NULL);
+    return n_made;
+}
+#else
+static int df_grants(int n) { return n; }
+#endif
+
+/* How many of n threads a region may have that the calling thread opens now; below 2: it may not. n_kept : threads of its last
+ * region, which the runtime has kept */
+static inline int df_region_threads(int n, int n_kept) {
+    if (df_was_forked || omp_in_parallel())
+        return 0;
+    return n <= n_kept ? n : n_kept + df_grants(n - n_kept);
+}
+
+/* How many cores the places have to which the runtime binds threads. */
+static inline int df_bound_cores(void) {
+    int n_cores = 0;
+    for (int place = 0; place < omp_get_num_places(); place++)
+        n_cores += omp_get_place_num_procs(place);
+    return n_cores;
+}
+
+/* Have a thread of OpenMP keep a state of Python's, in which exceptions lie until they are caught. */
+static _Thread_local int df_has_state = 0;
+static inline void df_keep_state(void) {
+    if (!df_has_state) {
+        PyGILState_Ensure();
+        PyEval_SaveThread();
+        df_has_state = 1;
+    }
+}
+
+#endif

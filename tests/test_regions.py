@@ -1,0 +1,211 @@
+"""Parallel regions of OpenMP: where they are opened, and that it makes no difference to results where a task runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import dforest
+from dforest.core import threads
+from dforest.core.threads import count_regions, each
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((3000, 6))
+X[RNG.random(X.shape) < 0.05] = np.nan
+NUMBERS = np.nan_to_num(X[:, 0]) + RNG.standard_normal(len(X))
+CLASSES = np.digitize(NUMBERS, [-0.5, 0.5])
+
+
+@pytest.fixture(autouse=True)
+def as_it_was():
+    yield
+    threads.use()
+
+
+def regions_of(work):
+    """How many regions some work opens."""
+    before = count_regions()
+    work()
+    return count_regions() - before
+
+
+def test_long_work_runs_in_regions_and_predictions_do_not():
+    threads.use("auto")
+    model = dforest.RandomForestClassifier(8, n_jobs=2, random_state=0)
+    assert regions_of(lambda: model.fit(X, CLASSES)) > 0
+    model.predict(X)  # which packs the trees
+    assert regions_of(lambda: model.predict(np.tile(X, (20, 1)))) == 0
+    boosted = dforest.HistGradientBoostingClassifier(max_iter=4, n_jobs=2)
+    rows = np.tile(X, (4, 1))  # enough of them for two threads
+    assert regions_of(lambda: boosted.fit(rows, np.tile(CLASSES, 4))) >= 4
+    threads.use("openmp")
+    assert regions_of(lambda: model.predict(np.tile(X, (20, 1)))) > 0
+    threads.use("pool")
+    assert regions_of(lambda: model.fit(X, CLASSES).predict(X)) == 0
+
+
+def test_where_regions_are_not_opened():
+    """By other threads than the main one, within tasks, and for a single thread."""
+    threads.use("openmp")
+    other = threading.Thread(target=each, args=(10, lambda item, number: None, 2))
+    assert regions_of(lambda: (other.start(), other.join())) == 0
+    done = []
+    inner = lambda i, _: each(5, lambda j, _: done.append((i, j)), 2)  # noqa: E731
+    assert regions_of(lambda: each(6, inner, 2)) == 1
+    assert sorted(done) == [(i, j) for i in range(6) for j in range(5)]
+    assert regions_of(lambda: each(10, lambda item, number: None, 1)) == 0
+
+
+def test_regions_of_more_and_of_fewer_threads():
+    threads.use("openmp")
+    for n in (2, 7, 3, 1, 5, 64, 2):
+        seen, together = set(), threading.Barrier(n, timeout=60)
+
+        def work(item, number, seen=seen, together=together):
+            together.wait()
+            seen.add((item, number, threading.get_ident()))
+
+        each(n, work, n)
+        assert sorted(item for item, _, _ in seen) == list(range(n))
+        assert len({number for _, number, _ in seen}) == len({ident for _, _, ident in seen}) == n
+
+
+def fitted(kind):
+    """What a fit on several threads leaves, as bytes."""
+    if kind == "forest":
+        settings = {"oob_score": True, "ccp_alpha": 1e-4, "keep_training_data": True}
+        model = dforest.RandomForestClassifier(9, n_jobs=3, random_state=0, **settings).fit(X, CLASSES)
+        found = [model.oob_decision_function_, model.oob_importance(X, CLASSES).importances]
+        found += [model.predict_proba(X), model.shap_values(X[:200]).values, model.proximity(X[:200]).toarray()]
+    elif kind == "one tree":
+        model = dforest.RandomForestRegressor(1, n_jobs=3, random_state=0, method="dense")
+        found = [model.fit(np.tile(X, (6, 1)), np.tile(NUMBERS, 6)).predict(X)]
+    elif kind == "extra trees":
+        model = dforest.ExtraTreesRegressor(9, n_jobs=3, random_state=0, bootstrap=True, keep_training_data=True)
+        found = [model.fit(X, NUMBERS).predict(X), model.predict_quantiles(X[:200], [0.1, 0.9])]
+    else:
+        model = dforest.HistGradientBoostingClassifier(max_iter=9, n_jobs=3, random_state=0, early_stopping=True, subsample=0.7)
+        rows, y = np.tile(X, (4, 1)), np.tile(CLASSES, 4)
+        found = [model.fit(rows, y).predict_proba(X), model.shap_values(X[:200]).values]
+    found += [array for array in model.forest_.as_dict().values() if array is not None]
+    return b"".join(np.asarray(array).tobytes() for array in found)
+
+
+@pytest.mark.parametrize("kind", ["forest", "one tree", "extra trees", "boosted"])
+def test_results_have_the_same_bits_wherever_tasks_run(kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        threads.use("pool")
+        expected = fitted(kind)
+        for where in ("auto", "openmp"):
+            threads.use(where)
+            assert fitted(kind) == expected
+
+
+def test_the_first_error_ends_a_region():
+    threads.use("openmp")
+    begun = []
+
+    def work(item, number):
+        begun.append(item)
+        time.sleep(0.001)
+        if item == 7:
+            raise KeyError("seven")
+
+    for _ in range(5):
+        begun.clear()
+        with pytest.raises(KeyError, match="seven"):
+            each(1000, work, 3)
+        assert len(begun) < 20
+    each(10, lambda item, number: None, 3)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+@pytest.mark.parametrize("waits", [False, True])
+def test_signals_are_handled_within_a_region(waits):
+    """While the main thread works at items, and while it has none left and waits for the others."""
+    threads.use("openmp")
+    seconds = 30.0
+
+    def work(item, number):
+        end = time.perf_counter() + (0.1 if waits and number == 0 else seconds)
+        while time.perf_counter() < end and not over:
+            time.sleep(0.005)
+
+    def interrupt(*_):
+        over.append(True)
+        raise InterruptedError
+
+    over, before = [], signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        start = time.perf_counter()
+        with pytest.raises(InterruptedError):
+            each(2, work, 2)
+        assert time.perf_counter() - start < seconds / 2
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(code, **environment):
+    """What an interpreter of its own prints."""
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    environment = os.environ | {"DFOREST_THREADS": "auto"} | environment
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_the_environment_says_where():
+    code = "from dforest.core.threads import count_regions, each; each(9, lambda *_: None, 2); print(count_regions())"
+    assert run(code, DFOREST_THREADS="pool").stdout == "0\n"
+    assert run(code, DFOREST_THREADS="openmp").stdout == run(code, DFOREST_THREADS="auto").stdout == "1\n"
+    wrong = run("import dforest", DFOREST_THREADS="some")
+    assert "ValueError: DFOREST_THREADS='some'; allowed are \"openmp\", \"pool\" and, the default, \"auto\"" in wrong.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_child_of_a_fork_opens_no_regions():
+    """It would wait for threads that only its parent has; a child of a process that opened none does not, either."""
+    done = run("""
+        import os
+        from dforest.core.threads import count_regions, each
+
+        def in_child():
+            child = os.fork()
+            if child == 0:
+                each(50, lambda *_: None, 3)
+                os._exit(count_regions())
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+        print(in_child())
+        each(50, lambda *_: None, 3)
+        print(count_regions(), in_child() - count_regions())
+        each(50, lambda *_: None, 4)
+        print(count_regions())
+    """)
+    assert (done.stdout, done.returncode) == ("0\n1 0\n2\n", 0), done.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the memory of a process")
+def test_regions_have_no_threads_that_the_system_does_not_grant():
+    done = run("""
+        import resource, threading
+        import numpy as np
+        from dforest import RandomForestRegressor
+        from dforest.core.threads import each
+
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + 2**24,) * 2)  # less than two stacks of threads
+        seen = set()
+        each(200, lambda item, number: seen.add(item), 16)
+        print(len(seen))
+    """)
+    assert (done.stdout, done.returncode) == ("200\n", 0), done.stderr
