@@ -105,7 +105,7 @@ def table(trees, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trees", type=int, default=100, help="number of trees or boosting rounds (default: %(default)s)")
+    parser.add_argument("--trees", type=int, default=100, help="number of trees or boosting iterations (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=10, help="number of seeds (default: %(default)s)")
     args = parser.parse_args()
     if args.trees < 1 or args.seeds < 1:

@@ -52,5 +52,5 @@ class FitRecords(Callback, ABC):
 
 
 def is_step(context):
-    """Whether a context is that of a step of a dforest estimator, a tree or a round, and not that of a whole fit."""
+    """Whether a context is that of a step of a dforest estimator, a tree or an iteration, and not that of a whole fit."""
     return context.task_name in ("tree", "round")

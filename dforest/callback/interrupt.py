@@ -11,9 +11,10 @@ from dforest.engines.fitting import GrowthInterrupted
 class KeepOnInterrupt(FitRecords):
     """A callback that lets Ctrl-C end a fit and keep its trees; a second Ctrl-C raises KeyboardInterrupt.
 
-    A forest stops within a second and keeps the trees that are finished; boosted trees stop at the end of the round that is
-    being grown. `n_estimators_` or `n_iter_` says how many trees or rounds there are. As long as there is no tree, or when all
-    trees are finished and something else is being computed, Ctrl-C raises KeyboardInterrupt, as it does without this callback.
+    A forest stops within a second and keeps the trees that are finished; boosted trees stop at the end of the iteration that is
+    being grown. `n_estimators_` or `n_iter_` says how many trees or iterations there are. As long as there is no tree, or when
+    all trees are finished and something else is being computed, Ctrl-C raises KeyboardInterrupt, as it does without this
+    callback.
 
     The fit must be called in the main thread, because Python handles signals there.
 

@@ -13,9 +13,9 @@ from dforest.estimators.forest.growth import growth_of
 class TimeLimit(FitRecords):
     """A callback that ends a fit when its time is up, and keeps the trees grown so far.
 
-    The clock starts when the data have been checked, and is looked at whenever a tree, or a round of boosted trees, is finished.
-    So a fit takes longer than the limit by what is left of the tree that is being grown when the time is up. The number of
-    trees depends on the speed of the machine; the trees themselves do not.
+    The clock starts when the data have been checked, and is looked at whenever a tree, or an iteration of boosted trees, is
+    finished. So a fit takes longer than the limit by what is left of the tree that is being grown when the time is up. The number
+    of trees depends on the speed of the machine; the trees themselves do not.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ class OutOfBagPlateau(FitRecords):
     takes about as long as ``oob_score=True`` does, and somewhat longer if trees are small. When the fit ends depends on the trees
     alone, so it is the same on any number of threads and on any device.
 
-    The forest keeps all trees that were grown. Unlike the rounds of boosted trees, more trees do not overfit: that the error is
-    least after some number of trees is chance, and the out-of-bag estimates of a forest cut there would be too good.
+    The forest keeps all trees that were grown. Unlike the iterations of boosted trees, more trees do not overfit: that the error
+    is least after some number of trees is chance, and the out-of-bag estimates of a forest cut there would be too good.
 
     Parameters
     ----------

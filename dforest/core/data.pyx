@@ -23,7 +23,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.threads cimport Worker, poll, share
+from dforest.core.threads cimport WorkerContext, poll, share
 from dforest.core.types cimport CATEGORICAL, MAX_BUCKETS, Kind, bucket_of, code_t, column_t
 
 from dforest.core.coded_columns import CodedColumns
@@ -66,7 +66,7 @@ cdef void spread(RowCodes rows, Py_ssize_t first, Py_ssize_t n, const column_t* 
         to += stride
 
 
-cdef int make_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int make_chunk(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     """Write a chunk of rows."""
     cdef Py_ssize_t n_rows = (<RowCodes> context).n_rows, first = item * CHUNK, n = min(n_rows - first, <Py_ssize_t> CHUNK)
     (<RowCodes> context).make(first, n)

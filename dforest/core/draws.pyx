@@ -30,7 +30,7 @@ import numpy as np
 
 from dforest.core.loops cimport loops
 from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, deal_below, draws_to_left, rows_of_block
-from dforest.core.threads cimport Worker, check_signals, poll, share
+from dforest.core.threads cimport WorkerContext, check_signals, poll, share
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
 
@@ -372,19 +372,19 @@ cdef enum:
 cdef struct Workers:               # of the process, as helpers
     int n_threads
     Work work
-    void* job
+    void* task
 
 
-cdef int do_work(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
-    (<Workers*> context).work((<Workers*> context).job, item)
+cdef int do_work(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
+    (<Workers*> context).work((<Workers*> context).task, item)
     return 0
 
 
-cdef int share_among_workers(void* context, Py_ssize_t n_items, Work work, void* job) except -1 nogil:
+cdef int share_among_workers(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil:
     """See `Helpers.share`. IN context : Workers"""
     cdef Workers* workers = <Workers*> context
     workers.work = work
-    workers.job = job
+    workers.task = task
     with gil:
         share(do_work, workers, n_items, workers.n_threads)
     return 0
@@ -506,7 +506,7 @@ cdef class TreeDraws:
         return counts + max(<Py_ssize_t> 0, self.first - number * DF_BLOCK)
 
 
-cdef int deal_tree(void* context, Py_ssize_t tree, Worker* worker) except -1 nogil:
+cdef int deal_tree(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
     (<TreeDraws> context).deal(tree, NULL)
     return poll(worker, MANY)
 
@@ -520,7 +520,7 @@ cdef class _Pieces:
     cdef const int64_t[::1] block, first, length, place
     cdef uint32_t[:, ::1] counts
 
-    cdef int draw(self, Py_ssize_t item, Worker* worker) except -1 nogil:
+    cdef int draw(self, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
         cdef uint32_t drawn[DF_BLOCK]
         cdef Py_ssize_t tree = item // self.n_runs, begin = item % self.n_runs * PIECES_TOGETHER, i, k
         cdef int64_t block = -1
@@ -534,7 +534,7 @@ cdef class _Pieces:
         return 0
 
 
-cdef int draw_run(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int draw_run(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     return (<_Pieces> context).draw(item, worker)
 
 
@@ -561,7 +561,7 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     -------
     ndarray of shape (n_trees, n_rows of all pieces), dtype uint32
     """
-    cdef _Pieces job = _Pieces()
+    cdef _Pieces task = _Pieces()
     block, first, length = (np.ascontiguousarray(numbers, np.int64) for numbers in pieces)
     seeds, n_draws = np.ascontiguousarray(seeds, np.uint32), np.ascontiguousarray(n_draws, np.int64)
     n_rows = checked_integer("n_rows", n_rows, 1, MAX_ROWS)
@@ -573,9 +573,9 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     if not ((block >= 0) & (first >= 0) & (length > 0) & (first + length <= last)).all():
         raise ValueError(f"a piece lies beyond its block, or beyond {n_rows} rows")
     counts = np.empty((len(seeds), int(length.sum())), np.uint32)
-    job.plan, job.n_rows, job.n_pieces = plan, n_rows, len(block)
-    job.n_runs = (job.n_pieces + PIECES_TOGETHER - 1) // PIECES_TOGETHER
-    job.seeds, job.n_draws, job.counts = seeds, n_draws, counts
-    job.block, job.first, job.length, job.place = block, first, length, np.cumsum(length) - length
-    share(draw_run, <void*> job, len(seeds) * job.n_runs, n_threads)
+    task.plan, task.n_rows, task.n_pieces = plan, n_rows, len(block)
+    task.n_runs = (task.n_pieces + PIECES_TOGETHER - 1) // PIECES_TOGETHER
+    task.seeds, task.n_draws, task.counts = seeds, n_draws, counts
+    task.block, task.first, task.length, task.place = block, first, length, np.cumsum(length) - length
+    share(draw_run, <void*> task, len(seeds) * task.n_runs, n_threads)
     return counts

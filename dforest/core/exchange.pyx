@@ -26,7 +26,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.prefetch cimport df_prefetch
-from dforest.core.threads cimport Worker, poll, share
+from dforest.core.threads cimport WorkerContext, poll, share
 from dforest.core.types cimport column_t
 from dforest.rules.records cimport df_record
 
@@ -122,7 +122,7 @@ cdef inline void pack_record(const Packing* p, int64_t i, int64_t first_weight, 
     memcpy(to, p.codes + row * bytes, bytes)
 
 
-cdef int pack_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int pack_chunk(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     cdef const Packing* p = <const Packing*> context
     cdef int64_t at = item * CHUNK, last = min(at + CHUNK, p.ends[p.n_ranges - 1]), i, end
     cdef Py_ssize_t s = range_at(p.ends, p.n_ranges, at), bytes = p.form.n_columns * p.form.code_width
@@ -243,7 +243,7 @@ cdef void unpack_records(const Unpacking* u, const char* packed, int64_t row, Py
         take_columns(<uint64_t*> NULL, u, packed, row, n)
 
 
-cdef int unpack_chunk(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int unpack_chunk(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     cdef const Unpacking* u = <const Unpacking*> context
     cdef int64_t at = item * CHUNK, last = min(at + CHUNK, u.ends[u.n_ranges - 1]), begin, n
     cdef Py_ssize_t s = range_at(u.ends, u.n_ranges, at)
@@ -358,7 +358,7 @@ cdef struct CheckedBlocks:
     uint64_t* sums                 # [n_blocks]
 
 
-cdef int checksum_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
+cdef int checksum_block(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
     cdef const CheckedBlocks* blocks = <const CheckedBlocks*> context
     cdef int64_t first = block * CHECKED_BYTES, n = min(<int64_t> CHECKED_BYTES, blocks.n - first)
     blocks.sums[block] = df_checksum(blocks.bytes + first, n)

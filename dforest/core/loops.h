@@ -23,7 +23,7 @@
 #include "core/search/outputs.h"
 #include "core/search/runs.h"
 #include "core/search/scan.h"
-#include "core/search/side.h"
+#include "core/search/left_sums.h"
 
 typedef struct {
     const char *name;

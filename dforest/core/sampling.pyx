@@ -278,33 +278,33 @@ cdef class Bootstrap(SamplingPlan):
         return 0
 
     cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil:
-        cdef Dealing job
+        cdef Dealing task
         cdef Py_ssize_t last
         cdef int64_t n_words
-        job.seed = seed
-        job.n_rows = n_rows
-        job.height = height_of(n_rows)
-        job.n_draws = n_draws
+        task.seed = seed
+        task.n_rows = n_rows
+        task.height = height_of(n_rows)
+        task.n_draws = n_draws
         n_draws[0] = self.n_draws
-        job.level = 0
-        job.n_blocks = <Py_ssize_t> 1 << job.height
-        while job.n_blocks > PIECE_BLOCKS:
-            last = n_rows // (job.n_blocks * DF_BLOCK)            # the node that has not all of its rows
-            helpers.share(helpers.context, last, deal_even, &job)
-            halves_of(n_rows, last * job.n_blocks, job.n_blocks, &job.left, &job.right)
-            if job.right > 0:
-                job.first_word = job.n_left = job.n_right = 0
-                n_words = n_draws[last * job.n_blocks]
+        task.level = 0
+        task.n_blocks = <Py_ssize_t> 1 << task.height
+        while task.n_blocks > PIECE_BLOCKS:
+            last = n_rows // (task.n_blocks * DF_BLOCK)            # the node that has not all of its rows
+            helpers.share(helpers.context, last, deal_even, &task)
+            halves_of(n_rows, last * task.n_blocks, task.n_blocks, &task.left, &task.right)
+            if task.right > 0:
+                task.first_word = task.n_left = task.n_right = 0
+                n_words = n_draws[last * task.n_blocks]
                 while n_words > 0:
-                    job.last_word = job.first_word + n_words
-                    helpers.share(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, deal_words, &job)
-                    job.first_word = job.last_word
-                    n_words = n_draws[last * job.n_blocks] - job.n_left - job.n_right
-                n_draws[last * job.n_blocks] = job.n_left
-                n_draws[last * job.n_blocks + job.n_blocks // 2] = job.n_right
-            job.level += 1
-            job.n_blocks //= 2
-        helpers.share(helpers.context, (count_blocks(n_rows) + job.n_blocks - 1) // job.n_blocks, deal_rest, &job)
+                    task.last_word = task.first_word + n_words
+                    helpers.share(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, deal_words, &task)
+                    task.first_word = task.last_word
+                    n_words = n_draws[last * task.n_blocks] - task.n_left - task.n_right
+                n_draws[last * task.n_blocks] = task.n_left
+                n_draws[last * task.n_blocks + task.n_blocks // 2] = task.n_right
+            task.level += 1
+            task.n_blocks //= 2
+        helpers.share(helpers.context, (count_blocks(n_rows) + task.n_blocks - 1) // task.n_blocks, deal_rest, &task)
         return 0
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
@@ -458,31 +458,31 @@ cdef void deal_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, i
 
 cdef void deal_even(void* context, Py_ssize_t item) noexcept nogil:
     """Divide the draws of a node that has all of its rows among its halves."""
-    cdef Dealing* job = <Dealing*> context
-    cdef int64_t* draws = job.n_draws + item * job.n_blocks
-    cdef int64_t half = job.n_blocks // 2 * DF_BLOCK, left
-    left = draws_to_left(job.seed, (<uint64_t> 1 << job.level) + item, draws[0], half, half)
-    draws[job.n_blocks // 2] = draws[0] - left
+    cdef Dealing* task = <Dealing*> context
+    cdef int64_t* draws = task.n_draws + item * task.n_blocks
+    cdef int64_t half = task.n_blocks // 2 * DF_BLOCK, left
+    left = draws_to_left(task.seed, (<uint64_t> 1 << task.level) + item, draws[0], half, half)
+    draws[task.n_blocks // 2] = draws[0] - left
     draws[0] = left
 
 
 cdef void deal_words(void* context, Py_ssize_t item) noexcept nogil:
     """Look at some words of the uneven node's stream. It is the last one of its level that has rows."""
-    cdef Dealing* job = <Dealing*> context
-    cdef uint64_t node = (<uint64_t> 1 << job.level) + job.n_rows // (job.n_blocks * DF_BLOCK)
-    cdef int64_t first = job.first_word + item * WORDS_TOGETHER, n, n_left
-    n_left = loops.below(job.seed, node, first, min(job.last_word - first, <int64_t> WORDS_TOGETHER), <uint32_t> job.left,
-                         <uint32_t> job.right, &n)
-    df_add_to_long(job.n_left, n_left)
-    df_add_to_long(job.n_right, n - n_left)
+    cdef Dealing* task = <Dealing*> context
+    cdef uint64_t node = (<uint64_t> 1 << task.level) + task.n_rows // (task.n_blocks * DF_BLOCK)
+    cdef int64_t first = task.first_word + item * WORDS_TOGETHER, n, n_left
+    n_left = loops.below(task.seed, node, first, min(task.last_word - first, <int64_t> WORDS_TOGETHER), <uint32_t> task.left,
+                         <uint32_t> task.right, &n)
+    df_add_to_long(task.n_left, n_left)
+    df_add_to_long(task.n_right, n - n_left)
 
 
 cdef void deal_rest(void* context, Py_ssize_t item) noexcept nogil:
     """Deal the draws of a node out to its blocks."""
-    cdef Dealing* job = <Dealing*> context
-    cdef Py_ssize_t first = item * job.n_blocks
-    deal_below(job.seed, job.n_rows, job.level, job.n_draws[first], first, min(first + job.n_blocks, count_blocks(job.n_rows)),
-               job.n_draws + first)
+    cdef Dealing* task = <Dealing*> context
+    cdef Py_ssize_t first = item * task.n_blocks
+    deal_below(task.seed, task.n_rows, task.level, task.n_draws[first], first,
+               min(first + task.n_blocks, count_blocks(task.n_rows)), task.n_draws + first)
 
 
 def check_plans(plans):

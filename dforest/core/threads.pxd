@@ -27,7 +27,7 @@ cdef enum:
     POLL_WORK = 1 << 23       # work, in nanoseconds or so, after which a thread looks whether to give up
 
 # Does one item of a task; `worker` is the calling thread's context.
-ctypedef int (*Item)(void* context, Py_ssize_t item, Worker* worker) except -1 nogil
+ctypedef int (*Item)(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil
 
 cdef struct Task:             # on the stack of its caller
     Item do_item
@@ -44,19 +44,19 @@ cdef struct Task:             # on the stack of its caller
     PyObject* errors          # list of the exceptions that were raised, in their order
     Task* after               # the next one in the pool's list
 
-cdef struct Worker:           # what a thread knows of a task it is at
+cdef struct WorkerContext:           # what a thread knows of a task it is at
     Task* task
     int number                # of the thread among all that have been at the task; the caller's is 0
     int64_t work              # that the thread has done since it last looked whether to give up
 
 cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, bint is_brief=*) except -1
-cdef Worker current_worker() noexcept nogil
-cdef int look_up(Worker* worker) except -1 nogil
+cdef WorkerContext current_worker() noexcept nogil
+cdef int look_up(WorkerContext* worker) except -1 nogil
 cdef int check_signals() except -1 nogil
 cdef int sleep(PyThread_type_lock wake_lock) except -1 nogil
 
 
-cdef inline int poll(Worker* worker, int64_t work) except -1 nogil:
+cdef inline int poll(WorkerContext* worker, int64_t work) except -1 nogil:
     """Count work, in nanoseconds or so, and now and then raise `Stopped` if the thread is to give up, or handle signals."""
     worker.work += work
     return look_up(worker) if worker.work >= POLL_WORK else 0

@@ -1,7 +1,7 @@
 """The threads of this process that share work.
 
 The *caller* of a task does items one after another, together with other threads. Which thread does an item is a matter of chance,
-so no result may depend on it. A `Worker` is what a thread, the caller too, knows of the task that it is at.
+so no result may depend on it. A `WorkerContext` is what a thread, the caller too, knows of the task that it is at.
 
 Long work runs in parallel *regions* of OpenMP, with what comes with these: its settings of how threads are bound to cores, and
 tools that know regions. Regions are opened by the main thread alone, in a process that is no child of a fork, only for tasks that
@@ -60,7 +60,7 @@ cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
 
 # An `Item` for a caller that looks at the answer -1 itself, where Cython would raise the exception.
-ctypedef int (*Silent)(void* context, Py_ssize_t item, Worker* worker) noexcept nogil
+ctypedef int (*Silent)(void* context, Py_ssize_t item, WorkerContext* worker) noexcept nogil
 
 cdef struct PoolThread:       # on its thread's stack
     PyThread_type_lock wake_lock   # held; the worker sleeps until it is released
@@ -278,7 +278,7 @@ cdef void keep_error(Task* task) noexcept nogil:
 cdef void do_items(Task* task, int number) noexcept nogil:
     """Do items of a task until none is left."""
     global df_task
-    cdef Worker worker
+    cdef WorkerContext worker
     cdef int64_t item
     cdef void* outer = df_task
     worker.task = task
@@ -325,7 +325,7 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, b
     """
     global n_kept, n_regions
     cdef Task task
-    cdef Worker worker
+    cdef WorkerContext worker
     cdef Py_ssize_t item
     cdef Pool own = pool
     cdef int n
@@ -371,7 +371,7 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, b
     return 0
 
 
-cdef int call(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int call(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     check_signals()
     with gil:
         (<object> context)(item, worker.number)
@@ -397,16 +397,16 @@ def each(Py_ssize_t n_items, work, int n_threads):
     share(call, <void*> work, n_items, n_threads)
 
 
-cdef Worker current_worker() noexcept nogil:
+cdef WorkerContext current_worker() noexcept nogil:
     """What the calling thread knows of its task, if it has one: for long work that is to be interrupted when the task ends."""
-    cdef Worker worker
+    cdef WorkerContext worker
     worker.task = <Task*> df_task if df_task != NULL else &nobody
     worker.number = 0
     worker.work = 0
     return worker
 
 
-cdef int look_up(Worker* worker) except -1 nogil:
+cdef int look_up(WorkerContext* worker) except -1 nogil:
     """Raise `Stopped` if all threads at the task are to give up, or what the handler of a signal raises."""
     worker.work = 0
     if df_glance(worker.task.stopped):

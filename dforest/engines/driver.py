@@ -13,10 +13,11 @@ that are evaluated here, in the order in which that happens, or -1 less the numb
 A driver owns the table of its nodes.
 """
 
-import heapq
 from abc import ABC, abstractmethod
 
 import numpy as np
+
+from dforest.core.tree.split_queue import SplitQueue
 
 
 class Frontier:
@@ -41,14 +42,15 @@ class Frontier:
     def __init__(self, root, max_leaves, score_of, children):
         self.inner = []
         self._max_leaves, self._score_of, self._children = max_leaves, score_of, children
-        self._heap = []  # (-score, sides, number); sides: of the node and its ancestors, which orders nodes as preorder does
-        self._enter(root, b"")
+        self._queue, self._numbers = SplitQueue(), []  # of the nodes by their numbers in the queue
+        self._enter(root, -1, False)
 
-    def _enter(self, number, sides):
-        """Have an evaluated node wait to be split, if it has a cut."""
-        score = self._score_of(number)
+    def _enter(self, number, parent, is_right):
+        """Have an evaluated node wait to be split, if it has a cut, given its parent's number in the queue."""
+        self._numbers.append(number)
+        at, score = self._queue.note(parent, is_right), self._score_of(number)
         if score is not None:
-            heapq.heappush(self._heap, (-float(score), sides, number))
+            self._queue.push(at, score)
 
     def advance(self, ahead):
         """Split nodes as long as the next one is divided.
@@ -63,17 +65,17 @@ class Frontier:
         list of int
             The nodes to divide, the next one first among them; empty if the tree is done.
         """
-        while self._heap and len(self.inner) + 1 < self._max_leaves:
-            _, sides, number = self._heap[0]
+        while len(self._queue) and len(self.inner) + 1 < self._max_leaves:
+            at = self._queue.pop()
+            number = self._numbers[at]
             if number not in self._children:
+                self._queue.push(at, self._score_of(number))
                 n_leaves = len(self.inner) + 1
-                n = min(self._max_leaves - n_leaves, ahead(n_leaves))
-                best = self._heap if n >= len(self._heap) else heapq.nsmallest(n, self._heap)
-                return [number for _, _, number in best if number not in self._children]
-            heapq.heappop(self._heap)
+                best = self._queue.first(min(self._max_leaves - n_leaves, ahead(n_leaves)))
+                return [self._numbers[at] for at in best if self._numbers[at] not in self._children]
             self.inner.append(number)
             for side, child in enumerate(self._children[number]):
-                self._enter(child, sides + bytes([side]))
+                self._enter(child, at, bool(side))
         return []
 
 

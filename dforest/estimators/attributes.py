@@ -46,40 +46,39 @@ ATTRIBUTES = (
     Attribute(
         "forest_",
         "Forest",
-        """All trees as arrays, which ``forest_.as_dict()`` returns by name. Tree t was grown in the round
+        """All trees as arrays, which ``forest_.as_dict()`` returns by name. Tree t was grown in the iteration
         ``t // n_trees_per_iteration_``.""",
         BOOSTING,
     ),
     Attribute(
         "n_iter_",
         "int",
-        "Number of rounds that the model has: those that were grown, or with `use_best_model` those up to the best one.",
+        "Number of iterations that the model has: those that were grown, or with `use_best_model` those up to the best one.",
         BOOSTING,
     ),
     Attribute(
         "best_iteration_",
         "int or None",
-        """Number of rounds, from 1 on, after which the score that decides about early stopping was highest, and of equally good
-        numbers the lowest: ``validation_score_[best_iteration_]``, or with ``validation_fraction=None`` the entry of
-        `train_score_`, is `best_score_`. None if there was no early stopping.""",
-        BOOSTING,
+        """Number of iterations, from 1 on, after which the score that decides about early stopping was highest, and of equally
+        good numbers the lowest: ``validation_score_[best_iteration_]``, or with ``validation_fraction=None`` the entry of
+        `train_score_`, is `best_score_`. None if there was no early stopping.""", BOOSTING,
     ),
     Attribute(
-        "best_score_", "float or None", "Score after `best_iteration_` rounds; None if there was no early stopping.", BOOSTING
+        "best_score_", "float or None", "Score after `best_iteration_` iterations; None if there was no early stopping.", BOOSTING
     ),
     Attribute(
         "n_trees_per_iteration_",
         "int",
-        "Number of trees of a round: the number of classes if there are more than two, else 1.",
+        "Number of trees of an iteration: the number of classes if there are more than two, else 1.",
         BOOSTING,
     ),
     Attribute("do_early_stopping_", "bool", "Whether growing was to stop early, when scores got no better.", BOOSTING),
     Attribute(
         "train_score_, validation_score_",
-        "ndarray of shape (n_rounds + 1,), dtype float64",
-        """Scores of the training rows and of the rows held out, before the first round and after each one that was grown, those
-        that were dropped included. An array is empty if the last `fit` had no early stopping, or if there are no such rows.""",
-        BOOSTING,
+        "ndarray of shape (n_iterations + 1,), dtype float64",
+        """Scores of the training rows and of the rows held out, before the first iteration and after each one that was grown,
+        those that were dropped included. An array is empty if the last `fit` had no early stopping, or if there are no such
+        rows.""", BOOSTING,
     ),
     Attribute(
         "tree_",

@@ -1,7 +1,7 @@
 """Callbacks in fits: those of scikit-learn's protocol, `sklearn.callback`, which is there from scikit-learn 1.9 on.
 
-To a callback, a fit is a *task*, and so is each step of a fit, such as a round of boosted trees. *Hooks* are the methods of a
-callback that are called when tasks begin and end. The hook at the end of a step may ask to *stop*.
+To a callback, a fit is a *task*, and so is each step of a fit, such as an iteration of boosted trees. *Hooks* are the methods of
+a callback that are called when tasks begin and end. The hook at the end of a step may ask to *stop*.
 
 One law holds for all estimators: steps are told of one after another, in their order, and a fit that is stopped after k steps
 leaves what a fit of k steps leaves, to the bit. A callback that raises an exception ends the fit with it, and the estimator is as

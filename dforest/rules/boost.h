@@ -286,7 +286,7 @@ typedef struct {
     double damping;           /* in magnitude, as a multiple of the damped step (below); 0: no step overshoots the optimum by far */
 } df_value_limits;
 
-/* is_damped : whether the loss has a link; n_sums : trees of a round. Those of several classes take their steps together. With
+/* is_damped : whether the loss has a link; n_sums : trees of an iteration. Those of several classes take their steps together. With
  * p the probabilities of the classes, the second derivative of the loss along steps v is the variance of v by p, which is at
  * most the sum of 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less is taken anyway at
  * rates up to 1/2. */

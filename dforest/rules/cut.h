@@ -41,7 +41,7 @@ static inline int64_t df_valid_run(const df_leaf_rules *rules, const int64_t *le
 }
 
 /* The fewest draws that a side of a valid cut has, if all weights are 1. */
-static inline int64_t df_least_draws(const df_leaf_rules *rules) {
+static inline int64_t df_min_draws(const df_leaf_rules *rules) {
     const int64_t by_weight = (int64_t)ceil(rules->min_weight);
     return by_weight > rules->min_draws ? by_weight : rules->min_draws;
 }

@@ -30,7 +30,7 @@ static inline int df_is_leaf_by_size(const df_limits *limits, int64_t depth, int
 }
 
 /* Where all weights are 1: the fewest draws of a node that is not a leaf by their number. */
-static inline int64_t df_least_split(const df_limits *limits, double root_weight) {
+static inline int64_t df_min_split_size(const df_limits *limits, double root_weight) {
     const double by_weight = ceil(2.0 * limits->min_weight_fraction_leaf * root_weight);
     int64_t least = limits->min_samples_split;
     if (least < 2 * limits->min_samples_leaf)

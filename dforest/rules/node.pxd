@@ -10,7 +10,7 @@ cdef extern from "rules/node.h" nogil:
         DF_LEAF_BITS
     ctypedef struct df_quantiser:
         pass
-    int64_t df_least_split(const df_limits* limits, double root_weight)
+    int64_t df_min_split_size(const df_limits* limits, double root_weight)
     double df_shifted_weight(int64_t weight, int32_t shift)
     bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, double weight, double root_weight)
     bint df_is_pure_enough(const df_limits* limits, double impurity)

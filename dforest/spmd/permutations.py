@@ -40,23 +40,23 @@ def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
     ndarray of shape (n_trees, n_features), dtype float64
         As `dforest.core.predict.permutation.permutation_rise` returns it, on every rank.
     """
-    own = np.array([job.weigh_left_out(n_threads) for _, _, job in row_ranges], np.int64).reshape(-1, *used.shape[:1], 2)
+    own = np.array([task.weigh_left_out(n_threads) for _, _, task in row_ranges], np.int64).reshape(-1, *used.shape[:1], 2)
     n_out, weight = ranks.sum(own.sum(axis=0)).T
-    job = _Job(ranks, row_ranges, own[:, :, 0], np.dtype(dtype), seeds, n_threads)
+    task = _Task(ranks, row_ranges, own[:, :, 0], np.dtype(dtype), seeds, n_threads)
     result = np.zeros(used.shape)
     result[n_out == 0] = np.nan
     pairs = np.argwhere(used & (n_out > 0)[:, None])
     lengths = n_out[pairs[:, 0]]
-    most = max(int(n_out.max(initial=0)), ROUND_BYTES // (2 * job.dtype.itemsize + 4))
+    most = max(int(n_out.max(initial=0)), ROUND_BYTES // (2 * task.dtype.itemsize + 4))
     turns = np.cumsum(lengths) // (ranks.size * most)
     for some in np.split(pairs, np.flatnonzero(np.diff(turns)) + 1):
         if len(some):
-            rises = rise_of(job.rises(some))
+            rises = rise_of(task.rises(some))
             result[some[:, 0], some[:, 1]] = rises / weight[some[:, 0]]
     return result
 
 
-class _Job:
+class _Task:
     """What a rank knows in all rounds."""
 
     def __init__(self, ranks, row_ranges, n_out, dtype, seeds, n_threads):
@@ -69,7 +69,7 @@ class _Job:
     def rises(self, pairs):
         """Digits of the rises of the sums of errors of some pairs (tree, feature): ndarray of shape (n_pairs, N_DIGITS)."""
         rank, size = self.ranks.rank, self.ranks.size
-        rows = {t: [job.left_out(t, self.n_out[rank][s, t]) for s, (_, _, job) in enumerate(self.row_ranges)]
+        rows = {t: [task.left_out(t, self.n_out[rank][s, t]) for s, (_, _, task) in enumerate(self.row_ranges)]
                 for t in np.unique(pairs[:, 0]).tolist()}  # fmt: skip
         owned = [pairs[owner::size].tolist() for owner in range(size)]  # by owner
         there = [
@@ -86,9 +86,9 @@ class _Job:
         edges = np.r_[0, np.flatnonzero(np.diff(pairs[:, 0])) + 1, len(pairs)]
         for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             t, features = int(pairs[begin, 0]), np.ascontiguousarray(pairs[begin:end, 1])
-            for s, (_, _, job) in enumerate(self.row_ranges):
+            for s, (_, _, task) in enumerate(self.row_ranges):
                 values = [given[t, j][s] for j in features.tolist()]
-                job.add_rises(t, rows[t][s], features, values, digits[begin:end], self.n_threads)
+                task.add_rises(t, rows[t][s], features, values, digits[begin:end], self.n_threads)
         return self.ranks.sum(digits)
 
     def _joined(self, arrays):

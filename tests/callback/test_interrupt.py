@@ -54,7 +54,7 @@ def test_before_the_first_tree_it_raises(tmp_path):
 
 
 class CtrlC(Callback):
-    """It sends Ctrl-C to this process when some trees or rounds have come."""
+    """It sends Ctrl-C to this process when some trees or iterations have come."""
 
     def __init__(self, *numbers):
         self.numbers = numbers

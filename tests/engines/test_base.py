@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dforest.engines.base
+from dforest.core.tree.split_queue import SplitQueue
 from dforest.engines.base import GrownTree, InOrder, leaves_of_rows
 from dforest.engines.problem import Targets
 from dforest.testing.engine_check import Kept, random_problem, random_targets
@@ -126,3 +127,25 @@ def test_targets_that_do_not_fit():
         heavy[0] = 2**31
         problem.with_targets(replace(problem.targets, weight=heavy))
     assert Targets(problem.targets.classes).heaviest == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_queue_of_nodes_is_that_of_sorting_them(seed):
+    """By score, and of equal scores by preorder, which the sides on the way from the root tell."""
+    rng, queue = np.random.default_rng(seed), SplitQueue()
+    sides, waiting, scores, parent = {queue.note(-1, False): ()}, [], {}, 0
+    for _ in range(60):
+        for side in range(2):
+            node = queue.note(parent, bool(side))
+            sides[node], scores[node] = (*sides[parent], side), float(rng.integers(4))
+            if rng.random() < 0.8 or not waiting:
+                queue.push(node, scores[node])
+                waiting.append(node)
+        waiting.sort(key=lambda node: (-scores[node], sides[node]))
+        n = int(rng.integers(len(waiting) + 2))
+        assert queue.first(n) == waiting[:n] and len(queue) == len(waiting)
+        parent = waiting.pop(0)
+        assert queue.pop() == parent
+    for wrong in (lambda: queue.note(-1, False), lambda: queue.push(len(sides), 0.0), lambda: queue.note(len(sides), True)):
+        with pytest.raises(ValueError, match=r"parent=|number="):
+            wrong()

@@ -183,7 +183,7 @@ def test_warm_start_in_another_precision():
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "multinomial"])
 @pytest.mark.parametrize("fraction", [0.2, None])
 def test_early_stopping_may_begin_at_a_warm_start(loss, fraction):
-    """Rounds that were grown without scores are scored when stopping begins."""
+    """Iterations that were grown without scores are scored when stopping begins."""
     X, y, model = problem(loss, n=800)
     model.set_params(validation_fraction=fraction, n_iter_no_change=3, use_best_model=False)
     late = clone(model).set_params(warm_start=True, early_stopping=False).fit(X, y)
@@ -235,7 +235,7 @@ def test_a_warm_start_without_new_rounds_is_scored():
 
 
 def should_stop(scores, n_rounds, tol):
-    """scikit-learn's rule, after every round."""
+    """scikit-learn's rule, after every iteration."""
     if len(scores) < n_rounds + 1:
         return False
     reference = scores[-n_rounds - 1] + tol
@@ -511,15 +511,15 @@ def test_limits_of_trees():
 def test_verbose(capfd):
     X, y, model = problem("squared_error")
     model.set_params(verbose=2, max_iter=3).fit(X, y)
-    assert capfd.readouterr().err.splitlines() == [f"{n} of 3 rounds" for n in (1, 2, 3)]
+    assert capfd.readouterr().err.splitlines() == [f"{n} of 3 iterations" for n in (1, 2, 3)]
     model.set_params(verbose=1, max_iter=20, early_stopping=True, n_iter_no_change=30).fit(X, y)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 10
-    assert lines[0] == f"2 of 20 rounds, training score {model.train_score_[2]:.6g}, " + (
+    assert lines[0] == f"2 of 20 iterations, training score {model.train_score_[2]:.6g}, " + (
         f"validation score {model.validation_score_[2]:.6g}"
     )
     model.set_params(warm_start=True, max_iter=22, verbose=2).fit(X, y)
-    assert f"22 of 22 rounds, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
+    assert f"22 of 22 iterations, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split")

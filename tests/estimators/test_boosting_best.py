@@ -1,4 +1,4 @@
-"""The best round of early stopping: which one it is, what is kept, and predictions by fewer rounds than there are."""
+"""The best iteration of early stopping: which one it is, what is kept, and predictions by fewer iterations than there are."""
 
 import pickle
 
@@ -15,7 +15,7 @@ import dforest
 from dforest import HistGradientBoostingRegressor
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
-FAST = {"early_stopping": True, "learning_rate": 0.7, "max_iter": 60, "n_iter_no_change": 5}  # some rounds after the best one
+FAST = {"early_stopping": True, "learning_rate": 0.7, "max_iter": 60, "n_iter_no_change": 5}  # some iterations after the best one
 
 
 def rows_of(loss):
@@ -72,7 +72,7 @@ def test_all_rounds_are_kept_if_asked(loss):
 @given(scores=st.lists(st.sampled_from([-np.inf, 0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=12), data=st.data())
 @settings(max_examples=examples(50))
 def test_the_best_round_is_the_first_of_the_highest_score(scores, data):
-    """Rounds are counted from 1 on: the score before the first one counts only for stopping."""
+    """Iterations are counted from 1 on: the score before the first one counts only for stopping."""
     X = np.arange(40.0)[:, None]
     decides = data.draw(st.sampled_from(["validation", "training"]))
     given = {"X_val": X[:8], "y_val": X[:8, 0]} if decides == "validation" else {}
@@ -115,7 +115,7 @@ def test_other_libraries_get_the_rounds_that_count(loss):
 
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
 def test_a_warm_start_goes_on_from_the_best_round(loss):
-    """Rounds that were dropped are grown again; in the end there is what a single fit leaves."""
+    """Iterations that were dropped are grown again; in the end there is what a single fit leaves."""
     X, y, X_val, y_val, model = rows_of(loss)
     parts = clone(model).set_params(warm_start=True, max_iter=1)
     for max_iter in (1, 4, 9, 60, 60, 80):
@@ -137,7 +137,7 @@ def test_callbacks_are_told_of_the_best_round_so_far(loss):
         assert stopped.best_iteration_ == 1 + int(np.argmax(told.validation_score_[1 : n + 1]))
 
 
-# Predictions by fewer rounds
+# Predictions by fewer iterations
 
 
 @ALL_LOSSES

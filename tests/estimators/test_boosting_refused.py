@@ -28,7 +28,7 @@ REFUSED = [
     ({"subsample": 0.0}, {}, "The 'subsample' parameter of HistGradientBoostingRegressor must be a float in the range"),
     ({"subsample": 1.5}, {}, r"must be a float in the range \(0.0, 1.0\]. Got 1.5 instead"),
     ({"subsample": np.nan}, {}, "The 'subsample' parameter"),
-    ({"learning_rate": 1e300}, {}, "learning_rate=1e\\+300 makes raw predictions leave the range of float64 within 3 rounds"),
+    ({"learning_rate": 1e300}, {}, "learning_rate=1e\\+300 makes raw predictions leave the range of float64 within 3 iterations"),
     ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided; allowed are both or neither"),
     ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided; allowed are both or neither"),
     ({}, {"sample_weight_val": np.ones(150)}, "sample_weight_val is given without X_val and y_val"),

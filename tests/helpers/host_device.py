@@ -43,7 +43,7 @@ def compile_kernels(folder, options=()):
 def load_kernels(library):
     """The kernels of a library that `compile_kernels` made: `dforest.backends.host.kernels.Kernels`."""
     library = ctypes.CDLL(str(library))
-    return Kernels(*(ctypes.cast(library[name], ctypes.c_void_p).value for name in ("df_find_entry", "df_most_items")), FILL)
+    return Kernels(*(ctypes.cast(library[name], ctypes.c_void_p).value for name in ("df_find_entry", "df_max_items")), FILL)
 
 
 def strict_device(kernels=None, n_threads=1, n_items=1, is_cpu=True):

@@ -88,13 +88,13 @@ cdef class Probe:
     def cumulated(self, Py_ssize_t feature):
         """The list that counting or sorting makes of a column: a dict of its kind, codes, left sides and missing values."""
         cdef CutList cuts
-        self.cuts.tally.cumulate(&self.node, &self.data.columns[feature], &cuts)
+        self.cuts.builder.cumulate(&self.node, &self.data.columns[feature], &cuts)
         return self.shown(&cuts)
 
     def arranged(self, Py_ssize_t feature):
         """The list of a column of categories, in the order in which they are cut, or one by one."""
         cdef CutList cuts
-        self.cuts.tally.cumulate(&self.node, &self.data.columns[feature], &cuts)
+        self.cuts.builder.cumulate(&self.node, &self.data.columns[feature], &cuts)
         expand(&cuts, self.criterion.n_words)
         self.cuts.categories.arrange(&self.node, &cuts)
         return self.shown(&cuts)
@@ -103,8 +103,8 @@ cdef class Probe:
         """The list of the one cut after a code, of a column of numbers, and the range of the codes: (list, tuple)."""
         cdef CutList cuts
         cdef const Column* column = &self.data.columns[feature]
-        cdef CodeRange found = self.cuts.side.gather(&self.node, column)
-        self.cuts.side.add_up(&self.node, code, column.n_codes, found.has_missing, &cuts)
+        cdef CodeRange found = self.cuts.left_sums.gather(&self.node, column)
+        self.cuts.left_sums.add_up(&self.node, code, column.n_codes, found.has_missing, &cuts)
         return self.shown(&cuts), (found.lowest, found.highest, found.has_missing)
 
     def best(self, Py_ssize_t feature, int64_t min_draws=1, double min_weight=0.0, bint by_buckets=False, code=None):

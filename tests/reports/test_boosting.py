@@ -70,7 +70,7 @@ def test_stopping_may_be_switched_on_when_a_fit_goes_on(capfd):
     model.set_params(max_iter=9).fit(X, Y)
     losses = [np.mean((Y - predicted) ** 2) / 2 for predicted in model.staged_predict(X)]
     np.testing.assert_allclose(model.train_score_, [-Y.var() / 2, *np.negative(losses)])
-    assert f"9 of 9 rounds, training score {-losses[-1]:.6g}" in capfd.readouterr().err
+    assert f"9 of 9 iterations, training score {-losses[-1]:.6g}" in capfd.readouterr().err
 
 
 def test_scores_of_another_scorer_are_not_compared():

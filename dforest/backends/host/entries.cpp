@@ -63,7 +63,7 @@ df_entry df_find_entry(const char *name)
     return nullptr;
 }
 
-int64_t df_most_items(void)
+int64_t df_max_items(void)
 {
 #ifdef DF_ONE_ITEM
     return 1;

@@ -17,7 +17,7 @@ typedef void (*df_entry)(const uint64_t *arguments, const df_share *own);
 df_entry df_find_entry(const char *name);
 
 /* Of a group. */
-int64_t df_most_items(void);
+int64_t df_max_items(void);
 
 #ifdef __cplusplus
 }

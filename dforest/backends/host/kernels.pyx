@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from dforest.core.threads cimport Worker, df_add_to_long, poll, share
+from dforest.core.threads cimport WorkerContext, df_add_to_long, poll, share
 
 cdef extern from "entries.h" nogil:
     ctypedef struct df_share:
@@ -18,7 +18,7 @@ cdef extern from "entries.h" nogil:
         char* local
     ctypedef void (*df_entry)(const uint64_t* arguments, const df_share* own) noexcept nogil
     df_entry df_find_entry(const char* name)
-    int64_t df_most_items()
+    int64_t df_max_items()
 
 ctypedef df_entry (*Finder)(const char* name) noexcept nogil
 ctypedef int64_t (*Counter)() noexcept nogil
@@ -48,7 +48,7 @@ cdef inline int64_t now() noexcept nogil:
     return <int64_t> time.tv_sec * 1_000_000_000 + time.tv_nsec
 
 
-cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, Worker* worker) except -1 nogil:
+cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, WorkerContext* worker) except -1 nogil:
     """Do groups from `first` on, until those before `last` are done or time is up; return the first one that was not done."""
     cdef df_share own = launch.groups
     cdef int64_t step = 1, start = now(), begun = start, end
@@ -69,14 +69,14 @@ cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, Worker* work
     return own.first
 
 
-cdef int do_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
+cdef int do_block(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
     cdef Launch* launch = <Launch*> context
     cdef int64_t first = launch.groups.first, n = launch.groups.last - first
     do_groups(launch, first + n * block // launch.n_blocks, first + n * (block + 1) // launch.n_blocks, worker)
     return 0
 
 
-cdef int do_some(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
+cdef int do_some(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
     cdef Launch* launch = <Launch*> context
     launch.groups.first = do_groups(launch, launch.groups.first, launch.groups.last, worker)
     return 0
@@ -88,7 +88,7 @@ cdef class Kernels:
     Parameters
     ----------
     find, count : int, optional
-        Addresses of the functions `df_find_entry` and `df_most_items` of a library, see entries.h; None: those compiled with
+        Addresses of the functions `df_find_entry` and `df_max_items` of a library, see entries.h; None: those compiled with
         dforest. Whoever loaded the library sees to it that it stays.
     fill : int, optional
         A byte that all memory of groups is set to before each launch, so that a kernel which counts on zeros shows itself. None:
@@ -112,7 +112,7 @@ cdef class Kernels:
         self.time_limit = TIME_LIMIT
         self.fill = -1 if fill is None else fill
         self.find = df_find_entry if find is None else <Finder> <uintptr_t> find
-        self.max_items = df_most_items() if count is None else (<Counter> <uintptr_t> count)()
+        self.max_items = df_max_items() if count is None else (<Counter> <uintptr_t> count)()
 
     def has(self, str name not None):
         """Whether there is a kernel of this name."""

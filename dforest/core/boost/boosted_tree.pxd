@@ -1,4 +1,4 @@
-"""A boosted tree as it grows, and the rows drawn for its round: see boosted_tree.pyx."""
+"""A boosted tree as it grows, and the rows drawn for its iteration: see boosted_tree.pyx."""
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -6,8 +6,8 @@ from dforest.core.boost.histograms cimport Histograms
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_constraint, df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
-from dforest.core.crew cimport Crew
-from dforest.core.threads cimport Worker
+from dforest.core.spin_team cimport SpinTeam
+from dforest.core.threads cimport WorkerContext
 from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
@@ -20,10 +20,10 @@ cdef class DrawnRows:
     cdef uint32_t* order               # [n_rows] those that are drawn, and those left out, each in order
     cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
     cdef int64_t total_weight          # sum of `times` of those that are drawn, or their number
-    cdef uint32_t seed                 # of the round
+    cdef uint32_t seed                 # of the iteration
     cdef int64_t* of_block             # [n_blocks] sums of `times` of the rows drawn of each block
 
-    cdef void draw(self, uint32_t seed, const uint32_t* times, Crew crew) noexcept nogil
+    cdef void draw(self, uint32_t seed, const uint32_t* times, SpinTeam team) noexcept nogil
     cdef int64_t n_before(self, int64_t row) noexcept nogil
     cdef void draw_block(self, int64_t item) noexcept nogil
 
@@ -74,7 +74,7 @@ cdef struct BoostRoute:        # where a node sends rows that walk down the tree
 @cython.final
 cdef class BoostedTree:
     cdef DataView data
-    cdef Crew crew
+    cdef SpinTeam team
     cdef Histograms histograms
     # Limits
     cdef readonly int64_t max_leaves   # 0: there is no limit
@@ -108,7 +108,7 @@ cdef class BoostedTree:
     cdef Py_ssize_t n_nodes, room, route_room
     cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
     cdef Py_ssize_t n_pushed
-    # What a call of the crew is about
+    # What a call of the team is about
     cdef BoostNode* small
     cdef BoostNode* large              # NULL: the root alone is searched
     cdef bint searches_small, searches_large, parent_had_words
@@ -128,7 +128,7 @@ cdef class BoostedTree:
     cdef Py_ssize_t n_left_room
 
     cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
-                  Worker* worker) except -1 nogil
+                  WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
     cdef void find_lightness(self, int64_t item) noexcept nogil

@@ -1,14 +1,14 @@
-"""A boosted tree as it grows: best first, by a crew.
+"""A boosted tree as it grows: best first, by a team.
 
-A tree's rows, all or those drawn for its round, lie in one array of row numbers, of which each node has a range; a split divides
-the range, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
+A tree's rows, all or those drawn for its iteration, lie in one array of row numbers, of which each node has a range; a split
+divides the range, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
 that of the *large* one is what remains of their parent's. Several threads divide a large node, each some rows at a time. Nodes
 are numbered in order of creation, so both children of one come together, the left one first. A light node (rules/boost.h) gets a
 *scale* of its own, and its rows get other fine integers; then its histogram is filled from its rows, and is not what remains of
 its parent's.
 
-Rows drawn for a round, without replacement, are those of `dforest.core.sampling.Subsample`. Interaction constraints say which
-columns may be tested on one path: those of a *group*.
+Rows drawn for an iteration, without replacement, are those of `dforest.core.sampling.Subsample`. Interaction constraints say
+which columns may be tested on one path: those of a *group*.
 
 Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
 their order makes a difference.
@@ -43,7 +43,7 @@ from dforest.rules.sampling cimport df_subsampled_before
 cdef extern from "core/boost/gradients.h" nogil:
     enum:
         DF_LIGHTEST
-    uint8_t df_least_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
+    uint8_t df_min_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
     df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
     void df_refine_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors, int32_t* fine)
 
@@ -54,7 +54,7 @@ cdef void draw_block(void* rows, int64_t item) noexcept nogil:
 
 @cython.final
 cdef class DrawnRows:
-    """Some rows of all, drawn anew for each round.
+    """Some rows of all, drawn anew for each iteration.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ cdef class DrawnRows:
         free(self.order)
         free(self.of_block)
 
-    cdef void draw(self, uint32_t seed, const uint32_t* times, Crew crew) noexcept nogil:
-        """Draw the rows of the round of a seed. times : [n_rows] or NULL"""
+    cdef void draw(self, uint32_t seed, const uint32_t* times, SpinTeam team) noexcept nogil:
+        """Draw the rows of the iteration of a seed. times : [n_rows] or NULL"""
         cdef int64_t i
         self.seed = seed
         self.times = times
-        crew.call(draw_block, <void*> self, count_blocks(self.n_rows))
+        team.call(draw_block, <void*> self, count_blocks(self.n_rows))
         self.total_weight = self.n_drawn
         if times != NULL:
             self.total_weight = 0
@@ -145,7 +145,7 @@ cdef class BoostedTree:
     ----------
     data : DataView
     histograms : Histograms
-    crew : Crew
+    team : SpinTeam
         Whose leader grows trees.
     max_leaf_nodes : int or None
     max_depth : int or None
@@ -162,13 +162,13 @@ cdef class BoostedTree:
         `part_rows`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
-    def __cinit__(self, DataView data not None, Histograms histograms not None, Crew crew not None, max_leaf_nodes, max_depth,
+    def __cinit__(self, DataView data not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes, max_depth,
                   int64_t min_samples_leaf, double min_hessian, double l2, double weight_unit, max_features,
                   constraints, int64_t n_drawn, dict tuning not None):
         cdef Py_ssize_t j, n = data.n_features
         self.data = data
         self.histograms = histograms
-        self.crew = crew
+        self.team = team
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = data.n_rows if max_depth is None else min(max_depth, data.n_rows)
         self.min_samples_leaf = min_samples_leaf
@@ -218,7 +218,7 @@ cdef class BoostedTree:
         free(self.largest)
 
     cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
-                  Worker* worker) except -1 nogil:
+                  WorkerContext* worker) except -1 nogil:
         """Grow a tree.
 
         INOUT fine : [n_rows, 1 or 2] integers of all rows, those of rows drawn by `scale`; changed where nodes are light
@@ -326,12 +326,12 @@ cdef class BoostedTree:
         self.weighed = node
         n_ranges = self.cut_into_ranges(node.at.n)
         ensure_room(<void**> &self.largest, &self.n_largest, n_ranges, sizeof(df_boost_largest))
-        self.crew.call(find_lightness, <void*> self, n_ranges)
+        self.team.call(find_lightness, <void*> self, n_ranges)
         for i in range(n_ranges):
             lightness = min(lightness, <int> self.largest[i].weight)
         if lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
             return 0
-        self.crew.call(find_largest, <void*> self, n_ranges)
+        self.team.call(find_largest, <void*> self, n_ranges)
         largest = self.largest[0]
         for i in range(1, n_ranges):
             largest.weight = max(largest.weight, self.largest[i].weight)
@@ -347,14 +347,14 @@ cdef class BoostedTree:
                                             node.scale.coarse_h - node.scale.coarse_g))
         self.factors[0] = ldexp(1.0, node.scale.fine_g)
         self.factors[1] = ldexp(1.0, node.scale.fine_h)
-        self.crew.call(refine, <void*> self, n_ranges)
+        self.team.call(refine, <void*> self, n_ranges)
         return 0
 
     cdef void find_lightness(self, int64_t item) noexcept nogil:
         """Find the least lightness of a range of the node that is weighed."""
         cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
         begin += self.weighed.at.first
-        self.largest[item].weight = df_least_lightness(self.run(begin), begin, n, self.lightness)
+        self.largest[item].weight = df_min_lightness(self.run(begin), begin, n, self.lightness)
 
     cdef void find_largest(self, int64_t item) noexcept nogil:
         """Find the largest numbers of a range of the node that is weighed."""
@@ -420,8 +420,8 @@ cdef class BoostedTree:
             self.draw_columns(self.small, self.tried)
         if self.large != NULL:
             self.draw_columns(self.large, self.tried + self.histograms.n_columns)
-        self.crew.call(fill_part, <void*> self, self.n_parts)
-        self.crew.call(search_column, <void*> self, self.histograms.n_columns)
+        self.team.call(fill_part, <void*> self, self.n_parts)
+        self.team.call(search_column, <void*> self, self.histograms.n_columns)
         if self.searches_small:
             self.choose(self.small, self.cuts, self.tried)
         if self.large != NULL:
@@ -553,7 +553,7 @@ cdef class BoostedTree:
 
     cdef int64_t cut_into_ranges(self, int64_t n) noexcept nogil:
         """Into how many ranges so many rows of a node are cut; `range_rows` becomes known."""
-        self.range_rows = n if self.crew.n_members == 1 or n < 2 * self.partition_rows else self.partition_rows
+        self.range_rows = n if self.team.n_members == 1 or n < 2 * self.partition_rows else self.partition_rows
         return (n + self.range_rows - 1) // self.range_rows
 
     cdef int divide(self, BoostNode* node) except -1 nogil:
@@ -573,7 +573,7 @@ cdef class BoostedTree:
         self.divided = node
         n_ranges = self.cut_into_ranges(node.at.n)
         ensure_room(<void**> &self.n_left, &self.n_left_room, n_ranges, sizeof(int64_t))
-        self.crew.call(divide_range, <void*> self, n_ranges)
+        self.team.call(divide_range, <void*> self, n_ranges)
         if n_ranges == 1:                          # those on the left are in their place
             n_left = self.n_left[0]
             for i in range(node.at.n - n_left):
@@ -582,7 +582,7 @@ cdef class BoostedTree:
             for i in range(n_ranges):
                 total += self.n_left[i]
                 self.n_left[i] = total
-            self.crew.call(place_range, <void*> self, n_ranges)
+            self.team.call(place_range, <void*> self, n_ranges)
         self.is_undivided = False
         return 0
 

@@ -1,12 +1,12 @@
-"""Boosted trees grown round by round: see booster.pyx."""
+"""Boosted trees grown iteration by iteration: see booster.pyx."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree, DrawnRows
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
-from dforest.core.crew cimport Crew
-from dforest.core.threads cimport Worker
+from dforest.core.spin_team cimport SpinTeam
+from dforest.core.threads cimport WorkerContext
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.core.tree.writer cimport TreeWriter
@@ -33,7 +33,7 @@ cdef struct WaitingNode:       # a node that is to be written
 @cython.final
 cdef class Booster:
     cdef DataView data
-    cdef Crew crew
+    cdef SpinTeam team
     cdef Histograms histograms
     cdef BoostedTree tree
     cdef readonly int n_trees_per_round
@@ -66,17 +66,17 @@ cdef class Booster:
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
     cdef OwnLoss own                   # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
-    cdef int64_t n_drawn               # of each round
+    cdef int64_t n_drawn               # of each iteration
     cdef LeafRange* leaf_ranges        # [n_leaf_ranges] all rows that are drawn, leaf by leaf
     cdef Py_ssize_t n_leaf_ranges, leaf_range_room
     cdef int64_t depth                 # of the nodes that are weighed
-    cdef int k                         # which tree of a round is grown
+    cdef int k                         # which tree of an iteration is grown
     cdef TreeWriter writer
     cdef WaitingNode* waiting          # [n_waiting] of the tree that is written, the next one last
     cdef Py_ssize_t n_waiting
-    cdef object owners, grown          # of arrays; the trees of the round
+    cdef object owners, grown          # of arrays; the trees of the iteration
 
-    cdef int lead(self, Worker* worker) except -1 nogil
+    cdef int lead(self, WorkerContext* worker) except -1 nogil
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil

@@ -1,9 +1,9 @@
-"""Boosted trees, grown round by round.
+"""Boosted trees, grown iteration by iteration.
 
 A booster keeps, for each training row, the sum of the values of the leaves that the row reached, in the order of the trees; with
-the baseline, this is the row's raw prediction. At the beginning of a round, gradients and Hessians become fine integers
-(rules/boost.h), from which the round's trees are grown: by all rows, or by those *drawn* for the round, while the others are
-*left out* and only go down its trees. A *leaf range* is as many rows of a leaf as one thread looks at in one go.
+the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians become fine integers
+(rules/boost.h), from which the iteration's trees are grown: by all rows, or by those *drawn* for the iteration, while the others
+are *left out* and only go down its trees. A *leaf range* is as many rows of a leaf as one thread looks at in one go.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
@@ -83,7 +83,7 @@ cdef void move_on(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).move_on(item)
 
 
-cdef int lead(void* booster, Crew crew, Worker* worker) except -1 nogil:
+cdef int lead(void* booster, SpinTeam team, WorkerContext* worker) except -1 nogil:
     return (<Booster> booster).lead(worker)
 
 
@@ -122,7 +122,7 @@ cdef class Booster:
         Of the model, below 2**64.
     n_threads : int
     n_drawn : int, optional
-        How many rows each round draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
+        How many rows each iteration draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
     n_trees : int, default=0
         How many trees there are already,
     raw : ndarray of shape (n_trees_per_round, n_rows), dtype float64, optional
@@ -184,10 +184,10 @@ cdef class Booster:
         self.has_hessian = self.rows.weight != NULL or not facts.has_constant_hessian
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
-        self.crew = Crew(n_threads)
+        self.team = SpinTeam(n_threads)
         self.histograms = Histograms(self.data, max_rows_of_a_code(columns, n_threads), kind, n_threads,
                                      self.owners[2] if self.rows.times != NULL else None, tuning)
-        self.tree = BoostedTree(self.data, self.histograms, self.crew, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
+        self.tree = BoostedTree(self.data, self.histograms, self.team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
         self.writer = TreeWriter(4, 2, True)
         self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
@@ -215,7 +215,7 @@ cdef class Booster:
             self.drawn = DrawnRows(n_rows, self.n_drawn)
             self.rows.list = self.tree.drawn = self.drawn.order
         if isinstance(loss, Loss):
-            self.own = OwnLoss(loss, y, weight, self.crew, self.chunk)
+            self.own = OwnLoss(loss, y, weight, self.team, self.chunk)
 
     cdef int weigh(self, weight) except -1:
         """Take the weights of rows: as integers, if these are small; none if all are equal."""
@@ -265,7 +265,7 @@ cdef class Booster:
         return np.asarray(self.raw)
 
     def grow_iteration(self):
-        """Grow the trees of a round.
+        """Grow the trees of an iteration.
 
         Returns
         -------
@@ -274,25 +274,25 @@ cdef class Booster:
             would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
         """
         self.grown = []
-        self.crew.run(lead, <void*> self)
+        self.team.run(lead, <void*> self)
         grown, self.grown = self.grown, None
         return grown
 
-    cdef int lead(self, Worker* worker) except -1 nogil:
-        """Grow the trees of a round, as the crew's leader."""
+    cdef int lead(self, WorkerContext* worker) except -1 nogil:
+        """Grow the trees of an iteration, as the team's leader."""
         cdef int64_t n = self.n_chunks()
         cdef df_word_kind kind
         cdef BoostScale* scale
         cdef int k
         if self.drawn is not None:
-            self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.crew)
+            self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.team)
             self.total_weight = self.drawn.total_weight
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
         self.rows.parameter = self.delta() if self.leaf == DF_HUBER_LEAF else self.parameter
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
-        self.crew.call(measure, <void*> self, n)
+        self.team.call(measure, <void*> self, n)
         self.join_extents()
         for k in range(self.n_trees_per_round):
             scale = &self.scales[k]
@@ -300,7 +300,7 @@ cdef class Booster:
             scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, DF_FINE_BITS)
             self.factors[2 * k] = ldexp(1.0, scale.fine_g)
             self.factors[2 * k + 1] = ldexp(1.0, scale.fine_h)
-        self.crew.call(make_fine, <void*> self, n)
+        self.team.call(make_fine, <void*> self, n)
         self.join_extents()
         for k in range(self.n_trees_per_round):
             scale = &self.scales[k]
@@ -330,7 +330,7 @@ cdef class Booster:
         return (self.n_drawn + self.chunk - 1) // self.chunk
 
     cdef int32_t* fine_of(self, int k) noexcept nogil:
-        """The fine integers for the k-th tree of a round."""
+        """The fine integers for the k-th tree of an iteration."""
         return self.fine + k * self.data.n_rows * (2 if self.has_hessian else 1)
 
     cdef void measure(self, int64_t item) noexcept nogil:
@@ -372,17 +372,17 @@ cdef class Booster:
         """Find the values of the leaves, and add them to the raw predictions."""
         self.list_leaf_ranges()
         if self.leaf == DF_NEWTON_LEAF:
-            self.crew.call(add_up, <void*> self, self.n_leaf_ranges)
+            self.team.call(add_up, <void*> self, self.n_leaf_ranges)
             self.make_steps()
         elif self.tree.directions == NULL:
-            self.crew.call(weigh_leaf, <void*> self, self.tree.n_nodes)
+            self.team.call(weigh_leaf, <void*> self, self.tree.n_nodes)
         else:
             self.weigh_nodes()
         if self.own is not None:
             self.own.loss.check()
-        self.crew.call(move_on, <void*> self, self.n_leaf_ranges)
+        self.team.call(move_on, <void*> self, self.n_leaf_ranges)
         if self.drawn is not None:
-            self.crew.call(move_others, <void*> self, (self.data.n_rows - self.n_drawn + self.chunk - 1) // self.chunk)
+            self.team.call(move_others, <void*> self, (self.data.n_rows - self.n_drawn + self.chunk - 1) // self.chunk)
         return 0
 
     cdef void make_steps(self) noexcept nogil:
@@ -450,7 +450,7 @@ cdef class Booster:
             deepest = max(deepest, nodes[i].at.depth)
         for i in range(deepest + 1):
             self.depth = i
-            self.crew.call(weigh_node, <void*> self, self.tree.n_nodes)
+            self.team.call(weigh_node, <void*> self, self.tree.n_nodes)
         for i in range(self.tree.n_nodes):
             node = &nodes[i]
             if node.left < 0:

@@ -192,7 +192,7 @@ static inline uint8_t df_lightness(double weight, double heaviest) {
 }
 
 /* The least lightness of n rows. rows : their numbers, or NULL: they are numbered from `from` */
-static inline uint8_t df_least_lightness(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *lightness) {
+static inline uint8_t df_min_lightness(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *lightness) {
     uint8_t least = DF_LIGHTEST;
     for (int64_t i = 0; i < n; i++) {
         const uint8_t own = lightness[rows != NULL ? (int64_t)rows[i] : from + i];

@@ -1,7 +1,7 @@
 """The contract of a loss of boosted trees: what rows lose by their raw predictions, and its derivatives.
 
 A row's *raw prediction* is a number, or, of more than two classes, one for each; it is a constant, the *intercept*, and what the
-leaves of all trees so far add. Each round of training asks for the first and the second derivative of each row's loss by
+leaves of all trees so far add. Each iteration of training asks for the first and the second derivative of each row's loss by
 its raw predictions, its *gradient* and *Hessian*, and grows a tree for each raw prediction.
 
 What a subclass brings:
@@ -48,7 +48,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.component cimport Component
-from dforest.core.crew cimport Crew
+from dforest.core.spin_team cimport SpinTeam
 
 
 cdef double MOST             # of what a loss answers, in magnitude
@@ -102,7 +102,7 @@ cdef extern from "core/boost/gradients.h" nogil:
 @cython.final
 cdef class OwnLoss:
     cdef Loss loss
-    cdef Crew crew
+    cdef SpinTeam team
     cdef readonly Py_ssize_t n_rows
     cdef int64_t chunk                     # rows of a call, at most
     cdef const double* y                   # [n_rows]

@@ -355,15 +355,15 @@ cdef class OwnLoss:
         Configured.
     y : ndarray of shape (n_rows,), dtype float64
     weight : ndarray of shape (n_rows,), dtype float64, or None
-    crew : Crew
+    team : SpinTeam
     chunk : int
         Rows of a chunk, at most.
     """
 
-    def __init__(self, Loss loss not None, const double[::1] y not None, const double[::1] weight, Crew crew not None,
+    def __init__(self, Loss loss not None, const double[::1] y not None, const double[::1] weight, SpinTeam team not None,
                  int64_t chunk):
         self.loss = loss.configured(loss.n_classes)
-        self.crew = crew
+        self.team = team
         self.n_rows = y.shape[0]
         self.chunk = chunk
         self.y = &y[0]
@@ -385,15 +385,15 @@ cdef class OwnLoss:
         cdef int64_t n_chunks = (self.n_rows + self.chunk - 1) // self.chunk
         self.sums = sums
         self.baseline = baseline
-        self.crew.call(form_raw, <void*> self, n_chunks)
+        self.team.call(form_raw, <void*> self, n_chunks)
         if self.loss.is_asked_at_once:
             self.loss.gradient_hessian(self.y, &self.raw[0, 0], self.n_rows, &self.gradient[0, 0],
                                        <double*> self.known.hessian)
         else:
-            self.crew.call(ask, <void*> self, n_chunks)
+            self.team.call(ask, <void*> self, n_chunks)
         self.loss.check()
         self.is_wrong = False
-        self.crew.call(look, <void*> self, n_chunks)
+        self.team.call(look, <void*> self, n_chunks)
         if self.is_wrong:
             with gil:
                 self.loss.check_derivatives(self.gradient, self.hessian)

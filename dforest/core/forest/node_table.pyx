@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.threads cimport Worker, current_worker, poll
+from dforest.core.threads cimport WorkerContext, current_worker, poll
 from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term, df_without_last_bits
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
@@ -356,7 +356,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
     """
     cdef Py_ssize_t n = feature.shape[0], i, row
     cdef uint64_t least
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     cdef uint64_t[::1] error = np.zeros(n, np.uint64)     # first of nodes, then of branches
     result = np.zeros(n, np.bool_)
     cdef uint8_t[::1] cut = result.view(np.uint8)
@@ -565,7 +565,7 @@ def weakest_links(const int32_t[::1] feature not None, const uint32_t[::1] right
     """
     cdef Py_ssize_t n = feature.shape[0], size = 1, n_cuts = 0, i, j
     cdef Links links
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     while size < n:
         size *= 2
     parents = np.zeros(n, np.uint32)

@@ -24,10 +24,10 @@ from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
 from dforest.core.search.words cimport DF_LANE_DRAWS, df_sum_word
 from dforest.core.types cimport CONTINUOUS, OUTPUTS, Record, code_at, data_row
 from dforest.rules.bounds cimport df_clip
-from dforest.rules.cut cimport df_is_side_valid, df_least_draws
+from dforest.rules.cut cimport df_is_side_valid, df_min_draws
 from dforest.rules.node cimport (
-    df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_least_split, df_quantiser,
-    df_shifted_weight,
+    df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_min_split_size,
+    df_quantiser, df_shifted_weight,
 )
 from dforest.rules.weights cimport (
     df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_parts_of, df_settle_weights, df_shifted_exact, df_weigher_of,
@@ -365,8 +365,8 @@ cdef class SmallSubtree:
         self.tree_records = tree_records
         self.small.seed = tree_records.seed
         self.small.max_depth = limits.max_depth
-        self.small.least = df_least_draws(&tree_records.rules)
-        self.small.min_split = df_least_split(limits, tree_records.root_weight)
+        self.small.least = df_min_draws(&tree_records.rules)
+        self.small.min_split = df_min_split_size(limits, tree_records.root_weight)
 
     cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil:
         if not self.load(open_node, node):

@@ -11,7 +11,7 @@
 
 #include "core/grow/small_subtree.h"
 #include "core/search/random_cut.h"
-#include "core/search/side.h"
+#include "core/search/left_sums.h"
 
 enum { DF_DRAFTS = 16 }; /* most features that are cut together */
 

@@ -65,7 +65,7 @@ cdef struct Leader:                # a member of a team, with the help of idle o
     PyObject* team
     int member
 
-cdef struct DrawingJob:            # what threads know that draw a tree together
+cdef struct DrawingTask:            # what threads know that draw a tree together
     PyObject* drawing              # Drawing
     Record* out
     Record* scratch
@@ -173,31 +173,31 @@ cdef class Drawing:
     cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Record* out, Record* scratch) except -1 nogil:
         cdef Py_ssize_t n_rows = self.data.n_rows, n_blocks = count_blocks(n_rows)
         cdef Py_ssize_t i, block, n_chunks, at = 0, n
-        cdef DrawingJob job
+        cdef DrawingTask task
         cdef Leader leader = Leader(<PyObject*> team, member)
         cdef Helpers helpers = Helpers(&leader, share_among_team)
         self.deal(seed, &helpers)
-        job.drawing = <PyObject*> self
-        job.out = out
-        job.scratch = scratch
-        job.chunks = cut_chunks(n_rows, &n_chunks)
+        task.drawing = <PyObject*> self
+        task.out = out
+        task.scratch = scratch
+        task.chunks = cut_chunks(n_rows, &n_chunks)
         for i in range(n_chunks):             # chunks of rows: the records of each have room for as many as there can be
-            job.chunks[i].first = at
+            task.chunks[i].first = at
             for block in range(i * CHUNK_BLOCKS, min((i + 1) * CHUNK_BLOCKS, n_blocks)):
                 at += self.records_of_block(block)
         try:
-            team.share_items(member, n_chunks, draw_chunk, &job)
-            n = place_runs(job.chunks, n_chunks)
-            team.share_items(member, n_chunks, collect_chunk, &job)
+            team.share_items(member, n_chunks, draw_chunk, &task)
+            n = place_runs(task.chunks, n_chunks)
+            team.share_items(member, n_chunks, collect_chunk, &task)
         finally:
-            free(job.chunks)
+            free(task.chunks)
         return n
 
 
-cdef int share_among_team(void* context, Py_ssize_t n_items, Work work, void* job) except -1 nogil:
+cdef int share_among_team(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil:
     """See `Helpers.share`. IN context : Leader"""
     cdef Leader* leader = <Leader*> context
-    return (<Team> leader.team).share_items(leader.member, n_items, work, job)
+    return (<Team> leader.team).share_items(leader.member, n_items, work, task)
 
 
 cdef void count_records(void* context, Py_ssize_t block) noexcept nogil:
@@ -206,19 +206,19 @@ cdef void count_records(void* context, Py_ssize_t block) noexcept nogil:
 
 cdef void draw_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Write the records of a chunk's blocks to its range of the scratch."""
-    cdef DrawingJob* job = <DrawingJob*> context
-    cdef Chunk* chunk = &job.chunks[item]
-    cdef Py_ssize_t n_blocks = count_blocks((<Drawing> job.drawing).data.n_rows), block, n = 0
+    cdef DrawingTask* task = <DrawingTask*> context
+    cdef Chunk* chunk = &task.chunks[item]
+    cdef Py_ssize_t n_blocks = count_blocks((<Drawing> task.drawing).data.n_rows), block, n = 0
     for block in range(item * CHUNK_BLOCKS, min((item + 1) * CHUNK_BLOCKS, n_blocks)):
-        n += (<Drawing> job.drawing).draw_block(block, job.scratch + chunk.first + n)
+        n += (<Drawing> task.drawing).draw_block(block, task.scratch + chunk.first + n)
     chunk.n_left = n
 
 
 cdef void collect_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy the records of a chunk where they belong."""
-    cdef DrawingJob* job = <DrawingJob*> context
-    cdef Chunk* chunk = &job.chunks[item]
-    memcpy(job.out + chunk.left_to, job.scratch + chunk.first, chunk.n_left * sizeof(Record))
+    cdef DrawingTask* task = <DrawingTask*> context
+    cdef Chunk* chunk = &task.chunks[item]
+    memcpy(task.out + chunk.left_to, task.scratch + chunk.first, chunk.n_left * sizeof(Record))
 
 
 cdef enum:
@@ -244,7 +244,7 @@ ctypedef fused test_t:
     BucketTest
     SubsetTest
 
-cdef struct PartitionJob:         # what threads know that partition a node together
+cdef struct PartitionTask:         # what threads know that partition a node together
     const Node* node
     const Column* column
     const Split* split
@@ -363,46 +363,46 @@ cdef Py_ssize_t partition_summing(const Node* node, const Column* column, const 
 cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Column* column, const Split* split,
                                    Record* scratch) except -1 nogil:
     cdef Py_ssize_t n_chunks, n_left
-    cdef PartitionJob job
-    job.node = node
-    job.column = column
-    job.split = split
-    job.scratch = scratch
-    job.chunks = cut_chunks(node.n, &n_chunks)
+    cdef PartitionTask task
+    task.node = node
+    task.column = column
+    task.split = split
+    task.scratch = scratch
+    task.chunks = cut_chunks(node.n, &n_chunks)
     try:
-        team.share_items(member, n_chunks, partition_chunk, &job)
-        n_left = place_runs(job.chunks, n_chunks)
-        team.share_items(member, n_chunks, distribute_chunk, &job)
-        team.share_items(member, n_chunks, return_chunk, &job)
+        team.share_items(member, n_chunks, partition_chunk, &task)
+        n_left = place_runs(task.chunks, n_chunks)
+        team.share_items(member, n_chunks, distribute_chunk, &task)
+        team.share_items(member, n_chunks, return_chunk, &task)
     finally:
-        free(job.chunks)
+        free(task.chunks)
     return n_left
 
 
 cdef void partition_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Partition the records of a chunk within its range."""
-    cdef PartitionJob* job = <PartitionJob*> context
-    cdef Chunk* chunk = &job.chunks[item]
-    cdef Node part = job.node[0]
+    cdef PartitionTask* task = <PartitionTask*> context
+    cdef Chunk* chunk = &task.chunks[item]
+    cdef Node part = task.node[0]
     part.records += chunk.first
     part.n = chunk.n
-    chunk.n_left = partition(&part, job.column, job.split, job.scratch + chunk.first)
+    chunk.n_left = partition(&part, task.column, task.split, task.scratch + chunk.first)
 
 
 cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy both runs of a chunk to where they belong, in the scratch."""
-    cdef PartitionJob* job = <PartitionJob*> context
-    cdef Chunk* chunk = &job.chunks[item]
-    cdef const Record* records = job.node.records + chunk.first
-    memcpy(job.scratch + chunk.left_to, records, chunk.n_left * sizeof(Record))
-    memcpy(job.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Record))
+    cdef PartitionTask* task = <PartitionTask*> context
+    cdef Chunk* chunk = &task.chunks[item]
+    cdef const Record* records = task.node.records + chunk.first
+    memcpy(task.scratch + chunk.left_to, records, chunk.n_left * sizeof(Record))
+    memcpy(task.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Record))
 
 
 cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy a chunk's range of the scratch back to the node."""
-    cdef PartitionJob* job = <PartitionJob*> context
-    cdef Chunk* chunk = &job.chunks[item]
-    memcpy(job.node.records + chunk.first, job.scratch + chunk.first, chunk.n * sizeof(Record))
+    cdef PartitionTask* task = <PartitionTask*> context
+    cdef Chunk* chunk = &task.chunks[item]
+    memcpy(task.node.records + chunk.first, task.scratch + chunk.first, chunk.n * sizeof(Record))
 
 
 cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Record* scratch) except -1 nogil:

@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
-from dforest.core.threads cimport Worker, poll, share
+from dforest.core.threads cimport WorkerContext, poll, share
 from dforest.core.threads import each
 
 cdef extern from "core/predict/neighbours.h" nogil:
@@ -172,7 +172,7 @@ cdef class LeafTable:
 
 
 @cython.final
-cdef class Job:
+cdef class Task:
     """Rows whose neighbours are looked at, by several threads; what is done with these is told by what is not None."""
     cdef LeafTable table
     cdef const int64_t[:, ::1] leaf
@@ -261,11 +261,11 @@ cdef class Job:
         return 0
 
 
-cdef int do_rows(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int do_rows(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     cdef Py_ssize_t i, first = item * ROWS_AT_A_TIME
-    for i in range(first, min(first + ROWS_AT_A_TIME, (<Job> context).leaf.shape[0])):
-        poll(worker, 20 * (<Job> context).table.members(&(<Job> context).leaf[i, 0]))
-        (<Job> context).look(i, &(<Job> context).sparse[worker.number])
+    for i in range(first, min(first + ROWS_AT_A_TIME, (<Task> context).leaf.shape[0])):
+        poll(worker, 20 * (<Task> context).table.members(&(<Task> context).leaf[i, 0]))
+        (<Task> context).look(i, &(<Task> context).sparse[worker.number])
     return 0
 
 
@@ -306,16 +306,16 @@ def weights_of_rows(LeafTable table not None, leaf not None, int n_threads):
         Ascending for each row.
     weights : ndarray of shape (n_weights,), dtype float64
     """
-    cdef Job job = Job(table, leaf, n_threads)
+    cdef Task task = Task(table, leaf, n_threads)
     counts = np.zeros(len(leaf) + 1, np.int64)
-    job.counts = counts[1:]
-    job.run()
+    task.counts = counts[1:]
+    task.run()
     starts = np.cumsum(counts)
     n = int(counts.sum())
     rows, weights = np.empty(max(1, n), np.uint32), np.empty(max(1, n))
-    job.counts = None
-    job.starts, job.rows, job.weights = starts, rows, weights
-    job.run()
+    task.counts = None
+    task.starts, task.rows, task.weights = starts, rows, weights
+    task.run()
     return starts, rows[:n], weights[:n]
 
 
@@ -340,11 +340,11 @@ def quantiles_of_rows(LeafTable table not None, leaf not None, const uint32_t[::
         The least target up to which the weights, added up in the order of the targets, come to q - 2**-40; NaN for a row without
         training rows in its leaves.
     """
-    cdef Job job = Job(table, leaf, n_threads)
+    cdef Task task = Task(table, leaf, n_threads)
     result = np.empty((len(leaf), q.shape[0]))
     if q.shape[0]:
-        job.place, job.sorted_y, job.q, job.quantiles = place, sorted_y, q, result
-        job.run()
+        task.place, task.sorted_y, task.q, task.quantiles = place, sorted_y, q, result
+        task.run()
     return result
 
 
@@ -365,8 +365,8 @@ def squares_of_groups(LeafTable table not None, leaf not None, const int64_t[::1
     -------
     ndarray of shape (n,), dtype float64
     """
-    cdef Job job = Job(table, leaf, n_threads)
+    cdef Task task = Task(table, leaf, n_threads)
     result = np.empty(len(leaf))
-    job.group, job.first_row, job.squares = group, first_row, result
-    job.run()
+    task.group, task.first_row, task.squares = group, first_row, result
+    task.run()
     return result

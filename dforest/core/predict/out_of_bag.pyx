@@ -22,7 +22,7 @@ from dforest.core.predict.totals cimport (
 )
 from dforest.core.predict.walk cimport Descent, df_tree, df_value_row
 from dforest.core.draws cimport TreeDraws
-from dforest.core.threads cimport Worker, current_worker, df_add_to_long, poll, share
+from dforest.core.threads cimport WorkerContext, current_worker, df_add_to_long, poll, share
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
 from dforest.rules.random cimport DF_BLOCK
 
@@ -130,7 +130,7 @@ cdef class TrainingRows:
 
 
 @cython.final
-cdef class Tally:
+cdef class VoteCounts:
     """What trees have said so far of rows that they never drew.
 
     Parameters
@@ -234,12 +234,12 @@ cdef class Tally:
 
 cdef class Votes(TrainingRows):
     """What trees say of the rows that they never drew, as `predict_out_of_bag` returns it."""
-    cdef Tally tally
+    cdef VoteCounts counts
     cdef const int32_t[::1] classes
     cdef int64_t[:, ::1] totals    # see `curve_of`
     cdef int64_t[::1] n_new        # rows with the first vote by each tree
 
-    cdef int vote_in_block(self, Py_ssize_t block, Worker* worker) except -1 nogil:
+    cdef int vote_in_block(self, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
         """Let all trees vote, in their order, for the rows of a block that they never drew."""
         cdef double error[DF_BLOCK]      # of each row so far
         cdef int32_t best[DF_BLOCK]      # class with most votes so far
@@ -255,11 +255,11 @@ cdef class Votes(TrainingRows):
             df_total_open(&total)
             for j in range(n_out):
                 i = out[j] - first
-                if self.tally.n[out[j]] == 0:
+                if self.counts.n[out[j]] == 0:
                     n_new += 1
                     error[i] = 0.0
                     best[i] = 0
-                now = self.tally.add(out[j], &self.packed.values[leaf[j], 0], self.classes[leaf[j]], &best[i])
+                now = self.counts.add(out[j], &self.packed.values[leaf[j], 0], self.classes[leaf[j]], &best[i])
                 if now != error[i]:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, error[i], -1)
@@ -275,7 +275,7 @@ cdef class Votes(TrainingRows):
 
 
 cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block, uint32_t* out, uint32_t* leaf,
-                           Worker* worker) except -1 nogil:
+                           WorkerContext* worker) except -1 nogil:
     """The rows of a block that tree t never drew, and the value rows of their leaves; returns how many there are.
 
     OUT out, leaf : [DF_BLOCK]
@@ -302,7 +302,7 @@ cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block
     return down.n
 
 
-cdef int vote_in_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
+cdef int vote_in_block(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
     return (<Votes> context).vote_in_block(block, worker)
 
 
@@ -349,7 +349,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     totals = np.zeros((DF_DIGITS, packed.n_trees), np.int64)
     n_new = np.zeros(packed.n_trees, np.int64)
     packed.open_paths(voting.rows, n_threads)
-    voting.tally = Tally(target, sums, votes, n_votes, exponent)
+    voting.counts = VoteCounts(target, sums, votes, n_votes, exponent)
     voting.totals, voting.n_new = totals, n_new
     voting.classes = np.zeros(packed.values.shape[0], np.int32) if is_regression else leaf_class
     share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads)
@@ -371,10 +371,10 @@ def leaves_out_of_bag(PackedForest packed not None, X not None, TreeDraws draws 
     Returns
     -------
     rows, leaves : ndarray of shape (n_out,), dtype uint32
-        As of `Tally.add_tree`.
+        As of `VoteCounts.add_tree`.
     """
     cdef TrainingRows training = TrainingRows(packed, X, np.empty(0), False, draws, 0)
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     cdef Py_ssize_t n = 0, n_out, block
     packed.open_paths(training.rows, 1)
     cdef uint32_t out[DF_BLOCK]

@@ -4,10 +4,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from dforest.core.predict.packing cimport Rows, ZeroPaths
 from dforest.core.predict.walk cimport Descent, df_packed, df_sparse_rows, real_t
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.threads cimport Worker
+from dforest.core.threads cimport WorkerContext
 from dforest.core.types cimport df_rows
 
-cdef struct Job:                        # rows that are to be predicted, in blocks
+cdef struct Task:                        # rows that are to be predicted, in blocks
     PyObject* packed                    # the PackedForest
     const df_rows* rows                 # NULL where they are sparse
     const df_sparse_rows* sparse        # NULL where they are not
@@ -43,19 +43,19 @@ cdef class PackedForest:
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
     cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
     cdef int predict_rows(self, Rows rows, double* means, int64_t* most, int n_threads) except -1
-    cdef int share_rows(self, Job* job, Rows rows, int n_threads) except -1
-    cdef int share_blocks(self, Job* job, Rows rows, Py_ssize_t n_block, int n_threads) except -1
-    cdef int walk(self, Py_ssize_t t, const Descent* down, Worker* worker) except -1 nogil
-    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil
+    cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1
+    cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1
+    cdef int walk(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil
+    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int open_paths(self, Rows rows, int n_threads) except -1
-    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil
-    cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil
+    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
+    cdef int skip_rows(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
     cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
-    cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil
-    cdef void finish(self, const Job* job, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil
-    cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil
+    cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil
+    cdef void finish(self, const Task* task, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil
+    cdef int apply_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil
 
 
 cdef inline df_rows rows_of(const real_t[:, ::1] X) noexcept nogil:

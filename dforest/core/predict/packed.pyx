@@ -27,8 +27,8 @@ from dforest.core.predict.packing import WIDE_BITS, check_packed, pack_trees, sl
 
 cdef enum:
     BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
-    BLOCK_LEAST = 128         # ... but a block has at least this many rows, the last one excepted,
-    BLOCK_MOST = 4096         # ... and at most this many
+    BLOCK_MIN = 128         # ... but a block has at least this many rows, the last one excepted,
+    BLOCK_MAX = 4096         # ... and at most this many
     UNPACKED_BYTES = 1 << 25  # of sparse rows that a thread unpacks at a time,
     SOME_BYTES = 1 << 22      # or for one tree; but one row at least
     STEPS = 1 << 17           # steps down trees that are worth another thread
@@ -172,19 +172,19 @@ cdef class PackedForest:
         n_threads : int
         """
         cdef Rows opened = Rows(X, self.n_features, self.splitter)
-        cdef Job job
+        cdef Task task
         if sums.shape[0] != opened.n or sums.shape[1] != self.n_outputs:
             raise ValueError(f"sums of shape ({sums.shape[0]}, {sums.shape[1]}), for {opened.n} rows and {self.n_outputs} "
                              "outputs")
         if not (0 <= first_tree and 0 <= n_trees <= self.n_trees - first_tree):
             raise ValueError(f"trees {first_tree} to {first_tree + n_trees - 1} of a forest of {self.n_trees}")
         if opened.n > 0 and n_trees > 0:
-            memset(&job, 0, sizeof(Job))
-            job.means = &sums[0, 0]
-            job.goes_on = True
-            job.first_tree = first_tree
-            job.n_trees = n_trees
-            self.share_rows(&job, opened, n_threads)
+            memset(&task, 0, sizeof(Task))
+            task.means = &sums[0, 0]
+            task.goes_on = True
+            task.first_tree = first_tree
+            task.n_trees = n_trees
+            self.share_rows(&task, opened, n_threads)
 
     def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
@@ -209,51 +209,51 @@ cdef class PackedForest:
 
     cdef int predict_rows(self, Rows rows, double* means, int64_t* most, int n_threads) except -1:
         """OUT means : [n, n_outputs] means over trees, or NULL; most : [n] the output of the largest mean, or NULL"""
-        cdef Job job
-        memset(&job, 0, sizeof(Job))
-        job.means = means
-        job.most = most
-        job.n_trees = self.n_trees
-        return self.share_rows(&job, rows, n_threads)
+        cdef Task task
+        memset(&task, 0, sizeof(Task))
+        task.means = means
+        task.most = most
+        task.n_trees = self.n_trees
+        return self.share_rows(&task, rows, n_threads)
 
-    cdef int share_rows(self, Job* job, Rows rows, int n_threads) except -1:
-        """Do a `Job` of sums, in which only the trees and what is asked for are set yet."""
-        cdef Py_ssize_t n_block = max(BLOCK_LEAST, min(BLOCK_MOST, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
-        return self.share_blocks(job, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
+    cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1:
+        """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
+        cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
+        return self.share_blocks(task, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
-    cdef int share_blocks(self, Job* job, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
-        """Do a `Job` in which only the trees and what is asked for (`means`, `most`, `leaves`, `numbers`) are set yet."""
+    cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
+        """Do a `Task` in which only the trees and what is asked for (`means`, `most`, `leaves`, `numbers`) are set yet."""
         cdef Py_ssize_t n = rows.n, n_blocks = (n + n_block - 1) // n_block
-        cdef int used = self.threads(n, job.n_trees, n_threads)
+        cdef int used = self.threads(n, task.n_trees, n_threads)
         cdef char* room
         if used > 1:
             # Even shares, in blocks as large as that allows.
             n_blocks = (n_blocks + used - 1) // used * used
             n_block = lanes((n + n_blocks - 1) // n_blocks)
             n_blocks = (n + n_block - 1) // n_block
-        job.packed = <PyObject*> self
-        job.n = n
-        job.n_block = n_block
+        task.packed = <PyObject*> self
+        task.n = n
+        task.n_block = n_block
         self.open_paths(rows, used)
         if rows.paths is not None:
-            job.sparse = &rows.sparse
-            job.paths = <PyObject*> rows.paths
-            return share(skip_block, job, n_blocks, used, True)
+            task.sparse = &rows.sparse
+            task.paths = <PyObject*> rows.paths
+            return share(skip_block, task, n_blocks, used, True)
         if not rows.is_sparse:
-            job.rows = &rows.rows
-            return share(do_block, job, n_blocks, used, True)
-        job.sparse = &rows.sparse
-        job.n_block = n_block = max(1, min(n, n_block, UNPACKED_BYTES // <Py_ssize_t> rows.rows.stride))
+            task.rows = &rows.rows
+            return share(do_block, task, n_blocks, used, True)
+        task.sparse = &rows.sparse
+        task.n_block = n_block = max(1, min(n, n_block, UNPACKED_BYTES // <Py_ssize_t> rows.rows.stride))
         room = <char*> calloc(used * n_block, rows.rows.stride)
         if room == NULL:
             raise MemoryError()
-        job.room = df_rows(room, rows.rows.stride, rows.rows.is_double)
+        task.room = df_rows(room, rows.rows.stride, rows.rows.is_double)
         try:
-            return share(do_block, job, (n + n_block - 1) // n_block, used, True)
+            return share(do_block, task, (n + n_block - 1) // n_block, used, True)
         finally:
             free(room)
 
-    cdef int walk(self, Py_ssize_t t, const Descent* down, Worker* worker) except -1 nogil:
+    cdef int walk(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil:
         """Send rows down tree t."""
         cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
         if self.splitter is not None:
@@ -267,7 +267,7 @@ cdef class PackedForest:
             i += k
         return 0
 
-    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil:
+    cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil:
         """Send sparse rows down tree t: `walk`, but for `down.rows`, which are not looked at."""
         if rows.paths is not None:
             return self.walk_zero_paths(t, rows, down, worker)
@@ -305,7 +305,7 @@ cdef class PackedForest:
         rows.paths = self.paths_
         return 0
 
-    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, Worker* worker) except -1 nogil:
+    cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil:
         """`walk_sparse` for rows that go down zero paths."""
         cdef df_key_table table
         cdef Py_ssize_t i, row
@@ -317,9 +317,9 @@ cdef class PackedForest:
             df_fill_table(&table, &rows.sparse, row, True)
         return poll(worker, down.n * self.depth[t])
 
-    cdef int skip_rows(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil:
-        """Predict n rows of a `Job` from the first one on, which go down zero paths, or tell their leaves."""
-        cdef Py_ssize_t i, k, t, from_tree = job.first_tree, to_tree, end = job.first_tree + job.n_trees
+    cdef int skip_rows(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil:
+        """Predict n rows of a `Task` from the first one on, which go down zero paths, or tell their leaves."""
+        cdef Py_ssize_t i, k, t, from_tree = task.first_tree, to_tree, end = task.first_tree + task.n_trees
         cdef Py_ssize_t n_outputs = self.n_outputs
         cdef const int64_t* starts = self.forest.starts
         cdef df_key_table table
@@ -328,14 +328,14 @@ cdef class PackedForest:
         cdef double* room = NULL
         cdef double* sums = NULL
         df_clear_table(&table)
-        if job.leaves == NULL:
-            sums = job.means + first * n_outputs
-            if job.means == NULL:
+        if task.leaves == NULL:
+            sums = task.means + first * n_outputs
+            if task.means == NULL:
                 sums = room = <double*> malloc(n * n_outputs * sizeof(double))
                 if room == NULL:
                     with gil:
                         raise MemoryError()
-            if not job.goes_on:
+            if not task.goes_on:
                 memset(sums, 0, n * n_outputs * sizeof(double))
         try:
             while from_tree < end:
@@ -343,11 +343,11 @@ cdef class PackedForest:
                 while to_tree < end and starts[to_tree + 1] - starts[from_tree] <= SKIPPED_SLOTS:
                     to_tree += 1
                 for i in range(n):
-                    df_fill_table(&table, job.sparse, first + i, False)
+                    df_fill_table(&table, task.sparse, first + i, False)
                     for t in range(from_tree, to_tree):
-                        leaf = (<ZeroPaths> job.paths).walk(t, job.sparse, first + i, &table)
-                        if job.leaves != NULL:
-                            job.leaves[(first + i) * self.n_trees + t] = job.numbers[starts[t] + leaf.slot]
+                        leaf = (<ZeroPaths> task.paths).walk(t, task.sparse, first + i, &table)
+                        if task.leaves != NULL:
+                            task.leaves[(first + i) * self.n_trees + t] = task.numbers[starts[t] + leaf.slot]
                             continue
                         value = &self.values[self.bases[t] + leaf.other, 0]
                         if self.baseline is not None:
@@ -355,11 +355,11 @@ cdef class PackedForest:
                             continue
                         for k in range(n_outputs):
                             sums[i * n_outputs + k] += value[k]
-                    df_fill_table(&table, job.sparse, first + i, True)
+                    df_fill_table(&table, task.sparse, first + i, True)
                     poll(worker, (to_tree - from_tree) * (ROW_STEPS + n_outputs))
                 from_tree = to_tree
-            if job.leaves == NULL:
-                self.finish(job, first, n, sums)
+            if task.leaves == NULL:
+                self.finish(task, first, n, sums)
         finally:
             free(room)
         return 0
@@ -392,9 +392,9 @@ cdef class PackedForest:
         else:
             df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)
 
-    cdef int predict_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil:
-        """Predict the rows of a `Job` from the first one on, which lie where `rows` says."""
-        cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = job.n_trees, end = job.first_tree + job.n_trees
+    cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil:
+        """Predict the rows of a `Task` from the first one on, which lie where `rows` says."""
+        cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = task.n_trees, end = task.first_tree + task.n_trees
         cdef Py_ssize_t t, i
         cdef df_packed forest = self.forest        # from the first tree on
         # Few rows may go down many trees at a time, if that leaves fewer lanes without work; else many rows go down one tree.
@@ -406,9 +406,9 @@ cdef class PackedForest:
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if forest.is_wide else 1)
         # Rows go down trees of at most max_marks slots by marks.
         cdef Py_ssize_t max_marks = 2 * max_marked(&forest)
-        if by_row or not self.takes_tiles(max_marks, job.first_tree, n_trees):
+        if by_row or not self.takes_tiles(max_marks, task.first_tree, n_trees):
             max_marks = 0
-        if by_row or mode != DF_NUMBERS or forest.is_wide or not self.takes_tiles(max_slots, job.first_tree, n_trees):
+        if by_row or mode != DF_NUMBERS or forest.is_wide or not self.takes_tiles(max_slots, task.first_tree, n_trees):
             max_slots = 0
         if max_slots == 0 and max_marks == 0:
             n_tiles = 0
@@ -416,29 +416,29 @@ cdef class PackedForest:
         cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double)
                                                + max_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
         cdef double* room = <double*> (at + 2 * n_at)
-        cdef double* sums = room if job.means == NULL else job.means + first * n_outputs
+        cdef double* sums = room if task.means == NULL else task.means + first * n_outputs
         cdef df_keyed* keyed = <df_keyed*> (room + n * n_outputs)
         cdef uint32_t* tiles = <uint32_t*> (keyed + max_slots)
         cdef Descent down = Descent(rows.rows, NULL, rows.first, n, mode, at, at + n_at)
         if at == NULL:
             with gil:
                 raise MemoryError()
-        forest.starts += job.first_tree
+        forest.starts += task.first_tree
         try:
-            if not job.goes_on:
+            if not task.goes_on:
                 memset(sums, 0, n * n_outputs * sizeof(double))
             if by_row:
                 for i in range(n):
                     df_walk_trees(&forest, n_trees, rows.rows, rows.first + i, at, mode)
                     for t in range(n_trees):
-                        self.add(job.first_tree + t, at + t, 1, sums + i * n_outputs)
+                        self.add(task.first_tree + t, at + t, 1, sums + i * n_outputs)
                     poll(worker, n_trees * (ROW_STEPS + n_outputs))
             else:
                 if n_tiles > 0 and forest.is_wide:
                     df_fill_tiles64(rows.rows, rows.first, n, self.n_features, <uint64_t*> tiles)
                 elif n_tiles > 0:
                     df_fill_tiles32(rows.rows, rows.first, n, self.n_features, tiles)
-                for t in range(job.first_tree, end):
+                for t in range(task.first_tree, end):
                     n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
                     if n_slots <= max_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
                         poll(worker, n * self.depth[t])
@@ -450,19 +450,19 @@ cdef class PackedForest:
                         self.walk(t, &down, worker)
                     self.add(t, at, n, sums)
                     poll(worker, n * n_outputs)
-            self.finish(job, first, n, sums)
+            self.finish(task, first, n, sums)
         finally:
             free(at)
         return 0
 
-    cdef void finish(self, const Job* job, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil:
-        """Make of the sums over trees of n rows of a `Job`, from the first one on, what is asked for."""
+    cdef void finish(self, const Task* task, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil:
+        """Make of the sums over trees of n rows of a `Task`, from the first one on, what is asked for."""
         cdef Py_ssize_t i, k, best, n_outputs = self.n_outputs
-        if job.goes_on:
+        if task.goes_on:
             return
         if self.baseline is None:
             for i in range(n * n_outputs):
-                sums[i] /= <double> job.n_trees
+                sums[i] /= <double> task.n_trees
             if self.bounds is not None:
                 for i in range(n):
                     for k in range(n_outputs):
@@ -471,13 +471,13 @@ cdef class PackedForest:
             for i in range(n):
                 for k in range(n_outputs):
                     sums[i * n_outputs + k] += self.baseline[k]
-        if job.most != NULL:
+        if task.most != NULL:
             for i in range(n):
                 best = 0
                 for k in range(1, n_outputs):
                     if sums[i * n_outputs + k] > sums[i * n_outputs + best]:
                         best = k
-                job.most[first + i] = best
+                task.most[first + i] = best
 
     def apply(self, X not None, int n_threads):
         """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
@@ -485,27 +485,27 @@ cdef class PackedForest:
         result = np.empty((opened.n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
         cdef const uint32_t[::1] numbers = self.node_numbers
-        cdef Job job
+        cdef Task task
         if opened.n > 0:
-            memset(&job, 0, sizeof(Job))
-            job.leaves = &out[0, 0]
-            job.numbers = &numbers[0]
-            job.n_trees = self.n_trees
-            self.share_blocks(&job, opened, BLOCK_LEAST, n_threads)
+            memset(&task, 0, sizeof(Task))
+            task.leaves = &out[0, 0]
+            task.numbers = &numbers[0]
+            task.n_trees = self.n_trees
+            self.share_blocks(&task, opened, BLOCK_MIN, n_threads)
         return result
 
-    cdef int apply_block(self, const Job* job, const Descent* rows, Py_ssize_t first, Worker* worker) except -1 nogil:
-        """Tell the leaves of the rows of a `Job` from the first one on, which lie where `rows` says."""
-        cdef uint32_t at[BLOCK_LEAST]
-        cdef uint32_t left[BLOCK_LEAST]
+    cdef int apply_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil:
+        """Tell the leaves of the rows of a `Task` from the first one on, which lie where `rows` says."""
+        cdef uint32_t at[BLOCK_MIN]
+        cdef uint32_t left[BLOCK_MIN]
         cdef Descent down = Descent(rows.rows, NULL, rows.first, rows.n, rows.mode, &at[0], &left[0])
         cdef Py_ssize_t t, i, n_trees = self.n_trees
         cdef const uint32_t* numbers
         cdef int64_t* leaves
         for t in range(n_trees):
             self.walk(t, &down, worker)
-            numbers = job.numbers + self.forest.starts[t]
-            leaves = job.leaves + first * n_trees + t
+            numbers = task.numbers + self.forest.starts[t]
+            leaves = task.leaves + first * n_trees + t
             for i in range(rows.n):
                 leaves[i * n_trees] = numbers[at[i]]
         return 0
@@ -515,36 +515,36 @@ cdef class PackedForest:
         return paths_to(*self.read_nodes(), leaf)
 
 
-cdef int do_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
-    """Predict a block of the rows of a `Job`."""
-    cdef const Job* job = <const Job*> context
-    cdef Py_ssize_t first = block * job.n_block, n = min(job.n_block, job.n - first)
-    cdef const df_packed* forest = &(<PackedForest> job.packed).forest
+cdef int do_block(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
+    """Predict a block of the rows of a `Task`."""
+    cdef const Task* task = <const Task*> context
+    cdef Py_ssize_t first = block * task.n_block, n = min(task.n_block, task.n - first)
+    cdef const df_packed* forest = &(<PackedForest> task.packed).forest
     cdef df_rows unpacked
     cdef int mode
-    if job.sparse == NULL:
-        mode = df_mode(forest, job.rows, first, n, (<PackedForest> job.packed).n_features)
-        return do_rows(job, Descent(job.rows, NULL, first, n, mode, NULL, NULL), first, worker)
-    mode = df_sparse_mode(forest, job.sparse, first, n)
-    unpacked = df_rows(job.room.x + worker.number * job.n_block * job.room.stride, job.room.stride, job.room.is_double)
-    df_unpack_rows(job.sparse, NULL, first, n, &unpacked, False)
-    do_rows(job, Descent(&unpacked, NULL, 0, n, mode, NULL, NULL), first, worker)
-    df_unpack_rows(job.sparse, NULL, first, n, &unpacked, True)
+    if task.sparse == NULL:
+        mode = df_mode(forest, task.rows, first, n, (<PackedForest> task.packed).n_features)
+        return do_rows(task, Descent(task.rows, NULL, first, n, mode, NULL, NULL), first, worker)
+    mode = df_sparse_mode(forest, task.sparse, first, n)
+    unpacked = df_rows(task.room.x + worker.number * task.n_block * task.room.stride, task.room.stride, task.room.is_double)
+    df_unpack_rows(task.sparse, NULL, first, n, &unpacked, False)
+    do_rows(task, Descent(&unpacked, NULL, 0, n, mode, NULL, NULL), first, worker)
+    df_unpack_rows(task.sparse, NULL, first, n, &unpacked, True)
     return 0
 
 
-cdef int skip_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
-    """Predict a block of the rows of a `Job`, which go down zero paths."""
-    cdef const Job* job = <const Job*> context
-    cdef Py_ssize_t first = block * job.n_block
-    return (<PackedForest> job.packed).skip_rows(job, first, min(job.n_block, job.n - first), worker)
+cdef int skip_block(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
+    """Predict a block of the rows of a `Task`, which go down zero paths."""
+    cdef const Task* task = <const Task*> context
+    cdef Py_ssize_t first = block * task.n_block
+    return (<PackedForest> task.packed).skip_rows(task, first, min(task.n_block, task.n - first), worker)
 
 
-cdef inline int do_rows(const Job* job, Descent rows, Py_ssize_t first, Worker* worker) except -1 nogil:
-    """Predict some rows of a `Job`, given where they lie, and the number of the first of them."""
-    if job.leaves != NULL:
-        return (<PackedForest> job.packed).apply_block(job, &rows, first, worker)
-    return (<PackedForest> job.packed).predict_block(job, &rows, first, worker)
+cdef inline int do_rows(const Task* task, Descent rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil:
+    """Predict some rows of a `Task`, given where they lie, and the number of the first of them."""
+    if task.leaves != NULL:
+        return (<PackedForest> task.packed).apply_block(task, &rows, first, worker)
+    return (<PackedForest> task.packed).predict_block(task, &rows, first, worker)
 
 
 cdef inline int max_marked(const df_packed* forest) noexcept nogil:
@@ -579,7 +579,7 @@ def paths_to(const int32_t[::1] feature not None, const uint32_t[::1] right_chil
     """
     cdef Py_ssize_t n = leaf.shape[0], n_trees = offsets.shape[0] - 1, i, j, t, place
     cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     starts = np.zeros(n + 1, np.int64)
     cdef int64_t[::1] indptr = starts
     if leaf.shape[1] != n_trees:

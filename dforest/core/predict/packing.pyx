@@ -25,7 +25,7 @@ from dforest.core.predict.walk cimport (
     DF_VALUE_ROWS, df_child, df_is_leaf, df_limits_of_slots, df_narrow, df_number_nodes, df_place, df_tree, df_wide,
     df_write_leaf, df_write_number, df_write_subset, real_t,
 )
-from dforest.core.threads cimport Worker, current_worker, poll, share
+from dforest.core.threads cimport WorkerContext, current_worker, poll, share
 
 from dforest.core.readable import readable
 from dforest.core.sparse_rows import SparseRows
@@ -165,7 +165,7 @@ def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right_
     cdef Py_ssize_t t, i, first, n
     cdef uint32_t count[LEVELS + 1]
     cdef uint32_t level, start
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     result = np.empty(feature.shape[0], np.uint32)
     levels = np.empty(feature.shape[0], np.uint8)
     cdef uint32_t[::1] to = result
@@ -223,7 +223,7 @@ def write_slots(char[::1] slots not None, const int64_t[::1] starts not None, in
     cdef const df_packed* forest = &packed
     cdef Py_ssize_t t, i, leaf = 0, payload = 0
     cdef char* tree
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     packed.slots = &slots[0]
     packed.starts = &starts[0]
     packed.words = NULL
@@ -270,7 +270,7 @@ def steps_of_rows(const int32_t[::1] feature not None, const uint32_t[::1] link 
     cdef int64_t total
     cdef double n_steps = 0.0, steps
     cdef int k
-    cdef Worker worker = current_worker()
+    cdef WorkerContext worker = current_worker()
     firsts, depths = np.empty(n_trees, np.int32), np.ones(n_trees, np.int64)
     cdef int32_t[::1] to_first = firsts
     cdef int64_t[::1] to_depth = depths
@@ -426,7 +426,7 @@ cdef check_slots(arrays, Py_ssize_t n_trees, Py_ssize_t n_features, bint has_own
     share(check_tree, &check, n_trees, n_threads)
 
 
-cdef int check_tree(void* context, Py_ssize_t t, Worker* worker) except -1 nogil:
+cdef int check_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
     cdef const Check* check = <const Check*> context
     cdef df_limits_of_slots limits = check.limits
     limits.n_values = <uint32_t> min(check.n_values - check.bases[t], <int64_t> 0xFFFFFFFF)     # above 0: see check_packed
@@ -456,7 +456,7 @@ cdef ZeroPaths zero_paths(const df_packed* forest, Py_ssize_t n_trees, int n_thr
     return paths
 
 
-cdef int number_tree(void* context, Py_ssize_t t, Worker* worker) except -1 nogil:
+cdef int number_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
     cdef const df_packed* forest = (<ZeroPaths> context).forest
     cdef Py_ssize_t start = forest.starts[t], n_slots = forest.starts[t + 1] - start
     cdef uint32_t* waiting = <uint32_t*> malloc(2 * n_slots * sizeof(uint32_t))

@@ -22,7 +22,7 @@ from dforest.core.predict.walk cimport (
     DF_SUBSETS, Descent, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_value_row,
 )
 from dforest.core.draws cimport TreeDraws
-from dforest.core.threads cimport Worker, df_add_to_long, poll, share
+from dforest.core.threads cimport WorkerContext, df_add_to_long, poll, share
 from dforest.core.types cimport df_rows
 from dforest.rules.out_of_bag cimport df_open_permutation, df_permute
 from dforest.rules.random cimport DF_BLOCK, df_stream
@@ -100,8 +100,8 @@ cdef class Permutations(TrainingRows):
         """The rows that a tree left out, n of them: ndarray of shape (n,), dtype uint32, ascending."""
         result = np.empty(max(n, 1), np.uint32)
         cdef uint32_t[::1] out = result
-        cdef Filling job = Filling(self, tree, out)
-        share(fill_left_out, <void*> job, 1, 1)
+        cdef Filling task = Filling(self, tree, out)
+        share(fill_left_out, <void*> task, 1, 1)
         return result[:n]
 
     def add_rises(self, Py_ssize_t tree, const uint32_t[::1] rows not None, const int64_t[::1] features not None, values,
@@ -120,10 +120,10 @@ cdef class Permutations(TrainingRows):
             INOUT digits of the sums: see totals.h.
         n_threads : int
         """
-        cdef GivenRises job
+        cdef GivenRises task
         if rows.shape[0] > 0 and features.shape[0] > 0:
-            job = GivenRises(self, tree, rows, features, values, digits)
-            share(add_given, <void*> job, (rows.shape[0] + RANGE - 1) // RANGE, n_threads)
+            task = GivenRises(self, tree, rows, features, values, digits)
+            share(add_given, <void*> task, (rows.shape[0] + RANGE - 1) // RANGE, n_threads)
 
     cdef inline int64_t weight_of(self, Py_ssize_t row) noexcept nogil:
         return self.weight[row] if self.weight is not None else 1
@@ -134,7 +134,7 @@ cdef class Permutations(TrainingRows):
             return value_of(self, p.other[j * p.n_out + i], p.begin + j)
         return (<const double*> p.given[j])[i] if self.rows.rows.is_double else (<const float*> p.given[j])[i]
 
-    cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, Worker* worker) except -1 nogil:
+    cdef Py_ssize_t rows_out_of_bag(self, Py_ssize_t tree, uint32_t* out, WorkerContext* worker) except -1 nogil:
         """How many rows a tree left out. OUT out : which ones, ascending; or NULL"""
         cdef Py_ssize_t block, i, first, n_out = 0
         cdef uint32_t counts[DF_BLOCK]
@@ -150,7 +150,7 @@ cdef class Permutations(TrainingRows):
             poll(worker, 4 * DF_BLOCK)
         return n_out
 
-    cdef int weigh_tree(self, Py_ssize_t tree, Worker* worker) except -1 nogil:
+    cdef int weigh_tree(self, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
         """Fill a row of `left_out_`."""
         cdef Py_ssize_t n = self.rows_out_of_bag(tree, NULL, worker), i
         cdef int64_t weight = n
@@ -176,7 +176,7 @@ cdef class Permutations(TrainingRows):
         p.slots = df_tree(&self.packed.forest, tree)
         p.value = &self.leaf_value[self.packed.bases[tree]]
 
-    cdef int permute_tree(self, Py_ssize_t tree, Worker* worker) except -1 nogil:
+    cdef int permute_tree(self, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
         """Fill a row of `rise`: group after group of features, as many at a time as there is memory for."""
         cdef Py_ssize_t n_features = self.packed.n_features, n_group, i, j
         cdef double* rise = &self.rise[tree, 0]
@@ -228,7 +228,7 @@ cdef class Permutations(TrainingRows):
             free(p.trials)
         return 0
 
-    cdef int walk_group(self, Permuted* p, Worker* worker) except -1 nogil:
+    cdef int walk_group(self, Permuted* p, WorkerContext* worker) except -1 nogil:
         """Add up the rises of all features of the group."""
         cdef Py_ssize_t j
         if self.used is None:
@@ -238,7 +238,7 @@ cdef class Permutations(TrainingRows):
                 self.walk_copies(p, j, worker)
         return 0
 
-    cdef int find_used(self, Permuted* p, Worker* worker) except -1 nogil:
+    cdef int find_used(self, Permuted* p, WorkerContext* worker) except -1 nogil:
         """Tell which features of the group the tree tests."""
         cdef const df_packed* forest = &self.packed.forest
         cdef Py_ssize_t j, n_slots = forest.starts[p.tree + 1] - forest.starts[p.tree]
@@ -253,13 +253,13 @@ cdef class Permutations(TrainingRows):
                 p.is_used[j] = True
         return poll(worker, n_slots)
 
-    cdef int permute_rows(self, Permuted* p, Py_ssize_t j, Worker* worker) except -1 nogil:
+    cdef int permute_rows(self, Permuted* p, Py_ssize_t j, WorkerContext* worker) except -1 nogil:
         """Permute the rows out of bag, for feature j of the group to take its values from."""
         cdef uint32_t* to = p.other + j * p.n_out
         memcpy(to, p.row, p.n_out * sizeof(uint32_t))
         return permute_places(to, p.n_out, self.draws.seed[p.tree], p.begin + j, worker)
 
-    cdef int walk_paths(self, Permuted* p, Worker* worker) except -1 nogil:
+    cdef int walk_paths(self, Permuted* p, WorkerContext* worker) except -1 nogil:
         """Add up the rises of all features of the group, row by row.
 
         A row goes down the tree once as it is. Where its path tests a feature of the group for the first time, a `Trial` of that
@@ -293,7 +293,7 @@ cdef class Permutations(TrainingRows):
             poll(worker, 10 * (n_steps + n_trials))
         return 0
 
-    cdef int walk_on(self, Permuted* p, uint32_t row, Py_ssize_t n, Worker* worker) except -1 nogil:
+    cdef int walk_on(self, Permuted* p, uint32_t row, Py_ssize_t n, WorkerContext* worker) except -1 nogil:
         """Send n trials of a row from where they stand to leaves, a step of each in turn: their memory accesses overlap."""
         cdef const df_packed* forest = &self.packed.forest
         cdef Trial* trial
@@ -312,7 +312,7 @@ cdef class Permutations(TrainingRows):
             poll(worker, 10 * n)
         return 0
 
-    cdef int walk_copies(self, Permuted* p, Py_ssize_t j, Worker* worker) except -1 nogil:
+    cdef int walk_copies(self, Permuted* p, Py_ssize_t j, WorkerContext* worker) except -1 nogil:
         """Add up the rise of feature j of the group; -1: tell the errors with no feature permuted.
 
         This is for tests of a splitter's own, each of which may be about many features: copies of the rows, with the feature's
@@ -364,15 +364,15 @@ cdef class Permutations(TrainingRows):
             df_total_add(&p.total[j], p.error[i], -weight)
 
 
-cdef int permute_tree(void* context, Py_ssize_t tree, Worker* worker) except -1 nogil:
+cdef int permute_tree(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
     return (<Permutations> context).permute_tree(tree, worker)
 
 
-cdef int weigh_tree(void* context, Py_ssize_t tree, Worker* worker) except -1 nogil:
+cdef int weigh_tree(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
     return (<Permutations> context).weigh_tree(tree, worker)
 
 
-cdef int permute_places(uint32_t* places, Py_ssize_t n, uint32_t seed, Py_ssize_t feature, Worker* worker) except -1 nogil:
+cdef int permute_places(uint32_t* places, Py_ssize_t n, uint32_t seed, Py_ssize_t feature, WorkerContext* worker) except -1 nogil:
     """Permute places by a tree's stream of a feature."""
     cdef Py_ssize_t i = 0, end
     cdef df_stream stream
@@ -394,12 +394,12 @@ cdef class Filling:
     def __init__(self, rows, tree, out):
         self.rows, self.tree, self.out = rows, tree, out
 
-    cdef int fill(self, Worker* worker) except -1 nogil:
+    cdef int fill(self, WorkerContext* worker) except -1 nogil:
         self.rows.rows_out_of_bag(self.tree, &self.out[0], worker)
         return 0
 
 
-cdef int fill_left_out(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int fill_left_out(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     return (<Filling> context).fill(worker)
 
 
@@ -438,7 +438,7 @@ cdef class GivenRises:
     def __dealloc__(self):
         free(self.given)
 
-    cdef int add(self, Py_ssize_t item, Worker* worker) except -1 nogil:
+    cdef int add(self, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
         cdef Py_ssize_t first = item * RANGE, j, k, d
         cdef Py_ssize_t size = sizeof(double) if self.rows.rows.rows.is_double else sizeof(float)
         cdef df_total* total
@@ -482,7 +482,7 @@ cdef class GivenRises:
         return 0
 
 
-cdef int add_given(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int add_given(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     return (<GivenRises> context).add(item, worker)
 
 
@@ -505,11 +505,11 @@ cdef class Shuffles:
     def __dealloc__(self):
         free(self.places)
 
-    cdef int shuffle(self, Py_ssize_t k, Worker* worker) except -1 nogil:
+    cdef int shuffle(self, Py_ssize_t k, WorkerContext* worker) except -1 nogil:
         return permute_places(self.places[k], self.length[k], self.seed[k], self.feature[k], worker)
 
 
-cdef int shuffle(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
+cdef int shuffle(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
     return (<Shuffles> context).shuffle(item, worker)
 
 
@@ -530,8 +530,8 @@ def permute_values(arrays, seeds, features, int n_threads):
         The values that the rows are tried with.
     """
     places = [np.arange(len(array), dtype=np.uint32) for array in arrays]
-    cdef Shuffles job = Shuffles(places, np.array(seeds, np.uint32), np.array(features, np.int64))
-    share(shuffle, <void*> job, len(places), n_threads)
+    cdef Shuffles task = Shuffles(places, np.array(seeds, np.uint32), np.array(features, np.int64))
+    share(shuffle, <void*> task, len(places), n_threads)
     return [array[place] for array, place in zip(arrays, places, strict=True)]
 
 
@@ -565,7 +565,7 @@ def permutation_rise(PackedForest packed not None, X not None, const double[::1]
     rise : ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that drew every row.
     """
-    job = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression,
-                       None if weight is None else np.asarray(weight), draws,
-                       None if used is None else np.asarray(used))
-    return job.rises(n_threads)
+    task = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression,
+                        None if weight is None else np.asarray(weight), draws,
+                        None if used is None else np.asarray(used))
+    return task.rises(n_threads)

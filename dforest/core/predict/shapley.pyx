@@ -16,7 +16,7 @@ from cpython.ref cimport PyObject
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport Worker, poll, share
+from dforest.core.threads cimport WorkerContext, poll, share
 from dforest.core.types cimport df_rows, value_at
 from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_share
 from dforest.core.predict.packed cimport rows_of
@@ -63,7 +63,7 @@ cdef struct Scratch:          # of a thread
     uint8_t* given            # [n_features] 0
     df_shapley_parting* partings          # [n_features]
 
-cdef struct Job:              # rows whose values are asked for
+cdef struct Task:              # rows whose values are asked for
     PyObject* forest          # the ShapleyForest
     const df_rows* rows
     Py_ssize_t n, n_block     # rows, and rows of a block
@@ -281,7 +281,7 @@ cdef class ShapleyForest:
             most[0] = max(most[0], n_known)
             levels[0] = max(levels[0], level)
 
-    cdef int measure(self, Py_ssize_t t, Worker* worker) except -1 nogil:
+    cdef int measure(self, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
         """Set how many features and levels tree t has at most."""
         cdef Scratch scratch
         memset(&scratch, 0, sizeof(scratch))
@@ -309,7 +309,7 @@ cdef class ShapleyForest:
         return expected[0]
 
     cdef int by_cover(self, Py_ssize_t t, Py_ssize_t n_groups, const double* x, Scratch* scratch, double* sums,
-                      Worker* worker) except -1 nogil:
+                      WorkerContext* worker) except -1 nogil:
         """Add the values of a tree that has been made ready, by the cover of its nodes.
 
         IN x : [n_groups, n_features, DF_SHAPLEY_LANES]
@@ -380,11 +380,11 @@ cdef class ShapleyForest:
         return (self.most[t] <= DF_SHAPLEY_TABLED
                 and n_leaves * (n_blocks * fill + n * most) < PAIR_WORK * sqrt(n_leaves) * n * n_background)
 
-    cdef int by_rows(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Job* job, Scratch* scratch, double* sums,
-                     Worker* worker) except -1 nogil:
+    cdef int by_rows(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Task* task, Scratch* scratch, double* sums,
+                     WorkerContext* worker) except -1 nogil:
         """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
-        cdef bint has_tables = self.has_tables(t, job.n, job.n_background)
+        cdef bint has_tables = self.has_tables(t, task.n, task.n_background)
         # Rows of the background, and others, that are worked on together: few enough for an interrupt to be heard in between.
         cdef Py_ssize_t n_leaves = (n_nodes + 1) // 2, most = max(1, self.most[t]), begin = 0, n_some, i, j, k
         cdef Py_ssize_t some = max(<Py_ssize_t> SOME_ROWS, min(self.rows_at_a_time(), TABLE_WORK // n_leaves // 64 * 64))
@@ -399,9 +399,9 @@ cdef class ShapleyForest:
                 memcpy(&nodes[i].others_left, &scratch.nodes[i].left, sizeof(double))
         if not has_tables:
             some = DF_SHAPLEY_OTHERS
-        while begin < job.n_background:
-            z = job.z + begin // DF_SHAPLEY_LANES * size
-            n_some = min(some, job.n_background - begin)
+        while begin < task.n_background:
+            z = task.z + begin // DF_SHAPLEY_LANES * size
+            n_some = min(some, task.n_background - begin)
             begin += some
             if has_tables:
                 for k in range((n + at_once - 1) // at_once):
@@ -427,8 +427,8 @@ cdef class ShapleyForest:
                     poll(worker, 16 * n_nodes + 100 * n_some)
         return 0
 
-    cdef int explain_block(self, const Job* job, Py_ssize_t first, Py_ssize_t n, Worker* worker) except -1 nogil:
-        """Tell the values of n rows of a `Job`, from the first one on."""
+    cdef int explain_block(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil:
+        """Tell the values of n rows of a `Task`, from the first one on."""
         cdef Py_ssize_t n_groups = (n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES, n_outputs = self.n_outputs
         cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_numbers = n_groups * size, t, i, j, k, output, end
         cdef double* x = <double*> malloc(n_numbers * (1 + n_outputs) * sizeof(double))
@@ -443,12 +443,12 @@ cdef class ShapleyForest:
                 with gil:
                     raise MemoryError()
             self.open(&scratch)
-            if job.z != NULL:
+            if task.z != NULL:
                 self.open_background(&scratch, n_groups * DF_SHAPLEY_LANES)
             for i in range(n_groups * DF_SHAPLEY_LANES):        # lanes that are left over repeat the last row
                 to = x + i // DF_SHAPLEY_LANES * size + i % DF_SHAPLEY_LANES
                 for k in range(self.n_features):
-                    to[k * DF_SHAPLEY_LANES] = value_at(job.rows, first + min(i, n - 1), k)
+                    to[k * DF_SHAPLEY_LANES] = value_at(task.rows, first + min(i, n - 1), k)
             memset(sums, 0, n_numbers * n_outputs * sizeof(double))
             for t in range(self.n_trees):
                 self.make_ready(t, &scratch, &most, &levels)
@@ -456,12 +456,12 @@ cdef class ShapleyForest:
                 end = t % n_outputs + 1 if self.takes_turns else n_outputs
                 for output in range(t % n_outputs if self.takes_turns else 0, end):
                     mean = self.set_values(t, 0 if self.takes_turns else output, &scratch)
-                    if job.z == NULL and first == 0:
-                        job.base[output] += mean
-                    if most > 0 and job.z == NULL:
+                    if task.z == NULL and first == 0:
+                        task.base[output] += mean
+                    if most > 0 and task.z == NULL:
                         self.by_cover(t, n_groups, x, &scratch, sums + output * size, worker)
                     elif most > 0:
-                        self.by_rows(t, n, x, job, &scratch, sums + output * size, worker)
+                        self.by_rows(t, n, x, task, &scratch, sums + output * size, worker)
             for i in range(n):
                 to = sums + i // DF_SHAPLEY_LANES * size * n_outputs + i % DF_SHAPLEY_LANES
                 poll(worker, 4 * self.n_features * self.n_results)
@@ -471,12 +471,12 @@ cdef class ShapleyForest:
                         mean = to[(j * self.n_features + k) * DF_SHAPLEY_LANES]
                         if not self.takes_turns:
                             mean /= <double> self.n_trees
-                        if job.z != NULL:
-                            mean /= <double> job.n_background
+                        if task.z != NULL:
+                            mean /= <double> task.n_background
                         total += mean
-                        job.out[((first + i) * self.n_features + k) * self.n_results + j] = mean
+                        task.out[((first + i) * self.n_features + k) * self.n_results + j] = mean
                     if self.has_classes:
-                        job.out[((first + i) * self.n_features + k) * self.n_results + n_outputs] = -total
+                        task.out[((first + i) * self.n_features + k) * self.n_results + n_outputs] = -total
         finally:
             free(x)
             self.close(&scratch)
@@ -509,7 +509,7 @@ cdef class ShapleyForest:
         cdef const double[:, ::1] doubles
         cdef const double[:, :, ::1] z
         cdef df_rows rows
-        cdef Job job
+        cdef Task task
         cdef Py_ssize_t n = X.shape[0], n_block, n_blocks
         if X.dtype == np.float32:
             floats = X
@@ -527,12 +527,12 @@ cdef class ShapleyForest:
         n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads      # even shares
         n_block = (n + n_blocks - 1) // n_blocks
         n_block = (n_block + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES * DF_SHAPLEY_LANES
-        job = Job(<PyObject*> self, &rows, n, n_block, &out[0, 0, 0], &to_base[0], NULL, 0)
+        task = Task(<PyObject*> self, &rows, n, n_block, &out[0, 0, 0], &to_base[0], NULL, 0)
         if background is not None:
             z = in_groups(background)
-            job.z = &z[0, 0, 0]
-            job.n_background = len(background)
-        share(explain_block, &job, (n + n_block - 1) // n_block, n_threads)
+            task.z = &z[0, 0, 0]
+            task.n_background = len(background)
+        share(explain_block, &task, (n + n_block - 1) // n_block, n_threads)
         return values, base
 
 
@@ -546,12 +546,12 @@ def in_groups(X):
     return groups
 
 
-cdef int measure_tree(void* context, Py_ssize_t t, Worker* worker) except -1 nogil:
+cdef int measure_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
     return (<ShapleyForest> context).measure(t, worker)
 
 
-cdef int explain_block(void* context, Py_ssize_t block, Worker* worker) except -1 nogil:
-    """Tell the values of a block of the rows of a `Job`."""
-    cdef const Job* job = <const Job*> context
-    cdef Py_ssize_t first = block * job.n_block
-    return (<ShapleyForest> job.forest).explain_block(job, first, min(job.n_block, job.n - first), worker)
+cdef int explain_block(void* context, Py_ssize_t block, WorkerContext* worker) except -1 nogil:
+    """Tell the values of a block of the rows of a `Task`."""
+    cdef const Task* task = <const Task*> context
+    cdef Py_ssize_t first = block * task.n_block
+    return (<ShapleyForest> task.forest).explain_block(task, first, min(task.n_block, task.n - first), worker)

@@ -28,7 +28,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.types cimport Column, LeafRules, Node, Split
 from dforest.rules.criteria cimport df_measure
-from dforest.rules.cut cimport df_least_draws, df_missing_goes_left, df_only_missing_right
+from dforest.rules.cut cimport df_min_draws, df_missing_goes_left, df_only_missing_right
 
 
 cdef class FastScans:
@@ -126,7 +126,7 @@ cdef void check_cut(Criterion criterion, const char* scan, df_cut* cut, Py_ssize
 
 cdef inline double min_small_draws(const LeafRules* rules) noexcept nogil:
     """The fewest draws of weight 1 that a side needs; one too many for any small node if that is large."""
-    return <double> min(<int64_t> (DF_SMALL_DRAWS + 1), df_least_draws(rules))
+    return <double> min(<int64_t> (DF_SMALL_DRAWS + 1), df_min_draws(rules))
 
 
 cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t code, uint32_t above, bint missing_left,

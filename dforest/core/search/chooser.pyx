@@ -295,7 +295,7 @@ cdef class Chooser:
                             const LeafRules* rules) noexcept nogil:
         """`best_entry` from words. With at least 2 draws on each side of 9, left sides of 1, 3, 6 and 8 leave 3 and 6."""
         cdef uint64_t[2] offset
-        cdef int64_t least = df_least_draws(rules), total = node.statistics[0], imbalance
+        cdef int64_t least = df_min_draws(rules), total = node.statistics[0], imbalance
         cdef int64_t n_missing = cuts.missing[0] if missing_left else 0
         cdef Py_ssize_t i, first = 0, last = cuts.n
         cdef Choice choice

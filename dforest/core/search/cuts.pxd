@@ -1,7 +1,7 @@
 """The cuts of one feature in one node, and the best of them: what splitters ask.
 
     producers      list                      chooser
-    tally          codes, left sides,   ->   the best cut, and whether it is
+    builder        codes, left sides,   ->   the best cut, and whether it is
     side      ->   missing                   better than what there was
     coarse
     stored
@@ -10,9 +10,9 @@
 A feature of numbers (continuous or ordinal) has a cut after each value that occurs. Small nodes are looked at without a list
 (chooser.pxd).
 
-A `Side` is a producer of one cut, whose left side is added up. The codes of a node's records are *gathered* first, one behind the
-other. Their range says where a random cut may be; then the records up to its code are added up, and those that are missing. Of
-the codes 4, 9, 4 and 6, with a cut after 5, the first and the third record are on the left.
+A `LeftSums` is a producer of one cut, whose left side is added up. The codes of a node's records are *gathered* first, one behind
+the other. Their range says where a random cut may be; then the records up to its code are added up, and those that are missing.
+Of the codes 4, 9, 4 and 6, with a cut after 5, the first and the third record are on the left.
 
 Of a feature of categories, a list over categories in ascending order of their numbers becomes one in the order of their mean
 response, then cut like values: for two classes, and for squared error, the best of all subsets is among these cuts [1]_. With
@@ -34,7 +34,7 @@ from dforest.core.search.chooser cimport Chooser, FewRecords, SmallNodes
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.histogram cimport NodeWords
-from dforest.core.search.tally cimport Stored, Tally
+from dforest.core.search.histogram_builder cimport Stored, HistogramBuilder
 from dforest.core.types cimport Column, LeafRules, Node, Split
 from dforest.rules.random cimport df_stream
 
@@ -45,7 +45,7 @@ cdef struct CodeRange:       # what occurs in a node
 
 
 @cython.final
-cdef class Side:
+cdef class LeftSums:
     cdef Criterion criterion
     cdef NodeWords words
     cdef void* code                # [words.room] codes of the column to be added up, in room for all records and DF_STRIDE more:
@@ -94,8 +94,8 @@ cdef class Cuts:
     cdef NodeWords words             # of the node at hand
     cdef FewRecords few
     cdef SmallNodes small
-    cdef Tally tally
-    cdef Side side                   # for single cuts
+    cdef HistogramBuilder builder
+    cdef LeftSums left_sums                   # for single cuts
     cdef Stored stored               # for sparse columns; None: there are none
     cdef Categories categories
     cdef Chooser chooser

@@ -3,7 +3,7 @@
 A single cut's left side is added up: draws of weight 1 as packed words (words.pxd), in *chunks*, so small that nothing
 overflows.
 
-A `Cuts` belongs to one thread, and so does all that it is made of. A `Side` and a `Categories` own their scratch, which lists
+A `Cuts` belongs to one thread, and so does all that it is made of. A `LeftSums` and a `Categories` own their scratch, which lists
 and, of categories, the best split so far borrow.
 """
 cimport cython
@@ -67,7 +67,7 @@ cdef void add_classes(const Node* node, const held_t* codes, uint64_t last, uint
 
 
 @cython.final
-cdef class Side:
+cdef class LeftSums:
     """Adds up the draws on the left of a cut.
 
     Parameters
@@ -370,7 +370,7 @@ cdef class Cuts:
     one_hot : bool
         Whether categories are divided from the rest one by one.
     tuning : dict
-        Size thresholds of `NodeWords`, `Tally`, `FewRecords`, `SmallNodes`, `Side` and `Stored`.
+        Size thresholds of `NodeWords`, `HistogramBuilder`, `FewRecords`, `SmallNodes`, `LeftSums` and `Stored`.
     """
 
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
@@ -393,8 +393,8 @@ cdef class Cuts:
         self.words = NodeWords(criterion, is_unit, n_records, tuning)
         self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
         self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
-        self.tally = Tally(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
-        self.side = Side(criterion, self.words, n_records, data.widest())
+        self.builder = HistogramBuilder(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
+        self.left_sums = LeftSums(criterion, self.words, n_records, data.widest())
         if data.has_sparse:
             self.stored = Stored(criterion, data, tuning)
         self.categories = Categories(criterion, n_records, n_categories, one_hot)
@@ -404,7 +404,7 @@ cdef class Cuts:
         self.close_node()
         self.few.open_node(node)
         self.small.open_node(node)
-        self.tally.open_node(node)
+        self.builder.open_node(node)
         self.chooser.open_node(node)
         self.is_open = True
 
@@ -442,7 +442,7 @@ cdef class Cuts:
             if not before < best.score == 0.0:
                 return is_constant
             best.score = before    # it need not be the evenest of the cuts that score 0
-        self.tally.cumulate(node, column, &cuts)
+        self.builder.cumulate(node, column, &cuts)
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
         if column.kind == CATEGORICAL or self.is_bounded or not (
@@ -462,7 +462,7 @@ cdef class Cuts:
         if self.chooser.needs_order:
             unpacked = self.stored.unpack(node, column)
             return self.find(node, &unpacked, rules, best)
-        self.tally.blank(&cuts)
+        self.builder.blank(&cuts)
         cuts.accumulator = RECORDS
         cuts.is_packed = False
         self.stored.cumulate(node, column, &cuts)
@@ -489,7 +489,7 @@ cdef class Cuts:
             self.categories.take_up_to(column, code)
             self.find_subset(node, column, rules, best)
             return
-        found = self.side.gather(node, column)
+        found = self.left_sums.gather(node, column)
         self.find_gathered(node, column, code, found.has_missing, rules, best)
 
     cdef void find_gathered(self, const Node* node, const Column* column, uint64_t code, bint has_missing,
@@ -498,7 +498,7 @@ cdef class Cuts:
         cdef int64_t n_left, n_missing, w_left
         cdef double score, other
         cdef bint missing_left = False
-        self.side.add_up(node, code, column.n_codes, has_missing, &cuts)
+        self.left_sums.add_up(node, code, column.n_codes, has_missing, &cuts)
         if self.is_bounded or self.chooser.needs_order:
             if not self.is_open:
                 self.open_node(node)
@@ -532,9 +532,9 @@ cdef class Cuts:
         cdef bint has_missing
         if not self.is_open:
             self.open_node(node)
-        found = self.side.gather(node, column)
-        self.side.divide(self.categories.left_ones, column.n_codes)
-        self.side.add_up(node, 0, 2, found.has_missing, &cuts)
+        found = self.left_sums.gather(node, column)
+        self.left_sums.divide(self.categories.left_ones, column.n_codes)
+        self.left_sums.add_up(node, 0, 2, found.has_missing, &cuts)
         has_missing = cuts.missing[0] > 0
         cuts.subset = self.categories.left_ones
         if self.chooser.choose(node, column, &cuts, rules, best) >= 0:

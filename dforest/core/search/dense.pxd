@@ -8,7 +8,7 @@ from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.cuts cimport Cuts
 from dforest.core.search.histogram cimport NodeWords
 from dforest.core.search.splitter cimport RandomSplitter, Splitter
-from dforest.core.search.tally cimport Tally
+from dforest.core.search.histogram_builder cimport HistogramBuilder
 from dforest.core.types cimport MAX_BUCKETS, Column, LeafRules, Node, Split
 
 cdef struct Pending:              # a feature some of whose buckets may be better than the best edge
@@ -19,7 +19,7 @@ cdef struct Pending:              # a feature some of whose buckets may be bette
 
 cdef class CoarseSearch:
     cdef Cuts cuts
-    cdef Tally tally
+    cdef HistogramBuilder builder
     cdef NodeWords words
     cdef Chooser chooser
     cdef CutList found                            # cuts of the feature at hand at the edges of all buckets that occur

@@ -16,7 +16,7 @@ whose bound reaches the best edge so far are *pending* until the node is settled
 Inside an open bucket a cut may score as much as an edge: in the list of cuts that the criterion picks from,
 the best edges stand in their places among the open buckets' cuts.
 
-A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the tally and the chooser of its `Cuts`.
+A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the histogram builder and the chooser of its `Cuts`.
 """
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
@@ -30,7 +30,7 @@ from dforest.core.search.cut_list cimport WORDS
 from dforest.core.search.splitter cimport code_above
 from dforest.core.search.words cimport draws_of, unpack_word
 from dforest.core.types cimport CONTINUOUS, bucket_of, code_t, data_code, data_row, in_subset, last_code, number_at
-from dforest.rules.cut cimport df_least_draws
+from dforest.rules.cut cimport df_min_draws
 from dforest.rules.numerics cimport df_between
 
 cdef extern from *:
@@ -136,7 +136,7 @@ cdef class CoarseSearch:
 
     def __cinit__(self, Cuts cuts not None, DataView data not None):
         self.cuts = cuts
-        self.tally = cuts.tally
+        self.builder = cuts.builder
         self.words = cuts.words
         self.chooser = cuts.chooser
         self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
@@ -202,7 +202,7 @@ cdef class CoarseSearch:
             n = self.gather_open(node, column)
             found = best[0]
             found.score = -1.0
-            self.choose(node, column, self.tally.sorter.sort_keys(n), n, right.entry, left.entry, rules, &found)
+            self.choose(node, column, self.builder.sorter.sort_keys(n), n, right.entry, left.entry, rules, &found)
             if found.score > best.score or (found.score == best.score and pending.time <= self.best_time):
                 found.feature = pending.feature
                 self.keep_above(column, &found)
@@ -218,12 +218,12 @@ cdef class CoarseSearch:
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil:
         """Count the node's records by bucket; return whether that is possible, and several buckets occur."""
         cdef Column coarse = column[0]
-        if self.tally.accumulator != WORDS:
+        if self.builder.accumulator != WORDS:
             return False
         coarse.codes = column.coarse
         coarse.width = 1
         coarse.n_codes = MAX_BUCKETS
-        self.tally.cumulate(node, &coarse, &self.found)
+        self.builder.cumulate(node, &coarse, &self.found)
         self.edges[0] = 0
         memcpy(self.edges + 1, self.found.run, self.found.n * sizeof(uint64_t))
         memcpy(self.number, self.found.code, self.found.n * sizeof(uint32_t))
@@ -279,7 +279,7 @@ cdef class CoarseSearch:
         cdef uint16_t numbers[DF_FEW]                  # of the records' buckets
         cdef uint32_t shares
         cdef double floor = highest * (1.0 - MARGIN), weight = <double> node.statistics[1], first = <double> node.statistics[2]
-        cdef bint bounded = highest > 0.0 and df_least_draws(rules) == 1
+        cdef bint bounded = highest > 0.0 and df_min_draws(rules) == 1
         cdef uint32_t bucket
         cdef Py_ssize_t i, n = 0
         cdef int at
@@ -365,7 +365,7 @@ cdef class CoarseSearch:
         cdef Py_ssize_t i, j
         cdef double weight = <double> node.statistics[1], first = <double> node.statistics[2], highest = 0.0
         cdef uint64_t missing = self.found.missing_word[0]
-        if df_least_draws(rules) > 1:
+        if df_min_draws(rules) > 1:
             return INFINITY
         for j in range(self.n_open):
             i = self.open[j]
@@ -377,7 +377,7 @@ cdef class CoarseSearch:
     cdef bint reach(self, const Node* node, uint64_t offset, double floor, const LeafRules* rules) noexcept nogil:
         """Set or raise `excess` of the buckets in which a cut may score more than a floor; return whether there are any."""
         cdef const int64_t* total = node.statistics
-        cdef int64_t least = df_least_draws(rules), before, after
+        cdef int64_t least = df_min_draws(rules), before, after
         cdef Py_ssize_t i
         cdef bint reaches = loops.gini_reach(self.edges, self.found.n, offset, <double> total[1], <double> total[2], floor,
                                              least == 1 and total[0] <= SMALL_NODE, offset > 0, self.excess)
@@ -394,7 +394,7 @@ cdef class CoarseSearch:
 
     cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil:
         """Fill the sorter's `keys` with the records in open buckets; return how many there are."""
-        cdef uint64_t* keys = self.tally.sorter.keys
+        cdef uint64_t* keys = self.builder.sorter.keys
         cdef const uint32_t* row = self.words.row
         cdef Py_ssize_t i, n = 0
         for i in range(self.n_open):
@@ -417,7 +417,7 @@ cdef class CoarseSearch:
                      Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN keys : [n] sorted"""
         cdef CutList cuts
-        self.tally.blank(&cuts)
+        self.builder.blank(&cuts)
         cuts.missing_word[0] = self.found.missing_word[0]
         unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
         cuts.n = self.merge(column, keys, n, min(right, left), max(right, left), &cuts)
@@ -462,7 +462,7 @@ cdef class CoarseSearch:
 
     cdef void find_neighbours(self, const Node* node, const Column* column, Split* split) noexcept nogil:
         """Set `above`, and let `code` be that of a value that occurs in the node."""
-        cdef uint32_t* near = <uint32_t*> self.tally.sorter.keys
+        cdef uint32_t* near = <uint32_t*> self.builder.sorter.keys
         if column.width == 1:
             scan_neighbours[uint8_t](node, <const uint8_t*> column.codes, column, near, split)
         elif column.width == 2:

@@ -461,7 +461,7 @@ cdef class RandomSplitter(Splitter):
         df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
         if column.kind == CATEGORICAL:
             return self.cuts.find_random_subset(node, column, &stream, rules, best)
-        found = self.cuts.side.gather(node, column)
+        found = self.cuts.left_sums.gather(node, column)
         if found.lowest > found.highest or (found.lowest == found.highest and not found.has_missing):
             return True
         code = found.lowest

@@ -1,8 +1,8 @@
 """The nodes of a tree, or of a part of one, as they are written, in preorder.
 
 A left child's number is its parent's + 1, so only the right child's is kept. What leaves keep, what inner nodes keep, and
-payloads lie in arrays of their own, in the order of their nodes. A *hole* is a node in whose place another part belongs; a node is *inner*
-if it is neither a leaf nor a hole.
+payloads lie in arrays of their own, in the order of their nodes. A *hole* is a node in whose place another part belongs; a node
+is *inner* if it is neither a leaf nor a hole.
 
 A `TreeWriter` belongs to one thread and owns its memory, which it uses again for the next part. The arrays that it gives are
 lent.

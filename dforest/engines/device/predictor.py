@@ -8,7 +8,7 @@ import numpy as np
 from dforest.core.sparse_rows import SparseRows, dense
 
 PART_BYTES = 1 << 28  # of rows, or of what is predicted of them, that are copied at a time
-BLOCK_LEAST, BLOCK_MOST = 64, 1024  # rows of a group
+BLOCK_MIN, BLOCK_MAX = 64, 1024  # rows of a group
 
 
 class ForestCopy:
@@ -115,7 +115,7 @@ class DevicePredictor:
         if self.device.n_items > 1:
             n_block = self.device.n_items
         else:
-            n_block = min(BLOCK_MOST, max(BLOCK_LEAST, -(-n // (4 * self.device.n_units))))
+            n_block = min(BLOCK_MAX, max(BLOCK_MIN, -(-n // (4 * self.device.n_units))))
         return -(-n // n_block), n_block
 
     def _mean(self, X, means):

@@ -1,7 +1,7 @@
 """Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted.
 
-How a fit goes: X -> codes -> rounds of trees -> `forest_`, whose leaves add up to raw predictions. A fit that fails leaves the
-estimator as it was.
+How a fit goes: X -> codes -> trees, iteration by iteration -> `forest_`, whose leaves add up to raw predictions. A fit that fails
+leaves the estimator as it was.
 """
 
 import sys
@@ -56,7 +56,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         """The `Loss`, once classes are known. Raises ValueError if parameters contradict each other."""
 
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
-        """Grow rounds of trees on training rows.
+        """Grow trees on training rows, one iteration after another.
 
         Parameters
         ----------
@@ -278,23 +278,23 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), *of_rows]).all():
             raise ValueError(
                 f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
-                f"{forest.n_trees // len(sums)} rounds; allowed are lower rates"
+                f"{forest.n_trees // len(sums)} iterations; allowed are lower rates"
             )
 
-    def _report(self, n_rounds, monitor):
+    def _report(self, n_iterations, monitor):
         every = 1 if self.verbose > 1 else max(1, self.max_iter // 10)
-        if n_rounds % every and n_rounds != self.max_iter:
+        if n_iterations % every and n_iterations != self.max_iter:
             return
-        line = f"{n_rounds} of {self.max_iter} rounds"
+        line = f"{n_iterations} of {self.max_iter} iterations"
         if monitor is not None:
-            for name, score in zip(("training", "validation"), monitor.scores_after(n_rounds), strict=True):
+            for name, score in zip(("training", "validation"), monitor.scores_after(n_iterations), strict=True):
                 if score is not None:
                     line += f", {name} score {score:.6g}"
         print(line, file=sys.stderr)
 
     @property
     def n_iter_(self):
-        """Number of rounds that the model has: int, less than `max_iter` if growing stopped early, or a round before was best."""
+        """Number of iterations that the model has: int, below `max_iter` if growing stopped early, or an earlier one was best."""
         check_is_fitted(self)
         return self.forest_.n_trees // self.n_trees_per_iteration_
 
@@ -317,16 +317,16 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
-            Number of rounds that count, from 1 to `n_iter_`: their trees come first. None means all.
+            Number of iterations that count, from 1 to `n_iter_`: their trees come first. None means all.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_rounds) or (n_rows, n_rounds, n_classes), dtype int64
+        ndarray of shape (n_rows, n_iterations) or (n_rows, n_iterations, n_classes), dtype int64
             Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder. The second
-            shape is that of more than two classes, where each round has a tree for each class.
+            shape is that of more than two classes, where each iteration has a tree for each class.
         """
-        n_rounds = self._count_rounds(n_iter)
-        leaves = self._leaves(X)[:, : n_rounds * self.n_trees_per_iteration_]
+        n_iterations = self._count_iterations(n_iter)
+        leaves = self._leaves(X)[:, : n_iterations * self.n_trees_per_iteration_]
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
     @of_one_fit
@@ -344,7 +344,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             all these rows is taken. None means that rows go to both sides of a test of such a feature, with the shares that
             these have in the training rows.
         n_iter : int, optional
-            Number of rounds that count, from 1 to `n_iter_`: predictions are those of the first rounds. None means all.
+            Number of iterations that count, from 1 to `n_iter_`: predictions are those of the first iterations. None means all.
 
         Returns
         -------
@@ -357,13 +357,13 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         ValueError
             If X, the background or `n_iter` are not as described.
         """
-        n_rounds = self._count_rounds(n_iter)
+        n_iterations = self._count_iterations(n_iter)
         model = copy(self)
-        model.forest_ = first_trees(self.forest_, n_rounds * self.n_trees_per_iteration_)
+        model.forest_ = first_trees(self.forest_, n_iterations * self.n_trees_per_iteration_)
         return ShapPart.shap_values(model, X, background)
 
-    def _count_rounds(self, n_iter):
-        """How many rounds are to count. Raises ValueError if there are not so many."""
+    def _count_iterations(self, n_iter):
+        """How many iterations are to count. Raises ValueError if there are not so many."""
         if n_iter is None:
             return self.n_iter_
         check_number("n_iter", n_iter, Integral, f"integers from 1 to n_iter_={self.n_iter_}, and None",
@@ -371,15 +371,15 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         return int(n_iter)
 
     def _raw(self, X, n_iter=None):
-        """Raw predictions by the first rounds, or by all: ndarray of shape (n_rows, n_trees_per_iteration_), dtype float64."""
-        return on_host(self._mean(X)) if n_iter is None else next(self._raw_after(X, [self._count_rounds(n_iter)]))
+        """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_trees_per_iteration_)."""
+        return on_host(self._mean(X)) if n_iter is None else next(self._raw_after(X, [self._count_iterations(n_iter)]))
 
     def _staged_raw(self, X):
-        """Yield raw predictions after each round, in new arrays."""
+        """Yield raw predictions after each iteration, in new arrays."""
         return self._raw_after(X, range(1, self.n_iter_ + 1))
 
     def _raw_after(self, X, numbers):
-        """Yield raw predictions after some numbers of rounds, which ascend, in new arrays."""
+        """Yield raw predictions after some numbers of iterations, which ascend, in new arrays."""
         X = self._check_fitted_X(on_host(X))
         packed, n_sums = self.forest_.packed(), self.n_trees_per_iteration_
         n_threads = self._n_threads(packed, len(X))
@@ -400,7 +400,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
     """Gradient-boosted trees for classification: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees;
-    probabilities follow from it. Each round grows a tree (or, for more than two classes, a tree for each class) that
+    probabilities follow from it. Each iteration grows a tree (or, for more than two classes, a tree for each class) that
     decreases the loss of the raw predictions so far, to second order. The values of each feature are sorted into bins, trees
     are grown best first, and missing values go to the side that has more gain. The trees are the same to the bit on any
     number of threads.
@@ -457,7 +457,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
-            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
+            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
 
         Returns
         -------
@@ -476,7 +476,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
-            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
+            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
 
         Returns
         -------
@@ -495,7 +495,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
-            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
+            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
 
         Returns
         -------
@@ -507,7 +507,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
     @of_one_fit
     def staged_predict(self, X):
-        """Predict the class of each row by the first round alone, by the first two rounds, and so on.
+        """Predict the class of each row by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
@@ -517,14 +517,14 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         Yields
         ------
         ndarray of shape (n_rows,)
-            What `predict` would return if growing had stopped after this round.
+            What `predict` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X):
             yield self.classes_.take(class_numbers(raw))
 
     @of_one_fit
     def staged_predict_proba(self, X):
-        """Predict the probability of each class by the first round alone, by the first two rounds, and so on.
+        """Predict the probability of each class by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
@@ -534,14 +534,14 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         Yields
         ------
         ndarray of shape (n_rows, n_classes), dtype float64
-            What `predict_proba` would return if growing had stopped after this round.
+            What `predict_proba` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X):
             yield probabilities(self._loss, raw)
 
     @of_one_fit
     def staged_decision_function(self, X):
-        """Return the raw prediction of each row by the first round alone, by the first two rounds, and so on.
+        """Return the raw prediction of each row by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
@@ -551,7 +551,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         Yields
         ------
         ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
-            What `decision_function` would return if growing had stopped after this round.
+            What `decision_function` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X):
             yield decisions(raw)
@@ -562,7 +562,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
     """Gradient-boosted trees for regression: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees; for most
-    losses it is the prediction. Each round grows a tree that decreases the loss of the raw predictions so far, to second
+    losses it is the prediction. Each iteration grows a tree that decreases the loss of the raw predictions so far, to second
     order. The values of each feature are sorted into bins, trees are grown best first, and missing values go to the side
     that has more gain. The trees are the same to the bit on any number of threads.
 
@@ -618,7 +618,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         X : array-like of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
-            Number of rounds that count, from 1 to `n_iter_`: the prediction is that of the first rounds. None means all.
+            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
 
         Returns
         -------
@@ -630,7 +630,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
 
     @of_one_fit
     def staged_predict(self, X):
-        """Predict the target of each row by the first round alone, by the first two rounds, and so on.
+        """Predict the target of each row by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
@@ -640,7 +640,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         Yields
         ------
         ndarray of shape (n_rows,), dtype float64
-            What `predict` would return if growing had stopped after this round.
+            What `predict` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X):
             yield self._loss.predict(raw)

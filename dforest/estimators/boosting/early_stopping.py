@@ -16,26 +16,26 @@ class Stopping:
 
     Parameters
     ----------
-    n_rounds : int
+    n_iterations : int
         How many scores must be no better.
     tol : float
         By how much a score is higher that is better.
     """
 
-    n_rounds: int
+    n_iterations: int
     tol: float
 
     def earliest(self, scores):
-        """After how many more rounds growing may stop, however they score; 0: now.
+        """After how many more iterations growing may stop, however they score; 0: now.
 
         Parameters
         ----------
         scores : list of float
             At least one.
         """
-        for first in range(max(0, len(scores) - self.n_rounds - 1), len(scores)):
+        for first in range(max(0, len(scores) - self.n_iterations - 1), len(scores)):
             if not any(score > scores[first] + self.tol for score in scores[first + 1 :]):
-                return first + self.n_rounds + 1 - len(scores)
+                return first + self.n_iterations + 1 - len(scores)
         raise AssertionError("nothing comes after the last score")
 
 
@@ -59,30 +59,30 @@ class ScoredRows:
         self.scores, self._sums = [], None
 
     def begin(self, before, n_sums):
-        """Score the baseline, and then each round of the trees there are, if any: a `Forest`."""
+        """Score the baseline, and then each iteration of the trees there are, if any: a `Forest`."""
         self._sums = np.zeros((len(self.X), n_sums))
         self.scores = [self.score(self._sums)]
         if before is not None:
             self.add(before)
 
     def add(self, forest):
-        """Score each round that the trees of a forest, grown since the last call, have grown."""
+        """Score each iteration that the trees of a forest, grown since the last call, have grown."""
         n_sums = self._sums.shape[1]
         for first in range(0, forest.n_trees, n_sums):
             forest.packed().add_up(self.X, self._sums, first, n_sums, self.n_threads)
             self.scores.append(self.score(self._sums))
 
     def add_sums(self, sums):
-        """Score the next round, whose sums are known."""
+        """Score the next iteration, whose sums are known."""
         self.scores.append(self.score(sums))
 
     def drop_sums(self):
-        """Forget the sums, as those of later rounds will be known."""
+        """Forget the sums, as those of later iterations will be known."""
         self._sums = None
 
 
 class Monitor:
-    """Scores of the rounds, and whether to go on.
+    """Scores of the iterations, and whether to go on.
 
     Parameters
     ----------
@@ -100,13 +100,14 @@ class Monitor:
         return (self.held_out or self.training).scores
 
     def begin(self, before, n_sums):
-        """Score the trees there are, round by round: whatever scored them before may have been other rows, or another scorer.
+        """Score the trees there are, iteration by iteration: whatever scored them before may have been other rows, or another
+        scorer.
 
         Parameters
         ----------
         before : Forest or None
         n_sums : int
-            How many trees grow in a round.
+            How many trees grow in an iteration.
         """
         self.training.begin(before, n_sums)
         self.training.drop_sums()
@@ -114,15 +115,15 @@ class Monitor:
             self.held_out.begin(before, n_sums)
 
     def earliest(self):
-        """After how many more rounds growing may stop: see `Stopping.earliest`."""
+        """After how many more iterations growing may stop: see `Stopping.earliest`."""
         return self.stopping.earliest(self.deciding_scores)
 
     def best(self):
-        """(after how many rounds the score that decides is highest, of equal ones the fewest, from 1 on; this score)."""
+        """(after how many iterations the score that decides is highest, of equal ones the fewest, from 1 on; this score)."""
         scores = self.deciding_scores
-        n_rounds = int(np.argmax(scores[1:])) + 1
-        return n_rounds, scores[n_rounds]
+        n_iterations = int(np.argmax(scores[1:])) + 1
+        return n_iterations, scores[n_iterations]
 
-    def scores_after(self, n_rounds):
-        """(the score of the training rows, that of the rows held out or None) after some rounds."""
-        return self.training.scores[n_rounds], None if self.held_out is None else self.held_out.scores[n_rounds]
+    def scores_after(self, n_iterations):
+        """(the score of the training rows, that of the rows held out or None) after some iterations."""
+        return self.training.scores[n_iterations], None if self.held_out is None else self.held_out.scores[n_iterations]

@@ -115,7 +115,7 @@ class Loss:
     def at_start(self, baseline, y, weight):
         """The loss that scores are by, given the training rows.
 
-        Huber's delta changes from round to round; scores are by that of the first one.
+        Huber's delta changes from iteration to iteration; scores are by that of the first one.
         """
         if self.name != "huber":
             return self

@@ -23,7 +23,7 @@ CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
 
 # Groups that only boosted trees have.
-ROUNDS = "Loss and rounds"
+ITERATIONS = "Loss and iterations"
 STOPPING = "Early stopping"
 
 BOOSTING_PARAMETERS = (
@@ -33,12 +33,12 @@ BOOSTING_PARAMETERS = (
         "log_loss",
         [Names("log_loss", "exponential"), Loss, SubclassOf(Loss, "dforest.loss")],
         """Loss that the trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; with
-        more than two classes, each round grows a tree for each class. "exponential" is the loss of AdaBoost, for two classes:
+        more than two classes, each iteration grows a tree for each class. "exponential" is the loss of AdaBoost, for two classes:
         with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. An object, or a class,
         of `dforest.loss` is a loss of your own.""",
         of=CLASSIFIER,
         by_position=True,
-        group=ROUNDS,
+        group=ITERATIONS,
     ),
     Parameter(
         "loss",
@@ -53,11 +53,11 @@ BOOSTING_PARAMETERS = (
         "absolute_error" is the absolute error, and predicts medians. "gamma" is half the gamma deviance, for targets above 0,
         and "poisson" half the Poisson deviance, for targets from 0 on; with both, the prediction is exp(sum of the trees).
         "quantile" is the pinball loss of the parameter `quantile`. "huber" is half the squared error up to a distance and
-        linear beyond it, where the distance is, in each round, a quantile of the errors. An object, or a class, of
+        linear beyond it, where the distance is, in each iteration, a quantile of the errors. An object, or a class, of
         `dforest.loss` is a loss of your own.""",
         of=REGRESSOR,
         by_position=True,
-        group=ROUNDS,
+        group=ITERATIONS,
     ),
     Parameter(
         "quantile",
@@ -67,7 +67,7 @@ BOOSTING_PARAMETERS = (
         """Quantile that ``loss="quantile"`` predicts, from 0 to 1, which must then be given. With ``loss="huber"``, it is the
         share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
         of=REGRESSOR,
-        group=ROUNDS,
+        group=ITERATIONS,
     ),
     Parameter(
         "learning_rate",
@@ -75,19 +75,19 @@ BOOSTING_PARAMETERS = (
         0.1,
         [Interval(Real, 0, None, closed="neither")],
         """Factor, above 0, by which the values of leaves are multiplied before they are added up. A lower rate needs more
-        rounds.""",
+        iterations.""",
         of=BOOSTING,
-        group=ROUNDS,
+        group=ITERATIONS,
     ),
     Parameter(
         "max_iter",
         "int",
         100,
         [Interval(Integral, 1, MAX_TREES, closed="both")],
-        """Largest number of rounds, from 1 to 2**32 - 1. A round grows one tree or, for more than two
+        """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two
         classes, one tree for each class.""",
         of=BOOSTING,
-        group=ROUNDS,
+        group=ITERATIONS,
     ),
     Parameter(
         "max_leaf_nodes",
@@ -182,11 +182,9 @@ BOOSTING_PARAMETERS = (
         "float",
         1.0,
         [Interval(Real, 0, 1, closed="right")],
-        """Share of the rows that each round draws without replacement, above 0 and up to 1; the number of rows is rounded down.
-        The trees of the round are grown from these rows, and only these count towards `min_samples_leaf`. A share below 1 is
-        stochastic gradient boosting: it takes less time, and the trees are less alike.""",
-        of=BOOSTING,
-        group=ROWS,
+        """Share of the rows that each iteration draws without replacement, above 0 and up to 1; the number of rows is rounded
+        down. The trees of the iteration are grown from these rows, and only these count towards `min_samples_leaf`. A share below
+        1 is stochastic gradient boosting: it takes less time, and the trees are less alike.""", of=BOOSTING, group=ROWS,
     ),
     Parameter(
         "class_weight",
@@ -256,9 +254,9 @@ BOOSTING_PARAMETERS = (
         "str, callable or None",
         "loss",
         [str, callable, None],
-        """Score for early stopping, which is computed before the first round and after each one. "loss" is minus the mean
+        """Score for early stopping, which is computed before the first iteration and after each one. "loss" is minus the mean
         loss, other names are those of scikit-learn's scorers, and None means accuracy or R2. A callable is given an estimator,
-        rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the rounds
+        rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the iterations
         grown so far. Except for "loss", at most 10,000 of the training rows are scored.""",
         of=BOOSTING,
         group=STOPPING,
@@ -279,7 +277,7 @@ BOOSTING_PARAMETERS = (
         "int",
         10,
         [Interval(Integral, 1, None, closed="left")],
-        """Number of rounds to wait for a better score: growing stops when none of this many latest scores is better than the
+        """Number of iterations to wait for a better score: growing stops when none of this many latest scores is better than the
         score before them.""",
         of=BOOSTING,
         group=STOPPING,
@@ -299,11 +297,9 @@ BOOSTING_PARAMETERS = (
         "bool",
         True,
         ["boolean"],
-        """Whether the model consists of the rounds up to the one of the best score, `best_iteration_`. The rounds after it,
-        which early stopping has waited for, are then dropped when growing ends. If False, all rounds are kept, as in
-        scikit-learn. Without early stopping there are no scores, and all rounds are kept.""",
-        of=BOOSTING,
-        group=STOPPING,
+        """Whether the model consists of the iterations up to the one of the best score, `best_iteration_`. The iterations after
+        it, which early stopping has waited for, are then dropped when growing ends. If False, all iterations are kept, as in
+        scikit-learn. Without early stopping there are no scores, and all iterations are kept.""", of=BOOSTING, group=STOPPING,
     ),
     Parameter(
         "random_state",
@@ -348,19 +344,17 @@ BOOSTING_PARAMETERS = (
         "bool",
         False,
         ["boolean"],
-        """Whether `fit` keeps the trees of earlier calls and adds rounds, up to `max_iter` in all; if False, it grows all trees
-        anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit. With early stopping,
-        each call scores all rounds anew, by its own rows and its own `scoring`.""",
-        of=BOOSTING,
-        group=COMPUTATION,
+        """Whether `fit` keeps the trees of earlier calls and adds iterations, up to `max_iter` in all; if False, it grows all
+        trees anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit. With early
+        stopping, each call scores all iterations anew, by its own rows and its own `scoring`.""", of=BOOSTING, group=COMPUTATION,
     ),
     Parameter(
         "verbose",
         "int",
         0,
         ["verbose"],
-        """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 prints the number of rounds, and
-        scores if there are any, after every tenth of the rounds, and 2 after every round.""",
+        """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 prints the number of iterations, and
+        scores if there are any, after every tenth of the iterations, and 2 after every iteration.""",
         of=BOOSTING,
         group=COMPUTATION,
     ),

@@ -1,4 +1,4 @@
-"""How rounds of boosted trees are scored for early stopping, and by which rows.
+"""How iterations of boosted trees are scored for early stopping, and by which rows.
 
 A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator, rows and true values. Here the estimator has
 predicted its rows before, from sums of leaves.
@@ -20,7 +20,7 @@ MAX_SCORED = 10_000  # training rows that scorers are given
 
 
 def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads):
-    """The `Monitor` of an estimator's rounds.
+    """The `Monitor` of an estimator's iterations.
 
     Parameters
     ----------

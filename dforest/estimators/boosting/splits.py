@@ -15,7 +15,7 @@ def warn_of_no_split(estimator, forest, y, ranks):
     estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
         Its parameters, and its loss.
     forest : Forest
-        All trees that there are, of which the last round is new.
+        All trees that there are, of which the last iteration is new.
     y : ndarray of shape (n_rows,), dtype float64
         Targets, or class numbers.
     ranks : Communicator

@@ -47,7 +47,7 @@ def check_shared(estimator, is_scored, given, has_callbacks):
     ----------
     estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
     is_scored : bool
-        Whether rounds are scored for early stopping.
+        Whether iterations are scored for early stopping.
     given : str
         What `fit` was given, of all ranks.
     has_callbacks : bool

@@ -86,12 +86,12 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         return permutation_rise(*work, n_threads, own_tests), -2 * scale
     used = features_used(forest)
     own_tests = None if forest.splitter is None else used.view(np.uint8)
-    jobs = []
+    tasks = []
     for X, own, draws in row_ranges:
         own_weight = None if weight is None else weight[own]
-        job = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
-        jobs.append((draws.first, X, job))
-    return permutations.permutation_rise(rows.ranks, jobs, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
+        task = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
+        tasks.append((draws.first, X, task))
+    return permutations.permutation_rise(rows.ranks, tasks, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
 
 
 def features_used(forest):

@@ -17,7 +17,7 @@ import numpy as np
 from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import (
     N_DIGITS,
-    Tally,
+    VoteCounts,
     curve_of,
     leaves_out_of_bag,
     predict_out_of_bag,
@@ -286,7 +286,7 @@ class LiveVotes:
             self.errors = _mean_errors(self._counted, self._rows.ranks)[0].tolist()
         self.curve = times_power(self.errors, self.power).tolist()
         counted = self._counted
-        self._tally = Tally(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
+        self._tally = VoteCounts(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
         self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()
         self._sum = counted.totals.sum(axis=1)  # digits of 33 bits: there are never so many trees that these overflow
         self._n_seen = sum(self._n_new)

@@ -1,14 +1,14 @@
-"""Crews by hand, for tests."""
+"""Teams by hand, for tests."""
 from libc.stdint cimport int64_t
 
 import time
 
 import numpy as np
 
-from dforest.core.crew cimport Crew
-from dforest.core.threads cimport Worker, poll
+from dforest.core.spin_team cimport SpinTeam
+from dforest.core.threads cimport WorkerContext, poll
 
-cdef struct Tally:
+cdef struct Counting:
     int64_t n_items
     int64_t* counts            # [n_items] how often each has been done
     int64_t call
@@ -18,29 +18,29 @@ cdef struct Tally:
 
 
 cdef void count(void* context, int64_t item) noexcept nogil:
-    (<Tally*> context).counts[item] += 1
+    (<Counting*> context).counts[item] += 1
 
 
-cdef int lead(void* context, Crew crew, Worker* worker) except -1 nogil:
-    cdef Tally* tally = <Tally*> context
-    for tally.call in range(tally.n_calls):
-        crew.call(count, context, tally.n_items)
-        if tally.nap > 0.0:
+cdef int lead(void* context, SpinTeam team, WorkerContext* worker) except -1 nogil:
+    cdef Counting* counting = <Counting*> context
+    for counting.call in range(counting.n_calls):
+        team.call(count, context, counting.n_items)
+        if counting.nap > 0.0:
             with gil:
-                time.sleep(tally.nap)
+                time.sleep(counting.nap)
         poll(worker, 1 << 20)
-    if tally.fails:
+    if counting.fails:
         with gil:
-            raise ArithmeticError(f"after {tally.n_calls} calls")
+            raise ArithmeticError(f"after {counting.n_calls} calls")
     return 0
 
 
-def count_items(Crew crew not None, int64_t n_calls, int64_t n_items, double nap=0.0, bint fails=False):
-    """How often a crew does each item.
+def count_items(SpinTeam team not None, int64_t n_calls, int64_t n_items, double nap=0.0, bint fails=False):
+    """How often a team does each item.
 
     Parameters
     ----------
-    crew : Crew
+    team : SpinTeam
     n_calls, n_items : int
         How many calls its leader makes, one after another, and the items of each.
     nap : float
@@ -55,11 +55,11 @@ def count_items(Crew crew not None, int64_t n_calls, int64_t n_items, double nap
     """
     counts = np.zeros(max(1, n_items), np.int64)
     cdef int64_t[::1] to = counts
-    cdef Tally tally
-    tally.n_items = n_items
-    tally.counts = &to[0]
-    tally.n_calls = n_calls
-    tally.nap = nap
-    tally.fails = fails
-    crew.run(lead, &tally)
+    cdef Counting counting
+    counting.n_items = n_items
+    counting.counts = &to[0]
+    counting.n_calls = n_calls
+    counting.nap = nap
+    counting.fails = fails
+    team.run(lead, &counting)
     return counts[:n_items]

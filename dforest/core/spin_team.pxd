@@ -1,25 +1,25 @@
-"""Crews: threads that stay together for many short pieces of work: see crew.pyx."""
+"""Teams: threads that stay together for many short pieces of work: see spin_team.pyx."""
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
-from dforest.core.threads cimport PyThread_type_lock, Worker
+from dforest.core.threads cimport PyThread_type_lock, WorkerContext
 
 # Does one item of a call.
-ctypedef void (*CrewWork)(void* context, int64_t item) noexcept nogil
+ctypedef void (*SpinWork)(void* context, int64_t item) noexcept nogil
 
 # What the leader does. It may raise, between calls.
-ctypedef int (*CrewLead)(void* context, Crew crew, Worker* worker) except -1 nogil
+ctypedef int (*SpinLead)(void* context, SpinTeam team, WorkerContext* worker) except -1 nogil
 
 
 @cython.final
-cdef class Crew:
+cdef class SpinTeam:
     cdef readonly int n_members    # that there may be, the leader included
-    cdef uint64_t word             # of the present call: see crew.h
+    cdef uint64_t word             # of the present call: see spin_team.h
     cdef int64_t first             # item of the present call, of more items than a word counts
     cdef int64_t n_done            # items of the present call that are done
-    cdef CrewWork work             # of the present call, as is the next
+    cdef SpinWork work             # of the present call, as is the next
     cdef void* context
-    cdef CrewLead lead
+    cdef SpinLead lead
     cdef void* own                 # context of `lead`
     cdef int is_over               # the leader has done all
     cdef int n_asleep              # members that sleep
@@ -27,10 +27,10 @@ cdef class Crew:
     cdef PyThread_type_lock* wake_locks  # [n_members] locks that are held; a member sleeps until its own is released
     cdef int* asleep               # [n_members] numbers of members that sleep
 
-    cdef void call(self, CrewWork work, void* context, int64_t n_items) noexcept nogil
-    cdef int do_lead(self, Worker* worker) except -1 nogil
-    cdef void call_some(self, CrewWork work, void* context, int64_t n_items) noexcept nogil
+    cdef void call(self, SpinWork work, void* context, int64_t n_items) noexcept nogil
+    cdef int do_lead(self, WorkerContext* worker) except -1 nogil
+    cdef void call_some(self, SpinWork work, void* context, int64_t n_items) noexcept nogil
     cdef bint take_part(self) noexcept nogil
-    cdef int serve(self, int member, Worker* worker) except -1 nogil
+    cdef int serve(self, int member, WorkerContext* worker) except -1 nogil
     cdef void wake_all(self) noexcept nogil
-    cdef int run(self, CrewLead lead, void* context) except -1
+    cdef int run(self, SpinLead lead, void* context) except -1

@@ -4,8 +4,8 @@
  * multiple of DF_STRIDE: behind the last record come some more of codes that occur, and of words 0. So the
  * loops have no branches and no rest, and compilers vectorise them.
  */
-#ifndef DFOREST_SIDE_H
-#define DFOREST_SIDE_H
+#ifndef DFOREST_LEFT_SUMS_H
+#define DFOREST_LEFT_SUMS_H
 
 #include "core/search/scan.h"
 

@@ -1,8 +1,8 @@
 """Producers of cut lists for whole columns: records counted or sorted by code, and what a node has of sparse columns.
 
-A `Tally` counts or sorts, whichever takes less, and owns what lists borrow. Both ways give the same integers. Counting visits
-every draw once and every code once; sorting never looks at a code that does not occur. So nodes of few records, and those of far
-fewer records than the column has codes, are sorted.
+A `HistogramBuilder` counts or sorts, whichever takes less, and owns what lists borrow. Both ways give the same integers. Counting
+visits every draw once and every code once; sorting never looks at a code that does not occur. So nodes of few records, and those
+of far fewer records than the column has codes, are sorted.
 
 A `Sorter` sorts *keys*: a key is a record's code and, below it, the record's number in 32 bits each; so sorted keys are in the
 order of codes, and of equal codes in that of the records.
@@ -56,7 +56,7 @@ cdef struct Tuning:           # when to count and when to sort
 
 
 @cython.final
-cdef class Tally:
+cdef class HistogramBuilder:
     cdef Criterion criterion
     cdef Tuning tuning
     cdef NodeWords words
@@ -93,7 +93,7 @@ cdef class Stored:
     # Fill `place` and `code`; return how many records were found.
     cdef Py_ssize_t gather(self, const Node* node, const Column* column) noexcept nogil
 
-    # Make the list of the cuts of a column of numbers, given one that has no cuts yet: see Tally.blank.
+    # Make the list of the cuts of a column of numbers, given one that has no cuts yet: see HistogramBuilder.blank.
     cdef void cumulate(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
 
     # A column that has the codes of all records of the node, and borrows `unpacked` until the next call.

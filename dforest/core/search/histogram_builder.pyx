@@ -1,7 +1,7 @@
-"""Cut lists of whole columns, by counting or sorting, and of sparse ones by what is stored: see tally.pxd.
+"""Cut lists of whole columns, by counting or sorting, and of sparse ones by what is stored: see histogram_builder.pxd.
 
-A `Tally`, a `Sorter` and a `Stored` belong to one thread, and own their scratch, which the lists that a tally makes borrow;
-`CutList.sorted` leads to that of the sorter. The arrays of lists that a `Stored` fills are a tally's.
+A `HistogramBuilder`, a `Sorter` and a `Stored` belong to one thread, and own their scratch, which the lists that a builder makes
+borrow; `CutList.sorted` leads to that of the sorter. The arrays of lists that a `Stored` fills are a builder's.
 """
 cimport cython
 from libc.stdint cimport int32_t, uint16_t
@@ -168,7 +168,7 @@ cdef class Sorter:
 
 
 @cython.final
-cdef class Tally:
+cdef class HistogramBuilder:
     """Sums up the draws of a node by value.
 
     Parameters

@@ -1,29 +1,29 @@
-"""Crews: threads that stay together for many short pieces of work.
+"""Spinning teams: threads that stay together for many short pieces of work.
 
 A task (`dforest.core.threads`) costs some ten microseconds to begin, as threads are woken for it. A boosted tree needs a hundred
-pieces of work that take about ten microseconds each, one after another, so the threads of its crew stay: they look for the next
+pieces of work that take about ten microseconds each, one after another, so the threads of its team stay: they look for the next
 piece again and again, and sleep only if there is none for a while.
 
-A crew has a *leader*, who does what can't be shared, and *members* besides. A *call* is work that the leader shares: leader and
+A team has a *leader*, who does what can't be shared, and *members* besides. A *call* is work that the leader shares: leader and
 members take its items one after another, and the leader goes on when all are done. Nobody waits for a member to come: a leader
-without members does all items. A crew owns its locks. What a call needs belongs to the leader, and nobody else touches it when
+without members does all items. A team owns its locks. What a call needs belongs to the leader, and nobody else touches it when
 the call is over.
 """
 cimport cython
 from libc.stdlib cimport calloc, free
 
 from dforest.core.threads cimport (
-    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_add_to_long, df_glance,
-    df_set, look_up, share, sleep,
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_add_to_long,
+    df_glance, df_set, look_up, share, sleep,
 )
 
-cdef extern from "core/crew.h" nogil:
+cdef extern from "core/spin_team.h" nogil:
     enum:
-        DF_CREW_ITEMS
+        DF_TEAM_ITEMS
         DF_SPINS
         DF_SPINS_PER_YIELD
-    uint64_t df_crew_word(unsigned int n_items)
-    int64_t df_crew_item(uint64_t word)
+    uint64_t df_team_word(unsigned int n_items)
+    int64_t df_team_item(uint64_t word)
     uint64_t df_load(uint64_t x)
     int64_t df_load_long "df_load"(int64_t x)
     void df_store(uint64_t x, uint64_t value)
@@ -33,16 +33,16 @@ cdef extern from "core/crew.h" nogil:
     void DF_YIELD()
 
 
-cdef int do_part(void* context, Py_ssize_t item, Worker* worker) except -1 nogil:
-    """An `Item` of the crew's task: the first is the leader's, each other one a member's."""
+cdef int do_part(void* context, Py_ssize_t item, WorkerContext* worker) except -1 nogil:
+    """An `Item` of the team's task: the first is the leader's, each other one a member's."""
     if item > 0:
-        return (<Crew> context).serve(<int> item, worker)
-    return (<Crew> context).do_lead(worker)
+        return (<SpinTeam> context).serve(<int> item, worker)
+    return (<SpinTeam> context).do_lead(worker)
 
 
 @cython.final
-cdef class Crew:
-    """A crew for one piece of leading.
+cdef class SpinTeam:
+    """A team for one piece of leading.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ cdef class Crew:
         free(self.wake_locks)
         free(self.asleep)
 
-    cdef int run(self, CrewLead lead, void* context) except -1:
+    cdef int run(self, SpinLead lead, void* context) except -1:
         """Have `lead` called by one thread, while others serve it. The caller holds the interpreter's lock, which is released."""
         self.lead = lead
         self.own = context
@@ -84,7 +84,7 @@ cdef class Crew:
         self.word = 0
         return share(do_part, <void*> self, self.n_members, self.n_members)
 
-    cdef int do_lead(self, Worker* worker) except -1 nogil:
+    cdef int do_lead(self, WorkerContext* worker) except -1 nogil:
         """Be the leader, and let all members go then."""
         try:
             self.lead(self.own, self, worker)
@@ -95,16 +95,16 @@ cdef class Crew:
             PyThread_release_lock(self.lock)
         return 0
 
-    cdef void call(self, CrewWork work, void* context, int64_t n_items) noexcept nogil:
+    cdef void call(self, SpinWork work, void* context, int64_t n_items) noexcept nogil:
         """Have `work` called with every item, by the leader, who calls this, and by members."""
         self.first = 0
-        while n_items > DF_CREW_ITEMS:         # more than a word can count
-            self.call_some(work, context, DF_CREW_ITEMS)
-            self.first += DF_CREW_ITEMS
-            n_items -= DF_CREW_ITEMS
+        while n_items > DF_TEAM_ITEMS:         # more than a word can count
+            self.call_some(work, context, DF_TEAM_ITEMS)
+            self.first += DF_TEAM_ITEMS
+            n_items -= DF_TEAM_ITEMS
         self.call_some(work, context, n_items)
 
-    cdef void call_some(self, CrewWork work, void* context, int64_t n_items) noexcept nogil:
+    cdef void call_some(self, SpinWork work, void* context, int64_t n_items) noexcept nogil:
         """Have `work` called with some items, from the first one that has not been done."""
         cdef int64_t item
         cdef int spins = 0
@@ -115,7 +115,7 @@ cdef class Crew:
         self.work = work
         self.context = context
         df_store_long(self.n_done, 0)
-        df_store(self.word, df_crew_word(<unsigned int> n_items))
+        df_store(self.word, df_team_word(<unsigned int> n_items))
         if df_glance(self.n_asleep) > 0:
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
             self.wake_all()
@@ -131,17 +131,17 @@ cdef class Crew:
         """Do items of the present call until none is left; whether there was one."""
         cdef int64_t item
         cdef bint found = False
-        if df_crew_item(df_load(self.word)) < 0:       # a look is cheaper than to take one too many
+        if df_team_item(df_load(self.word)) < 0:       # a look is cheaper than to take one too many
             return False
         while True:
-            item = df_crew_item(df_take(self.word))
+            item = df_team_item(df_take(self.word))
             if item < 0:
                 return found
             found = True
             self.work(self.context, self.first + item)
             df_add_to_long(self.n_done, 1)
 
-    cdef int serve(self, int member, Worker* worker) except -1 nogil:
+    cdef int serve(self, int member, WorkerContext* worker) except -1 nogil:
         """Be a member until the leader has done."""
         cdef int spins = 0
         while not df_glance(self.is_over):
@@ -155,7 +155,7 @@ cdef class Crew:
             spins = 0
             look_up(worker)
             PyThread_acquire_lock(self.lock, WAIT_LOCK)
-            if df_glance(self.is_over) or df_crew_item(df_load(self.word)) >= 0:
+            if df_glance(self.is_over) or df_team_item(df_load(self.word)) >= 0:
                 PyThread_release_lock(self.lock)
                 continue
             self.asleep[self.n_asleep] = member

@@ -1,12 +1,12 @@
-/* What the threads of a crew say to each other (C11 with GCC's atomic operations, and C++): see threads.pyx.
+/* What the threads of a spinning team say to each other (C11 with GCC's atomic operations, and C++): see spin_team.pyx.
  *
  * One word has how many items a call has, and how many of them have been taken:
  *
  *     items 20 bits | taken 20 bits
  *
  * so that who takes an item, by adding 1, learns whether there was one left, whatever call there is by then. */
-#ifndef DFOREST_CREW_H
-#define DFOREST_CREW_H
+#ifndef DFOREST_SPIN_TEAM_H
+#define DFOREST_SPIN_TEAM_H
 
 #include <stdint.h>
 
@@ -28,18 +28,18 @@
 #endif
 
 enum {
-    DF_CREW_BITS = 20,
-    DF_CREW_ITEMS = 1 << (DF_CREW_BITS - 1), /* most of a call; as many members may each take one too many */
+    DF_TEAM_BITS = 20,
+    DF_TEAM_ITEMS = 1 << (DF_TEAM_BITS - 1), /* most of a call; as many members may each take one too many */
     DF_SPINS = 4000,                         /* looks for work before a member sleeps: some 50 to 200 microseconds */
     DF_SPINS_PER_YIELD = 500                 /* looks for the end of a call before its leader lets others run */
 };
 
 /* The word of a call of which no item has been taken. */
-static inline uint64_t df_crew_word(uint32_t n_items) { return (uint64_t)n_items << DF_CREW_BITS; }
+static inline uint64_t df_team_word(uint32_t n_items) { return (uint64_t)n_items << DF_TEAM_BITS; }
 
 /* The item that who found this word has taken; -1: none was left. */
-static inline int64_t df_crew_item(uint64_t word) {
-    const uint64_t mask = ((uint64_t)1 << DF_CREW_BITS) - 1, taken = word & mask, n_items = word >> DF_CREW_BITS;
+static inline int64_t df_team_item(uint64_t word) {
+    const uint64_t mask = ((uint64_t)1 << DF_TEAM_BITS) - 1, taken = word & mask, n_items = word >> DF_TEAM_BITS;
     return taken < n_items ? (int64_t)taken : -1;
 }
 
