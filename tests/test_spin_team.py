@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from probes import spin_team as team
+from probes import spin_team
 
 from dforest.core.spin_team import SpinTeam
 
