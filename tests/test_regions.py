@@ -57,9 +57,14 @@ def test_where_regions_are_not_opened():
     other = threading.Thread(target=each, args=(10, lambda item, number: None, 2))
     assert regions_of(lambda: (other.start(), other.join())) == 0
     done = []
-    inner = lambda i, _: each(5, lambda j, _: done.append((i, j)), 2)  # noqa: E731
+    idents = set()
+
+    def inner(i, _):
+        each(5, lambda j, _: (done.append((i, j)), idents.add(threading.get_ident()), time.sleep(1e-4)), 2)
+
     assert regions_of(lambda: each(6, inner, 2)) == 1
     assert sorted(done) == [(i, j) for i in range(6) for j in range(5)]
+    assert len(idents) <= 2  # those of the region alone
     assert regions_of(lambda: each(10, lambda item, number: None, 1)) == 0
 
 
@@ -209,3 +214,47 @@ def test_regions_have_no_threads_that_the_system_does_not_grant():
         print(len(seen))
     """)
     assert (done.stdout, done.returncode) == ("200\n", 0), done.stderr
+
+
+PROBE = "from dforest.core.threads import count_regions, each; each(40, lambda *_: None, 4); print(count_regions())"
+
+
+@pytest.mark.parametrize("environment", [{"OMP_THREAD_LIMIT": "2"}, {"OMP_DYNAMIC": "true"}], ids=str)
+def test_regions_that_would_have_fewer_threads_are_not_opened(environment):
+    assert run(PROBE, **environment).stdout == "0\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="loads GCC's runtime by its name on Linux")
+def test_a_runtime_that_was_there_before_may_have_threads_from_before_a_fork():
+    first = "import ctypes; ctypes.CDLL('libgomp.so.1', ctypes.RTLD_GLOBAL); " + PROBE
+    own = run("from threadpoolctl import threadpool_info; import dforest; print([i['filepath'] for i in threadpool_info()])")
+    if "/libgomp.so.1" not in own.stdout:
+        pytest.skip("dforest uses another runtime")
+    assert run(PROBE).stdout == "1\n"
+    assert run(first).stdout == "0\n"
+    assert run(first, DFOREST_THREADS="openmp").stdout == "1\n"
+
+
+@pytest.mark.skipif(not hasattr(sys, "_current_frames"), reason="counts Python's states of threads")
+def test_threads_that_the_runtime_ends_leave_no_state_behind():
+    done = run("""
+        import ctypes
+        from dforest.core.threads import each
+
+        def n_states():
+            head, n = ctypes.pythonapi.PyInterpreterState_ThreadHead, 0
+            after = ctypes.pythonapi.PyThreadState_Next
+            head.restype = after.restype = ctypes.c_void_p
+            head.argtypes, after.argtypes = [ctypes.c_void_p], [ctypes.c_void_p]
+            main = ctypes.pythonapi.PyInterpreterState_Main
+            main.restype = ctypes.c_void_p
+            state = head(main())
+            while state:
+                state, n = after(state), n + 1
+            return n
+
+        for n in (8, 2) * 100:
+            each(50, lambda *_: None, n)
+        print(n_states())
+    """)
+    assert (done.returncode, done.stderr) == (0, "") and int(done.stdout) < 10

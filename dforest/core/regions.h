@@ -1,9 +1,9 @@
-/* When parallel regions of OpenMP may be opened (C11 with GCC's atomic operations).
+/* When parallel regions of OpenMP may be opened, and what their threads need (C11).
  *
  * GCC's runtime keeps the threads of a region for the next one of the same caller. In a child of a process that has such
  * threads, a region waits for them forever; where the system grants no further thread, the runtime ends the process; and for
  * each thread that opens regions it keeps threads of their own. So regions are for one thread of a process that is no child of
- * a fork, and the threads that they lack are first made by way of trial. */
+ * a fork, and the threads that they may lack are first made by way of trial. */
 #ifndef DFOREST_REGIONS_H
 #define DFOREST_REGIONS_H
 
@@ -16,7 +16,7 @@ static int df_was_forked = 0;
 #include <pthread.h>
 
 static void df_note_fork(void) { df_was_forked = 1; }
-__attribute__((constructor)) static void df_watch_forks(void) { pthread_atfork(NULL, NULL, df_note_fork); }
+static void df_watch_forks(void) { pthread_atfork(NULL, NULL, df_note_fork); }
 
 static void *df_wait_at(void *gate) {
     pthread_mutex_lock((pthread_mutex_t *)gate);
@@ -39,15 +39,14 @@ static int df_grants(int n) {
     return n_made;
 }
 #else
+static void df_watch_forks(void) {}
 static int df_grants(int n) { return n; }
 #endif
 
-/* How many of n threads a region may have that the calling thread opens now; below 2: it may not. n_kept : threads of its last
- * region, which the runtime has kept */
-static inline int df_region_threads(int n, int n_kept) {
-    if (df_was_forked || omp_in_parallel())
-        return 0;
-    return n <= n_kept ? n : n_kept + df_grants(n - n_kept);
+/* Whether the calling thread may open a region of n threads, as far as the runtime and forks tell. A runtime that would give it
+ * fewer does not keep to what the user has asked for. */
+static inline int df_may_open(int n) {
+    return !df_was_forked && !omp_in_parallel() && !omp_get_dynamic() && omp_get_thread_limit() >= n;
 }
 
 /* How many cores the places have to which the runtime binds threads. */
@@ -58,14 +57,22 @@ static inline int df_bound_cores(void) {
     return n_cores;
 }
 
-/* Have a thread of OpenMP keep a state of Python's, in which exceptions lie until they are caught. */
-static _Thread_local int df_has_state = 0;
-static inline void df_keep_state(void) {
-    if (!df_has_state) {
-        PyGILState_Ensure();
-        PyEval_SaveThread();
-        df_has_state = 1;
-    }
+/* A thread of OpenMP has a state of Python's while it does items: exceptions lie there until they are caught. */
+typedef struct {
+    PyGILState_STATE before;
+    PyThreadState *state;
+} df_python_state;
+
+static inline df_python_state df_enter_python(void) {
+    df_python_state own;
+    own.before = PyGILState_Ensure();
+    own.state = PyEval_SaveThread();
+    return own;
+}
+
+static inline void df_leave_python(df_python_state own) {
+    PyEval_RestoreThread(own.state);
+    PyGILState_Release(own.before);
 }
 
 #endif

@@ -40,6 +40,7 @@ cdef struct Task:             # on the stack of its caller
     int stopped               # all threads at it are to give up
     bint is_listed            # in the pool's list of tasks that want workers
     bint is_awaited           # the caller sleeps until no worker is at it
+    bint is_over              # and has been woken
     PyThread_type_lock done   # released when the last worker leaves while the caller sleeps
     PyObject* errors          # list of the exceptions that were raised, in their order
     Task* after               # the next one in the pool's list

@@ -4,19 +4,21 @@ The *caller* of a task does items one after another, together with other threads
 so no result may depend on it. A `WorkerContext` is what a thread, the caller too, knows of the task that it is at.
 
 Long work runs in parallel *regions* of OpenMP, with what comes with these: its settings of how threads are bound to cores, and
-tools that know regions. Regions are opened by the main thread alone, in a process that is no child of a fork, only for tasks that
-no other task waits for (see regions.h), and not by a runtime that was loaded after another one had bound the main thread: such a
-runtime knows none but this thread's cores. All other tasks have *workers* of a pool: threads that are started when they are
+tools that know regions. Regions are opened by the main thread alone, in a process that is no child of a fork, and only for tasks
+that no other task waits for (see regions.h). They are not opened by a runtime that may have been used before a fork that dforest
+knows nothing of, as it was loaded before dforest; nor by one that was loaded after another one had bound the main thread, as it
+knows none but this thread's cores; nor by one that gives fewer threads than are asked for. All other tasks have *workers* of a pool: threads that are started when they are
 first wanted, sleep while there is no task, and end with the process. So have brief ones, as predictions are: the threads of
 OpenMP look for the next region for a while after each, which slows down whatever else the cores have to do, and take
 milliseconds to come when they sleep on cores that are busy. `DFOREST_THREADS` in the environment, "openmp" or "pool", has all
 tasks run in regions where these may be opened, or none. Where a task runs changes no result.
 
-All tasks share the workers of the pool. Together with a caller there are never more of them than the cores that the process may
-use or, if that is more, than the most threads that a caller has asked for. So tasks that several threads of a program start at
-the same time do not multiply the threads. A task waits for no worker: its caller begins at once, and workers join when they have
-nothing else to do. Where the system grants no thread, or all workers are at other tasks, the caller does everything. After a
-fork, the child has none of its parent's workers and starts its own.
+Tasks within a task that has a region have that many threads less. All tasks share the workers of the pool. Together with a caller
+there are never more of them than the cores that the process may use or, if that is more, than the most threads that a caller has
+asked for. So tasks that several threads of a program start at the same time do not multiply the threads. A task waits for no
+worker: its caller begins at once, and workers join when they have nothing else to do. Where the system grants no thread, or all
+workers are at other tasks, the caller does everything. After a fork, the child has none of its parent's workers and starts its
+own.
 
 Python handles signals in the main thread. If the main thread is the caller, it looks for signals while it works and while it
 waits; other threads look whether to give up. An exception ends a task: all threads leave it, and then the caller raises the
@@ -27,6 +29,7 @@ One lock guards tasks and workers. It is held for a few instructions, never whil
 """
 import os
 import threading
+import time
 from _thread import start_new_thread
 
 cimport cython
@@ -52,9 +55,16 @@ cdef extern from *:
     void* df_task
 
 cdef extern from "core/regions.h":
-    int df_region_threads(int n, int n_kept)
+    ctypedef struct df_python_state:
+        pass
+    void df_watch_forks()
+    bint df_may_open(int n)
+    int df_grants(int n)
     int df_bound_cores()
-    void df_keep_state() nogil
+    df_python_state df_enter_python() nogil
+    void df_leave_python(df_python_state own) nogil
+
+cdef double TRUSTED_SECONDS = 0.1     # after a region in which the runtime is trusted to have kept its threads
 
 cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
@@ -198,7 +208,8 @@ cdef class Pool:
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         self.withdraw(task)
         task.n_there -= 1
-        if task.n_there == 0 and task.is_awaited:
+        if task.n_there == 0 and task.is_awaited and not task.is_over:
+            task.is_over = True
             PyThread_release_lock(task.done)
         PyThread_release_lock(self.lock)
 
@@ -232,6 +243,12 @@ def use(name=None):
     where = name
 
 
+def share_runtime():
+    """Let OpenMP's runtime be one that was there before dforest: nobody knows what it keeps of the time before a fork."""
+    global shares_runtime
+    shares_runtime = True
+
+
 def count_regions():
     """How many regions this process has opened."""
     return n_regions
@@ -239,7 +256,11 @@ def count_regions():
 
 cdef str where                    # of `use`
 cdef int n_kept = 1               # threads of the last region, the main thread included
+cdef int n_in_region = 0          # threads of the region that is open; 0: none is
+cdef double last_region = 0.0     # when it ended
 cdef int64_t n_regions = 0
+cdef bint shares_runtime = False  # of `share_runtime`
+df_watch_forks()
 use()
 cdef object interruption = None   # what the main thread is to raise
 cdef Pool pool
@@ -296,25 +317,33 @@ cdef void do_items(Task* task, int number) noexcept nogil:
 
 cdef void be_member(Pool own, Task* task, int number) noexcept nogil:
     """A thread's part of a region: the caller, number 0, leaves it last, and handles signals until then."""
+    cdef df_python_state state
+    cdef bint is_late
     if number == 0:
         do_items(task, 0)
         own.finish(task)
         return
-    df_keep_state()
     PyThread_acquire_lock(own.lock, WAIT_LOCK)
-    task.n_there += 1
+    is_late = task.is_awaited
+    task.n_there += not is_late
     PyThread_release_lock(own.lock)
+    if is_late:                        # all items are taken, and the caller knows who is at one
+        return
+    state = df_enter_python()
     do_items(task, number)
+    df_leave_python(state)
     own.leave(task)
 
 
 cdef int region_for(bint is_brief, int n) except -1:
     """How many threads the next task has in a region, of at most n; 0: it has workers of the pool."""
-    if where == "pool" or (where == "auto" and is_brief) or df_task != NULL:
+    if where == "pool" or (where == "auto" and (is_brief or shares_runtime)) or df_task != NULL or n_in_region > 0:
         return 0
-    if PyThread_get_thread_ident() != main_thread or binds_to_fewer(df_bound_cores()):
+    if PyThread_get_thread_ident() != main_thread or not df_may_open(n) or binds_to_fewer(df_bound_cores()):
         return 0
-    n = df_region_threads(n, n_kept)
+    # Another user of the runtime may have had it end threads.
+    if n > n_kept or time.monotonic() - last_region > TRUSTED_SECONDS:
+        n = 1 + df_grants(n - 1)
     return n if n > 1 else 0
 
 
@@ -323,13 +352,15 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, b
 
     The caller holds the interpreter's lock, which is released while items are done. is_brief : see above
     """
-    global n_kept, n_regions
+    global n_kept, n_regions, n_in_region, last_region
     cdef Task task
     cdef WorkerContext worker
     cdef Py_ssize_t item
     cdef Pool own = pool
     cdef int n
     memset(&task, 0, sizeof(Task))
+    if df_task != NULL and n_in_region > 0:        # the threads of the region count
+        n_threads = max(1, n_threads + 1 - n_in_region)
     if n_threads < 2 or n_items < 2:
         worker.task = &task
         worker.number = 0
@@ -350,12 +381,14 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, b
     try:
         n = region_for(is_brief, task.n_wanted + 1)
         if n > 0:
-            n_kept = n                 # the runtime ends threads that a region lacks
+            n_kept = n_in_region = n   # the runtime ends threads that a region does not have
             n_regions += 1
             with nogil:
                 PyThread_acquire_lock(task.done, WAIT_LOCK)
                 with parallel(num_threads=n):
                     be_member(own, &task, openmp.omp_get_thread_num())
+            n_in_region = 0
+            last_region = time.monotonic()
         else:
             own.staff(task.n_wanted)
             with nogil:
