@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--problems", default="waves,grid,friedman,wide", help="see benchmarks/data.py (default: %(default)s)")
     parser.add_argument("--rows", type=positive, default=100_000, help="a quarter of them test rows (default: %(default)s)")
     parser.add_argument(
-        "--trees", type=positive, default=100, help="of a forest, or rounds of boosted trees (default: %(default)s)"
+        "--trees", type=positive, default=100, help="of a forest, or iterations of boosted trees (default: %(default)s)"
     )
     parser.add_argument("--jobs", type=positive, default=os.cpu_count(), help="threads (default: all, %(default)s)")
     parser.add_argument("--chart", help="a file for a chart of the times, drawn with matplotlib in the format of its ending")

@@ -62,7 +62,7 @@ def main():
     parser.add_argument("--rows", type=positive, default=16_000, help="training rows (default: %(default)s)")
     parser.add_argument("--columns", type=positive, default=20, help="(default: %(default)s)")
     parser.add_argument(
-        "--trees", type=positive, default=20, help="of a forest, or rounds of boosted trees (default: %(default)s)"
+        "--trees", type=positive, default=20, help="of a forest, or iterations of boosted trees (default: %(default)s)"
     )
     parser.add_argument("--jobs", type=positive, default=os.cpu_count(), help="threads (default: all, %(default)s)")
     parser.add_argument("--charts", help="a folder for a chart of each number that is varied, drawn with matplotlib")

@@ -11,7 +11,7 @@ __all__ = ["Loss", "LossError", "PythonLoss"]
 
 
 class PythonLoss(PythonLossBase):
-    """Base class of losses that are written in Python, over NumPy arrays; they are asked once in each round of trees.
+    """Base class of losses that are written in Python, over NumPy arrays; they are asked once in each iteration.
 
     A row's *raw prediction* is the sum of a constant and of the values of its leaves in all trees. For regression and for two
     classes it is one number, and arrays that methods are given have the shape (n_rows,). For more classes there is a number for

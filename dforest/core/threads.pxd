@@ -1,6 +1,6 @@
 """The threads of this process that share work: see threads.pyx."""
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 cdef extern from "pythread.h":
     ctypedef void* PyThread_type_lock
@@ -45,7 +45,7 @@ cdef struct Task:             # on the stack of its caller
     PyObject* errors          # list of the exceptions that were raised, in their order
     Task* after               # the next one in the pool's list
 
-cdef struct WorkerContext:           # what a thread knows of a task it is at
+cdef struct WorkerContext:    # what a thread knows of a task it is at
     Task* task
     int number                # of the thread among all that have been at the task; the caller's is 0
     int64_t work              # that the thread has done since it last looked whether to give up

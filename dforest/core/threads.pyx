@@ -7,18 +7,20 @@ Long work runs in parallel *regions* of OpenMP, with what comes with these: its 
 tools that know regions. Regions are opened by the main thread alone, in a process that is no child of a fork, and only for tasks
 that no other task waits for (see regions.h). They are not opened by a runtime that may have been used before a fork that dforest
 knows nothing of, as it was loaded before dforest; nor by one that was loaded after another one had bound the main thread, as it
-knows none but this thread's cores; nor by one that gives fewer threads than are asked for. All other tasks have *workers* of a pool: threads that are started when they are
-first wanted, sleep while there is no task, and end with the process. So have brief ones, as predictions are: the threads of
-OpenMP look for the next region for a while after each, which slows down whatever else the cores have to do, and take
-milliseconds to come when they sleep on cores that are busy. `DFOREST_THREADS` in the environment, "openmp" or "pool", has all
-tasks run in regions where these may be opened, or none. Where a task runs changes no result.
+knows none but this thread's cores; nor by one that gives fewer threads than are asked for.
+
+All other tasks have *workers* of a pool: threads that are started when they are first wanted, sleep while there is no task, and
+end with the process. So have brief ones, as predictions are: the threads of OpenMP look for the next region for a while after
+each, which slows down whatever else the cores have to do, and take milliseconds to come when they sleep on cores that are busy.
+`DFOREST_THREADS` in the environment, "openmp" or "pool", has all tasks run in regions where these may be opened, or none. Where a
+task runs changes no result.
 
 Tasks within a task that has a region have that many threads less. All tasks share the workers of the pool. Together with a caller
 there are never more of them than the cores that the process may use or, if that is more, than the most threads that a caller has
 asked for. So tasks that several threads of a program start at the same time do not multiply the threads. A task waits for no
-worker: its caller begins at once, and workers join when they have nothing else to do. Where the system grants no thread, or all
-workers are at other tasks, the caller does everything. After a fork, the child has none of its parent's workers and starts its
-own.
+worker of the pool: its caller begins at once, and workers join when they have nothing else to do. Where the system grants no
+thread, or all workers are at other tasks, the caller does everything. After a fork, the child has none of its parent's workers
+and starts its own.
 
 Python handles signals in the main thread. If the main thread is the caller, it looks for signals while it works and while it
 waits; other threads look whether to give up. An exception ends a task: all threads leave it, and then the caller raises the

@@ -69,6 +69,22 @@ class RowWeights:
         return cls(integers, None, unit, total) if largest[0] > 1 else cls(None, None, unit, n_rows)
 
 
+def check_supported(problem, what):
+    """Raise ValueError if drivers have no code for a `BoostingProblem`. what : where it was to be solved, for the message"""
+    loss, constraints = problem.loss, problem.constraints
+    is_constrained = constraints.directions is not None or constraints.groups is not None or constraints.most_features > 0
+    kinds = constants()["DF_CONTINUOUS"], constants()["DF_ORDINAL"]
+    refused = [
+        ("loss", getattr(loss, "name", None) not in LOSSES or LOSSES[loss.name].leaf != "newton", "losses with Newton's steps"),
+        ("n_drawn", problem.n_drawn is not None, "None"),
+        ("constraints", is_constrained, "none"),
+        ("columns", any(int(column.kind) not in kinds for column in problem.columns), "continuous and ordinal ones"),
+    ]
+    for name, is_refused, allowed in refused:
+        if is_refused:
+            raise ValueError(f"{name} of the problem are not supported for boosted trees {what}; allowed are {allowed}")
+
+
 class Iterations:
     """Grows the trees of one iteration after another, as `dforest.core.boost.booster.Booster` does on the processor.
 

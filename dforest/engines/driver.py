@@ -100,7 +100,7 @@ class Driver(ABC):
     subtrees : list of ndarray, dtype df_open_node
         The nodes whose subtrees the shard is to grow.
     children : dict of int to [int, int]
-        Of divided nodes: references to the left and the right child.
+        Of nodes that were divided ahead: the numbers of the left and the right child.
     """
 
     def __init__(self, max_leaf_nodes, subtree_up_to, **columns):
@@ -151,21 +151,23 @@ class Driver(ABC):
         """
         roots = self._enter(roots, None)
         if self.max_leaf_nodes is None:
-            first = 0
+            first, levels = 0, [np.zeros((0, 2), np.int64)]
             while len(numbers := first + np.flatnonzero(self.table["cut"]["feature"][first:] >= 0)):
                 first = len(self.table["node"])
-                self._divide(numbers)
-            inner = np.flatnonzero(self.table["cut"]["feature"] >= 0)
+                levels.append(self._divide(numbers))
+            inner, of_inner = np.flatnonzero(self.table["cut"]["feature"] >= 0), np.concatenate(levels)
         else:
             limits = self.max_leaf_nodes, self._score_of, self.children
             frontiers = [Frontier(root, *limits) for root in roots.tolist() if root >= 0]
             while numbers := [number for frontier in frontiers for number in frontier.advance(self.ahead)]:
-                self._divide(np.array(numbers))
+                found = self._divide(np.array(numbers))
+                self.children.update(zip(numbers, found.tolist(), strict=True))
             inner = np.array(sorted(number for frontier in frontiers for number in frontier.inner), np.int64)
+            of_inner = np.array([self.children[number] for number in inner.tolist()], np.int64).reshape(-1, 2)
         n = len(self.table["node"])
         feature, children = np.full(n, -1, np.int32), np.zeros((n, 2), np.int64)
         feature[inner] = self.table["cut"]["feature"][inner]
-        children[inner] = np.array([self.children[number] for number in inner.tolist()], np.int64).reshape(-1, 2)
+        children[inner] = of_inner
         return roots, feature, children
 
     def _enter(self, nodes, parents):
@@ -185,9 +187,8 @@ class Driver(ABC):
         return references
 
     def _divide(self, numbers):
-        """Partition the rows of nodes, and evaluate their children."""
-        references = self._enter(self.partition(numbers), np.repeat(numbers, 2))
-        self.children.update(zip(numbers.tolist(), references.reshape(-1, 2).tolist(), strict=True))
+        """Partition the rows of nodes, and evaluate their children: references to these, of shape (n_nodes, 2)."""
+        return self._enter(self.partition(numbers), np.repeat(numbers, 2)).reshape(-1, 2)
 
     def _score_of(self, number):
         return self.table["score"][number] if self.table["cut"]["feature"][number] >= 0 else None

@@ -1,4 +1,4 @@
-"""The driver of forests' trees, depth first or best first: how nodes are evaluated, and how their trees are put together.
+"""The driver of forests' trees, level by level or best first: how nodes are evaluated, and how their trees are put together.
 
 The shard (`dforest.engines.shard.ForestShard`) has the draws of the trees; `dforest.engines.driver` has the loop.
 """

@@ -61,7 +61,8 @@ ATTRIBUTES = (
         "int or None",
         """Number of iterations, from 1 on, after which the score that decides about early stopping was highest, and of equally
         good numbers the lowest: ``validation_score_[best_iteration_]``, or with ``validation_fraction=None`` the entry of
-        `train_score_`, is `best_score_`. None if there was no early stopping.""", BOOSTING,
+        `train_score_`, is `best_score_`. None if there was no early stopping.""",
+        BOOSTING,
     ),
     Attribute(
         "best_score_", "float or None", "Score after `best_iteration_` iterations; None if there was no early stopping.", BOOSTING
@@ -78,7 +79,8 @@ ATTRIBUTES = (
         "ndarray of shape (n_iterations + 1,), dtype float64",
         """Scores of the training rows and of the rows held out, before the first iteration and after each one that was grown,
         those that were dropped included. An array is empty if the last `fit` had no early stopping, or if there are no such
-        rows.""", BOOSTING,
+        rows.""",
+        BOOSTING,
     ),
     Attribute(
         "tree_",

@@ -25,10 +25,9 @@ from dforest.rules.criteria cimport (
 )
 from dforest.rules.cut cimport df_threshold_of
 from dforest.rules.node cimport (
-    DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity, df_is_leaf_by_size,
-    df_root_of,
-    df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser, df_quantiser_of, df_score_exponent,
-    df_shifted_weight, df_square_impurity,
+    DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity,
+    df_is_leaf_by_size, df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser,
+    df_quantiser_of, df_root_of, df_score_exponent, df_shifted_weight, df_square_impurity,
 )
 from dforest.rules.numerics cimport df_add_product, df_add_square, df_exact_sum, df_sum_digits, df_sum_of_digits
 from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH

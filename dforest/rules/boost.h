@@ -183,20 +183,6 @@ DF_ALWAYS_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_
            : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
 }
 
-static inline df_boost_sums df_both_sides(df_boost_sums side, df_boost_sums other) {
-    side.gradient += other.gradient;
-    side.hessian += other.hessian;
-    side.count += other.count;
-    return side;
-}
-
-static inline df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side) {
-    total.gradient -= side.gradient;
-    total.hessian -= side.hessian;
-    total.count -= side.count;
-    return total;
-}
-
 /* What cuts of a tree are judged by, in units of its coarse hessians. */
 typedef struct {
     double l2, min_hessian, smoothing;
@@ -286,10 +272,10 @@ typedef struct {
     double damping;           /* in magnitude, as a multiple of the damped step (below); 0: no step overshoots the optimum by far */
 } df_value_limits;
 
-/* is_damped : whether the loss has a link; n_sums : trees of an iteration. Those of several classes take their steps together. With
- * p the probabilities of the classes, the second derivative of the loss along steps v is the variance of v by p, which is at
- * most the sum of 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less is taken anyway at
- * rates up to 1/2. */
+/* is_damped : whether the loss has a link; n_sums : trees of an iteration. Those of several classes take their steps
+ * together. With p the probabilities of the classes, the second derivative of the loss along steps v is the variance of v
+ * by p, which is at most the sum of 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less
+ * is taken anyway at rates up to 1/2. */
 static inline df_value_limits df_value_limits_of(double learning_rate, double max_step, int is_damped, int n_sums) {
     df_value_limits limits;
     limits.learning_rate = learning_rate;

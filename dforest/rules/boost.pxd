@@ -37,7 +37,6 @@ cdef extern from "rules/boost.h" nogil:
     df_boost_sums df_sums_of_constant(uint64_t word)
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
     uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
-    df_boost_sums df_other_side(df_boost_sums total, df_boost_sums side)
     df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent,
                                        double weight_unit)
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)

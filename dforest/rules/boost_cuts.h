@@ -43,7 +43,7 @@ typedef struct {
 
 /* Scores of the cuts after each of n entries; the rest, of these sums, is on the left besides. constraint : or NULL */
 DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
-                               const df_boost_limits *limits, const df_boost_constraint *constraint, double *scores) {
+                                      const df_boost_limits *limits, const df_boost_constraint *constraint, double *scores) {
     const int64_t tg = node->gradient, th = node->hessian, tn = node->n, mg = rest.gradient, mh = rest.hessian, mn = rest.count;
     const int64_t *pg = first->g, *ph = first->h, *pn = first->n;
     const df_boost_limits limit = *limits;
@@ -63,7 +63,8 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_
         const double h_left = (double)h, h_right = (double)(th - h);
         const double score = df_cut_score(limit.l2, (double)g, h_left, (double)(tg - g), h_right);
         /* An l2 beyond all numbers makes no score one. */
-        scores[i] = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right) & (score >= 0.0) ? score : -1.0;
+        const int is_valid = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right);
+        scores[i] = is_valid & (score >= 0.0) ? score : -1.0;
     }
 }
 
@@ -84,7 +85,7 @@ DF_ALWAYS_INLINE double df_top_score(const double *scores, int n) {
 /* The best cut after some of n entries, of equal scores that after the fewest, of these the one with the rest on the right. INOUT
  * cut : the node's sums are known; missing_left is where the rest goes, if it has rows */
 DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
-                               const df_boost_constraint *constraint, df_boost_cut *cut) {
+                                      const df_boost_constraint *constraint, df_boost_cut *cut) {
     const df_boost_sums nothing = {0, 0, 0};
     double scores[DF_BOOST_CODES], top;
     const int n_cuts = n - (rest.count == 0);
@@ -127,7 +128,7 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_
 
 /* Sums over the entries of a column, into the node's sums. OUT first : [n_codes + has_missing] */
 DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, df_boost_prefixes *first,
-                                    df_boost_cut *cut) {
+                                           df_boost_cut *cut) {
     int64_t g = 0, h = 0, count = 0, most = 0;
     for (int i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, i);
@@ -147,7 +148,7 @@ DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entrie
 
 /* The best cut of a column of numbers: in the order of codes; the rest is what is missing. */
 DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                 const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
+                                        const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
     df_boost_prefixes first;
     df_boost_sums missing = {0, 0, 0};
     df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
@@ -187,7 +188,8 @@ DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entr
 
 /* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order. */
 DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                    const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
+                                           const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                           df_boost_cut *cut) {
     df_boost_prefixes first;
     df_boost_sums sums = {0, 0, 0};
     uint8_t order[DF_BOOST_CODES];

@@ -18,7 +18,8 @@ from dforest import HistGradientBoostingRegressor
 X, y = make_friedman1(n_samples=2000, noise=2.0, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-# %% ``staged_predict`` returns the predictions after each iteration, which gives the whole curve of a model that does not stop
+# %%
+# ``staged_predict`` returns the predictions after each iteration, which gives the whole curve of a model that does not stop
 # early.
 fig, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 for learning_rate, color in [(0.3, "tab:red"), (0.1, "tab:orange"), (0.05, "tab:blue")]:

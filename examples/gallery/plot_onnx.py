@@ -39,7 +39,7 @@ predictor = forest.predictor()
 ways = {
     "predict_proba": forest.predict_proba,
     "onnxruntime": lambda rows: session.run(["probabilities"], {"X": rows}),
-    "forest_.predictor()": predictor.predict,
+    "predictor()": predictor.predict,
 }
 
 

@@ -592,6 +592,8 @@ def test_the_earlier_name_of_min_sum_hessian_in_leaf():
     with pytest.warns(FutureWarning, match="min_hessian=15.0 is deprecated: it is the earlier name of min_sum_hessian_in_leaf"):
         named = clone(model).set_params(min_hessian=15.0, **settings).fit(X, y)
     assert np.array_equal(named.predict(X), wanted.predict(X))
+    with pytest.raises(ValueError, match=r"min_hessian=2.0 and min_sum_hessian_in_leaf=15.0; allowed is one of them"):
+        clone(wanted).set_params(min_hessian=2.0).fit(X, y)
     state = dict(wanted.__getstate__())
     state["min_hessian"] = state.pop("min_sum_hessian_in_leaf")
     again = HistGradientBoostingRegressor.__new__(HistGradientBoostingRegressor)

@@ -1,5 +1,7 @@
 """Boosted trees on a device: the models of the processor, to the bit. The processor stands in for a device, with its kernels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.boosted_fits import CLASSES, REGRESSION, random_fit
@@ -9,9 +11,11 @@ from sklearn.base import clone
 
 from dforest import HistGradientBoostingRegressor
 from dforest.core.boost.booster import Booster
+from dforest.core.boost.constraints import Constraints
 from dforest.core.coding import code_columns
 from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device.boosting import DeviceBoostingShard
+from dforest.engines.device.engine import DeviceEngine
 from dforest.engines.device.training import Tuning
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.errors import DeviceError
@@ -166,3 +170,22 @@ def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):
     with standing_in(device):
         model.fit(X, y)
     assert device.n_bytes_held <= held
+
+
+@pytest.mark.parametrize("name", ["n_drawn", "constraints", "loss", "columns"])
+def test_an_engine_refuses_problems_that_it_has_no_code_for(name):
+    """Whoever states them: estimators refuse them before."""
+    X, y = np.arange(40.0).reshape(-1, 2), np.arange(20.0)
+    rules = BoostingRules(0.1, max_leaf_nodes=9, max_depth=None, min_samples_leaf=2, min_hessian=0.0, l2=0.0, max_features=2)
+    problem = BoostingProblem(list(code_columns(X, 255, None)), y, None, Loss("squared_error"), (0.0,), rules, 0, 20)
+    other = {
+        "n_drawn": {"n_drawn": 10},
+        "constraints": {"constraints": Constraints(directions=np.array([1, 0], np.int8))},
+        "loss": {"loss": Loss("absolute_error")},
+        "columns": {"columns": list(code_columns(X % 3, 255, None, kinds=[2, 0], n_categories=[3, 0]))},
+    }[name]
+    engine = DeviceEngine(strict_device())
+    with engine.open(problem) as session:
+        assert session.raw_sums.shape == (1, 20)
+    with pytest.raises(ValueError, match=f"{name} of the problem are not supported for boosted trees on the device"):
+        engine.open(replace(problem, **other))

@@ -21,6 +21,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer, make_
 import dforest
 from dforest.criterion import PythonCriterion
 from dforest.errors import ModelFileError
+from dforest.interchange import pickles
 from dforest.loss import PythonLoss
 from dforest.splitter import DenseSplitter, PythonSplitter, Test
 
@@ -378,3 +379,26 @@ def test_files_of_earlier_versions(path):
             found = predictions(dforest.load(path, mmap=mmap), known["X"])
             for name in set(known) - {"X"}:
                 assert np.array_equal(found[name], known[name]), name
+
+
+@pytest.mark.parametrize("kind", ["RandomForestClassifier", "DecisionTreeRegressor", "HistGradientBoostingClassifier"])
+def test_pickles_that_name_modules_by_their_earlier_names(kind):
+    """Protocol 0 has the names of modules as text."""
+    model = getattr(dforest, kind)(random_state=0).fit(X, Y)
+    stored, moved = pickle.dumps(model, 0), 0
+    for old, new in pickles._MOVED.items():
+        moved += stored.count(f"c{new}\n".encode())
+        stored = stored.replace(f"c{new}\n".encode(), f"c{old}\n".encode())
+    for name in ("forest", "boosting"):  # whose modules have become packages
+        stored = stored.replace(f"cdforest.estimators.{name}.{name}\n".encode(), f"cdforest.estimators.{name}\n".encode())
+    assert moved >= 2
+    assert np.array_equal(pickle.loads(stored).predict(X), model.predict(X))
+
+
+def test_earlier_names_lead_to_what_was_there():
+    for old, new in pickles._MOVED.items():
+        assert sys.modules[old] is import_module(new)
+    for old, name in [("interop", "Tree"), ("fit_report", "FitReport"), ("shap_values", "ShapValues"), ("rows", "RowShare"),
+                      ("sycl.devices", "DeviceInfo"), ("estimators.features", "Features"), ("estimators.ensemble", "Batch"),
+                      ("report.curve", "Trend"), ("estimators.memory", "FitMemory")]:  # fmt: skip
+        assert hasattr(sys.modules[f"dforest.{old}"], name)

@@ -36,7 +36,7 @@ cdef class Booster:
     cdef SpinTeam team
     cdef Histograms histograms
     cdef BoostedTree tree
-    cdef readonly int n_trees_per_round
+    cdef readonly int n_trees_per_iteration
     cdef readonly int64_t n_trees      # that have been grown, or were there before
     cdef uint64_t seed
     cdef int loss                      # its number
@@ -54,15 +54,15 @@ cdef class Booster:
     cdef int64_t chunk, leaf_rows      # rows of a chunk, and of a leaf range, at most
     cdef double weight_unit            # weights are `times` this
     cdef df_boost_rows rows
-    cdef double[:, ::1] raw            # [n_trees_per_round, n_rows] sums of leaf values
-    cdef int32_t* fine                 # [n_trees_per_round, n_rows, 1 or 2]
+    cdef double[:, ::1] raw            # [n_trees_per_iteration, n_rows] sums of leaf values
+    cdef int32_t* fine                 # [n_trees_per_iteration, n_rows, 1 or 2]
     cdef uint8_t* lightness            # [n_rows] of weights; NULL: no node may be light
-    cdef double* kept                  # [n_trees_per_round, n_rows, 2] derivatives; NULL: no node may be light
-    cdef double[::1] baseline          # [n_trees_per_round]
-    cdef double* factors               # [n_trees_per_round, 2] 2 to the power of the exponents of fine integers
-    cdef BoostScale* scales            # [n_trees_per_round]
-    cdef df_boost_extent* extents      # [chunks, n_trees_per_round]
-    cdef df_boost_extent* totals       # [n_trees_per_round]
+    cdef double* kept                  # [n_trees_per_iteration, n_rows, 2] derivatives; NULL: no node may be light
+    cdef double[::1] baseline          # [n_trees_per_iteration]
+    cdef double* factors               # [n_trees_per_iteration, 2] 2 to the power of the exponents of fine integers
+    cdef BoostScale* scales            # [n_trees_per_iteration]
+    cdef df_boost_extent* extents      # [chunks, n_trees_per_iteration]
+    cdef df_boost_extent* totals       # [n_trees_per_iteration]
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
     cdef OwnLoss own                   # None: the loss has a number
     cdef DrawnRows drawn               # None: all are

@@ -105,7 +105,7 @@ cdef class Booster:
         Only looked at where the loss is that of several classes.
     parameter : float, default=0.0
         Of the loss: its quantile; for Huber's, the share of rows that are no outliers.
-    baseline : ndarray of shape (n_trees_per_round,), dtype float64
+    baseline : ndarray of shape (n_trees_per_iteration,), dtype float64
         What raw predictions begin with.
     learning_rate : float
         What the values of leaves are multiplied by.
@@ -125,7 +125,7 @@ cdef class Booster:
         How many rows each iteration draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
     n_trees : int, default=0
         How many trees there are already,
-    raw : ndarray of shape (n_trees_per_round, n_rows), dtype float64, optional
+    raw : ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, optional
         and what their leaves add up to; it is written to. None: zeros.
     max_delta_step : float, optional
         Largest magnitude of a leaf's value before it is multiplied by the learning rate. Infinity: any.
@@ -159,7 +159,7 @@ cdef class Booster:
         self.chunk = tuning.get("chunk_rows", 8192)
         self.leaf_rows = tuning.get("leaf_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
-        self.n_trees_per_round = <int> K
+        self.n_trees_per_iteration = <int> K
         self.n_trees = n_trees
         self.seed = seed
         self.leaf = facts.leaf
@@ -261,7 +261,7 @@ cdef class Booster:
 
     @property
     def raw_sums(self):
-        """The sums of leaf values of each row: ndarray of shape (n_trees_per_round, n_rows), dtype float64, not copied."""
+        """The sums of leaf values of each row: ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, not copied."""
         return np.asarray(self.raw)
 
     def grow_iteration(self):
@@ -294,7 +294,7 @@ cdef class Booster:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
         self.team.call(measure, <void*> self, n)
         self.join_extents()
-        for k in range(self.n_trees_per_round):
+        for k in range(self.n_trees_per_iteration):
             scale = &self.scales[k]
             scale.fine_g = df_fine_exponent(self.totals[k].gradient, DF_FINE_BITS)
             scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, DF_FINE_BITS)
@@ -302,7 +302,7 @@ cdef class Booster:
             self.factors[2 * k + 1] = ldexp(1.0, scale.fine_h)
         self.team.call(make_fine, <void*> self, n)
         self.join_extents()
-        for k in range(self.n_trees_per_round):
+        for k in range(self.n_trees_per_iteration):
             scale = &self.scales[k]
             kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
             self.histograms.use(kind)
@@ -336,23 +336,24 @@ cdef class Booster:
     cdef void measure(self, int64_t item) noexcept nogil:
         """Find the largest derivatives of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
-        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
+        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_iteration
         if self.own is not None:
             df_known_extent(&self.own.known, &self.rows, begin, end, extent)
         elif self.loss == DF_MULTINOMIAL_LOSS:
-            loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end, extent)
+            loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_iteration, begin, end,
+                                     extent)
         else:
             loops.boost.extent(self.loss, &self.rows, begin, end, extent)
 
     cdef void make_fine(self, int64_t item) noexcept nogil:
         """Make the fine integers of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
-        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_round
+        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_iteration
         if self.own is not None:
             df_known_fine(&self.own.known, &self.rows, self.data.n_rows, begin, end, self.factors, self.has_hessian, self.fine,
                           extent)
         elif self.loss == DF_MULTINOMIAL_LOSS:
-            loops.boost.class_fine(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_round, begin, end,
+            loops.boost.class_fine(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_iteration, begin, end,
                                    self.factors, self.fine, extent)
         else:
             loops.boost.fine(self.loss, &self.rows, begin, end, self.factors, self.has_hessian, self.fine, extent)
@@ -361,10 +362,10 @@ cdef class Booster:
         """What is known of all drawn rows, from what is known of chunks."""
         cdef int64_t i
         cdef int k
-        memset(self.totals, 0, self.n_trees_per_round * sizeof(df_boost_extent))
-        for k in range(self.n_trees_per_round):
+        memset(self.totals, 0, self.n_trees_per_iteration * sizeof(df_boost_extent))
+        for k in range(self.n_trees_per_iteration):
             for i in range(self.n_chunks()):
-                df_join_extent(&self.totals[k], &self.extents[i * self.n_trees_per_round + k])
+                df_join_extent(&self.totals[k], &self.extents[i * self.n_trees_per_iteration + k])
 
     # Leaves --------------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ The grower that begins a tree owns the `TreeRecords`, which `reserve_records` an
 for its next tree. Growers of other threads work on it until all parts are finished.
 """
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.threads cimport df_add_to
 from dforest.core.types cimport LeafRules, Node, Record, data_row

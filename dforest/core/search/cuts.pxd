@@ -2,7 +2,7 @@
 
     producers      list                      chooser
     builder        codes, left sides,   ->   the best cut, and whether it is
-    side      ->   missing                   better than what there was
+    left sums ->   missing                   better than what there was
     coarse
     stored
     categories

@@ -8,6 +8,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from copy import copy
+from inspect import signature
 from numbers import Integral
 
 import numpy as np
@@ -93,6 +94,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         with fitting(self) as model, self._communicator().together() as ranks:
             model._validate_params()
             if self.min_hessian != "deprecated":
+                if self.min_sum_hessian_in_leaf != signature(type(self)).parameters["min_sum_hessian_in_leaf"].default:
+                    raise ValueError(
+                        f"min_hessian={self.min_hessian} and min_sum_hessian_in_leaf={self.min_sum_hessian_in_leaf}; allowed is "
+                        "one of them, which are two names of one parameter"
+                    )
                 warnings.warn(
                     f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes "
                     "away with the next version",

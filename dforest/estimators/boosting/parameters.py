@@ -184,7 +184,9 @@ BOOSTING_PARAMETERS = (
         [Interval(Real, 0, 1, closed="right")],
         """Share of the rows that each iteration draws without replacement, above 0 and up to 1; the number of rows is rounded
         down. The trees of the iteration are grown from these rows, and only these count towards `min_samples_leaf`. A share below
-        1 is stochastic gradient boosting: it takes less time, and the trees are less alike.""", of=BOOSTING, group=ROWS,
+        1 is stochastic gradient boosting: it takes less time, and the trees are less alike.""",
+        of=BOOSTING,
+        group=ROWS,
     ),
     Parameter(
         "class_weight",
@@ -299,7 +301,9 @@ BOOSTING_PARAMETERS = (
         ["boolean"],
         """Whether the model consists of the iterations up to the one of the best score, `best_iteration_`. The iterations after
         it, which early stopping has waited for, are then dropped when growing ends. If False, all iterations are kept, as in
-        scikit-learn. Without early stopping there are no scores, and all iterations are kept.""", of=BOOSTING, group=STOPPING,
+        scikit-learn. Without early stopping there are no scores, and all iterations are kept.""",
+        of=BOOSTING,
+        group=STOPPING,
     ),
     Parameter(
         "random_state",
@@ -346,7 +350,9 @@ BOOSTING_PARAMETERS = (
         ["boolean"],
         """Whether `fit` keeps the trees of earlier calls and adds iterations, up to `max_iter` in all; if False, it grows all
         trees anew. If the data are those of the earlier calls, the trees are those of a single call, to the bit. With early
-        stopping, each call scores all iterations anew, by its own rows and its own `scoring`.""", of=BOOSTING, group=COMPUTATION,
+        stopping, each call scores all iterations anew, by its own rows and its own `scoring`.""",
+        of=BOOSTING,
+        group=COMPUTATION,
     ),
     Parameter(
         "verbose",

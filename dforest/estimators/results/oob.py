@@ -286,7 +286,7 @@ class LiveVotes:
             self.errors = _mean_errors(self._counted, self._rows.ranks)[0].tolist()
         self.curve = times_power(self.errors, self.power).tolist()
         counted = self._counted
-        self._tally = VoteCounts(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
+        self._counts = VoteCounts(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
         self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()
         self._sum = counted.totals.sum(axis=1)  # digits of 33 bits: there are never so many trees that these overflow
         self._n_seen = sum(self._n_new)
@@ -299,7 +299,7 @@ class LiveVotes:
 
     def add(self, looked):
         """Count the votes of a tree, given what `look` has returned."""
-        digits, n_new = self._tally.add_tree(*looked)
+        digits, n_new = self._counts.add_tree(*looked)
         self._totals.append(digits)
         self._n_new.append(n_new)
         self._sum = self._sum + digits

@@ -306,6 +306,8 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
                 df_boost_subset_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, 0, cut);
             else
                 df_boost_cut_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, 0, cut);
+            for (int i = 0; i < DF_SUBSET_WORDS && column->kind != DF_CATEGORICAL; i++)
+                cut->left[i] = 0;
             cut->feature = features[at];
         });
     }
