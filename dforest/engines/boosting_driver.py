@@ -73,12 +73,10 @@ def check_supported(problem, what):
     """Raise ValueError if drivers have no code for a `BoostingProblem`. what : where it was to be solved, for the message"""
     loss, constraints = problem.loss, problem.constraints
     is_constrained = constraints.directions is not None or constraints.groups is not None or constraints.most_features > 0
-    kinds = constants()["DF_CONTINUOUS"], constants()["DF_ORDINAL"]
     refused = [
         ("loss", getattr(loss, "name", None) not in LOSSES or LOSSES[loss.name].leaf != "newton", "losses with Newton's steps"),
         ("n_drawn", problem.n_drawn is not None, "None"),
         ("constraints", is_constrained, "none"),
-        ("columns", any(int(column.kind) not in kinds for column in problem.columns), "continuous and ordinal ones"),
     ]
     for name, is_refused, allowed in refused:
         if is_refused:
@@ -106,6 +104,7 @@ class Iterations:
         ordinal = constants()["DF_ORDINAL"]
         # Thresholds, by code.
         self.values = [column.highs if int(column.kind) == ordinal else column.values for column in problem.columns]
+        self.is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in problem.columns])
         self.order = FeatureOrder(problem.n_features)
         p, asked = problem.n_features, problem.rules.max_features
         self.n_tried = min(asked, p) if isinstance(asked, Integral) else max(1, math.ceil(asked * p))
@@ -228,12 +227,18 @@ class BoostingDriver(Driver):
         words[:, 0] = words[:, 1] = leaves["n"]
         words[:, 2] = values[is_leaf].view(np.int64)
         cuts = self.table["cut"][numbers]
-        thresholds = np.zeros(len(numbers))
+        thresholds, lengths, subsets = np.zeros(len(numbers)), [], [np.zeros(0, np.uint64)]
         for i in np.flatnonzero(~is_leaf).tolist():
-            thresholds[i] = self.iterations.values[feature[i]][cuts["code"][i]]
+            if self.iterations.is_category[feature[i]]:
+                thresholds[i] = np.nan
+                subsets.append(_subset(cuts[i], len(self.iterations.values[feature[i]])))
+                lengths.append(len(subsets[-1]))
+            else:
+                thresholds[i] = self.iterations.values[feature[i]][cuts["code"][i]]
         inner = np.column_stack([values, self.table["score"][numbers]])[~is_leaf]
         missing_left = (cuts["missing_left"] != 0) & ~is_leaf
-        return TreeArrays(feature, thresholds, right, missing_left, words, inner, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        payloads = np.array(lengths, np.int64), np.concatenate(subsets)
+        return TreeArrays(feature, thresholds, right, missing_left, words, inner, *payloads)
 
     def _values(self, numbers, is_leaf, children):
         """What each node of the tree adds to raw predictions, or would add as a leaf, given its nodes in preorder."""
@@ -249,3 +254,13 @@ class BoostingDriver(Driver):
         rules, is_damped = self.rules, not LOSSES[self.iterations.problem.loss.name].has_constant_hessian
         l2, n_sums = rules.l2 / self.weights.unit, self.iterations.problem.n_sums
         return boosting.newton_values(sums[numbers], rules.learning_rate, l2, rules.max_delta_step, is_damped, n_sums)
+
+
+def _subset(cut, n_categories):
+    """The categories that don't go where missing values go, a bit each, without words of 0 at the end."""
+    bits = int.from_bytes(cut["left"].astype("<u8").tobytes(), "little")
+    if cut["missing_left"]:
+        bits = ~bits
+    bits &= (1 << n_categories) - 1
+    n_words = -(-bits.bit_length() // 64)
+    return np.frombuffer(bits.to_bytes(8 * n_words, "little"), "<u8").astype(np.uint64)

@@ -133,7 +133,6 @@ def test_scores_and_warm_starts(loss):
         ({"subsample": 0.5}, "subsample=0.5 is not supported for device='sycl'; allowed is subsample=1.0, or device=None"),
         ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] is not supported for device='sycl'; allowed is monotonic_cst=None"),
         ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' is not supported for device='sycl'"),
-        ({"categorical_features": [1]}, "column 1 is categorical, which is not supported for boosted trees grown on a device"),
     ],
 )
 def test_what_devices_have_no_code_for(parameters, message):
@@ -172,7 +171,7 @@ def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):
     assert device.n_bytes_held <= held
 
 
-@pytest.mark.parametrize("name", ["n_drawn", "constraints", "loss", "columns"])
+@pytest.mark.parametrize("name", ["n_drawn", "constraints", "loss"])
 def test_an_engine_refuses_problems_that_it_has_no_code_for(name):
     """Whoever states them: estimators refuse them before."""
     X, y = np.arange(40.0).reshape(-1, 2), np.arange(20.0)
@@ -182,7 +181,6 @@ def test_an_engine_refuses_problems_that_it_has_no_code_for(name):
         "n_drawn": {"n_drawn": 10},
         "constraints": {"constraints": Constraints(directions=np.array([1, 0], np.int8))},
         "loss": {"loss": Loss("absolute_error")},
-        "columns": {"columns": list(code_columns(X % 3, 255, None, kinds=[2, 0], n_categories=[3, 0]))},
     }[name]
     engine = DeviceEngine(strict_device())
     with engine.open(problem) as session:

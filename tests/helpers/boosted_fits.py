@@ -44,6 +44,10 @@ def random_fit(seed, loss):
         "ordinal_features": [0] if rng.random() < 0.2 else None,
         "random_state": int(rng.integers(1 << 30)),
     }
+    if p > 1 and rng.random() < 0.5:  # of few categories or of many, of rows enough or not
+        X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, rng.integers(0, rng.choice([2, 5, 200]), n))
+        score += rng.standard_normal(200)[np.nan_to_num(X[:, 1]).astype(int)]
+        parameters |= {"categorical_features": [1], "max_bins": 255}
     if loss in CLASSES:
         y = np.searchsorted(np.quantile(score, np.arange(1, CLASSES[loss]) / CLASSES[loss]), score)
         y[: CLASSES[loss]] = range(CLASSES[loss])

@@ -1,9 +1,6 @@
 """What boosted trees support on devices and for rows of several ranks; all else is refused."""
 
-import numpy as np
-
 from dforest.config import queue_of
-from dforest.estimators.data.features import CATEGORICAL
 from dforest.rules.losses import LOSSES
 
 
@@ -62,22 +59,4 @@ def check_shared(estimator, is_scored, given, has_callbacks):
         raise ValueError(
             f"{type(estimator).__name__} has callbacks, which are not supported for a fit by several ranks; allowed are none, "
             "or a fit in one process that has all rows"
-        )
-
-
-def check_columns(estimator, device, ranks):
-    """Raise ValueError if there are columns that only threads of the processor have code for.
-
-    Parameters
-    ----------
-    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    device : Device or None
-    ranks : Communicator
-    """
-    categorical = np.flatnonzero(estimator._features.kinds == CATEGORICAL)
-    if (device is not None or ranks.size > 1) and len(categorical):
-        what = "by several ranks" if ranks.size > 1 else "on a device"
-        raise ValueError(
-            f"{estimator._features.title(categorical[0])} is categorical, which is not supported for boosted trees grown {what}; "
-            "allowed are continuous and ordinal columns, or a fit in one process that has all rows, with device=None"
         )

@@ -1,0 +1,395 @@
+"""What boosted trees for classes and for numbers share: the steps of a fit, in order, and raw predictions.
+
+How a fit goes: X -> codes -> trees, iteration by iteration -> `forest_`, whose leaves add up to raw predictions. A fit that fails
+leaves the estimator as it was.
+"""
+
+import sys
+import warnings
+from abc import abstractmethod
+from copy import copy
+from inspect import signature
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import communicator, on_host
+from dforest.core.integer_weights import integer_weights
+from dforest.engines.fit_report import FitReport
+from dforest.engines.fitting import engine_on
+from dforest.engines.problem import BoostingProblem, BoostingRules
+from dforest.engines.weights import TrainingRows
+from dforest.estimators.boosting.constraints import constraints_of
+from dforest.estimators.boosting.loop import first_trees, grow
+from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, given_rows, hold_out
+from dforest.estimators.boosting.scores import make_monitor
+from dforest.estimators.boosting.splits import warn_of_no_split
+from dforest.estimators.boosting.support import check_shared, training_device
+from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from dforest.estimators.conversion import ExportPart
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.features import CATEGORICAL, ORDINAL
+from dforest.estimators.data.fits import check_partitions, fitting
+from dforest.estimators.data.validation import check_number, check_weights, count_features, count_threads
+from dforest.estimators.prediction import PredictionPart, of_one_fit
+from dforest.estimators.results.importance import gain_shares
+from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.saving import SavingPart
+from dforest.estimators.state import StatePart
+from dforest.spmd.binning import code_columns_together
+
+AUTO_STOPPING_ABOVE = 10_000  # rows
+
+
+class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, BaseEstimator):
+    """What boosted trees for classes and for numbers share."""
+
+    @abstractmethod
+    def _make_loss(self):
+        """The `Loss`, once classes are known. Raises ValueError if parameters contradict each other."""
+
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+        """Grow trees on training rows, one iteration after another.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
+        y : array-like of shape (n_rows,)
+            Targets: classes of any type, or finite numbers.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
+        X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), optional
+            Validation rows and their targets, which are scored for early stopping. None means that with early stopping
+            some rows of X are held out instead: see `validation_fraction`.
+        sample_weight_val : array-like of shape (n_val,), optional
+            Weights of the validation rows. None means that all weights are 1.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then left as it was.
+        """
+        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)], (X_val, y_val, sample_weight_val))
+
+    def _fit_partitions(self, partitions_of, to_score=(None, None, None)):
+        """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the estimator's communicator do this together. to_score: what `fit` was given to be scored, and its weights
+        """
+        with fitting(self) as model, self._communicator().together() as ranks:
+            model._validate_params()
+            if self.min_hessian != "deprecated":
+                if self.min_sum_hessian_in_leaf != signature(type(self)).parameters["min_sum_hessian_in_leaf"].default:
+                    raise ValueError(
+                        f"min_hessian={self.min_hessian} and min_sum_hessian_in_leaf={self.min_sum_hessian_in_leaf}; allowed is "
+                        "one of them, which are two names of one parameter"
+                    )
+                warnings.warn(
+                    f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes "
+                    "away with the next version",
+                    FutureWarning,
+                    stacklevel=3,
+                )
+            model._fit(partitions_of(ranks.rank), to_score, ranks)
+        return self
+
+    def _communicator(self):
+        """The `Communicator` of the ranks that fit together."""
+        return communicator()
+
+    @with_callbacks
+    def _fit(self, partitions, to_score, ranks):
+        tasks = FitTasks(self, "round", partitions[0])
+        device = training_device(self, *(array for partition in partitions for array in partition[1:]), *to_score)
+        partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
+        check_given(self, *to_score)
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
+        rows, n_rows, features = self._learn_rows(partitions, ranks, grown)
+        is_given = to_score[0] is not None
+        is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
+        self.do_early_stopping_ = is_scored
+        if ranks.size > 1:
+            check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
+        rows.apply_class_weight(self._class_factors(rows))
+        rows.number()
+        self._keep_features(features.kept(rows, None if grown is None else self._features))
+        self._loss = self._make_loss()
+        self._check_rows(rows)
+        self._constraints = constraints_of(self, self.n_features_in_)
+        if grown is not None:
+            self._check_grown(grown, *known)
+        weights = (booster_weight(weight, ranks=ranks) for weight in (rows.weight, rows.sample_weight))
+        training = Sample(rows.X, rows.y.astype(np.float64), *weights)
+        held_out = given_rows(self, *to_score)
+        seed = ranks.first(self._draw_seeds(grown))
+        if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
+            training, held_out = hold_out(self, training)
+        self._grow(training, held_out, grown, seed, tasks, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+
+    def _learn_rows(self, partitions, ranks, grown):
+        """(this rank's `TrainingRows`, how many rows all ranks were given, the `Features` of their columns). A collective."""
+        features, parts, targets, n_rows = check_partitions(self, partitions, ranks, grown)
+        n_features = parts[0].shape[1]
+        if grown is not None and n_features != grown.n_features:
+            raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
+        y = self._encode(targets, ranks)
+        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+        return rows, n_rows, features
+
+    def _keep_features(self, features):
+        """Set what the features are. Raises ValueError if one has more categories than bins."""
+        for j in np.flatnonzero(features.n_categories > self.max_bins).tolist():
+            who = f"at index {j}" if features.names is None else repr(features.names[j])
+            raise ValueError(
+                f"Categorical feature {who} is expected to have a cardinality <= {self.max_bins} but actually has a cardinality "
+                f"of {features.n_categories[j]}; allowed are up to max_bins={self.max_bins} categories"
+            )
+        self._features = features
+        is_categorical = features.kinds == CATEGORICAL
+        self.is_categorical_ = is_categorical if is_categorical.any() else None
+        self.is_ordinal_ = features.kinds == ORDINAL
+        self.categories_ = list(features.categories)
+
+    def _draw_seeds(self, grown):
+        """The seed of the trees; set that of the rows, which is the one that scikit-learn draws. A warm start keeps both."""
+        if grown is not None:
+            return grown.seed
+        rng = check_random_state(self.random_state)
+        self._row_seed = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
+        return int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
+
+    def _check_rows(self, rows):
+        """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
+        # Of several ranks' rows the extremes tell: losses of the user's own, which see all targets, are not for these.
+        self._loss.check_targets(rows.y.astype(np.float64) if rows.ranks.size == 1 else np.array(rows.extent()))
+
+    def _check_grown(self, grown, classes, loss, constraints):
+        """Raise ValueError unless the data and parameters go on with what has been grown."""
+        if is_classifier(self) and not np.array_equal(self.classes_, classes):
+            raise ValueError(
+                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on {classes.tolist()}"
+            )
+        if self._loss != loss:
+            raise ValueError(f"loss={self.loss!r} means {self._loss}, but warm_start=True goes on with trees grown by {loss}")
+        if not np.array_equal(self._constraints.directions, constraints.directions):
+            raise ValueError(
+                f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the constraints "
+                f"{None if constraints.directions is None else constraints.directions.tolist()}"
+            )
+        if self.max_iter < grown.n_trees // loss.n_sums:
+            raise ValueError(
+                f"max_iter={self.max_iter} must be larger than or equal to n_iter_={grown.n_trees // loss.n_sums} when "
+                "warm_start==True, which keeps the trees there are"
+            )
+
+    def _grow(self, training, held_out, grown, seed, tasks, engine, ranks):
+        """Grow the iterations that lack, and set `forest_` and all that tells of the fit."""
+        loss, n_sums = self._loss, self._loss.n_sums
+        if grown is not None:
+            # float32 values and thresholds are exact in float64, not the other way round.
+            training = training._replace(X=training.X.astype(np.result_type(training.X, grown.threshold), copy=False))
+        baseline = loss.baseline(training.y, training.weight, ranks) if grown is None else grown.objective.baseline
+        first, n_threads = 0 if grown is None else grown.n_trees // n_sums, count_threads(self.n_jobs)
+        self.n_trees_per_iteration_ = n_sums
+        forest, monitor, session = grown, None, None
+        if self.do_early_stopping_:
+            monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads)
+            monitor.begin(grown, n_sums)
+        scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
+
+        def fitted(forest):
+            """The attributes that are set when a forest has been grown."""
+            if forest is None:
+                return None
+            scores = [np.array([] if rows is None else rows.scores) for rows in scored]
+            n_best, score = (None, None) if monitor is None else monitor.best()
+            return {
+                "forest_": first_trees(forest, n_best * n_sums) if n_best and self.use_best_model else forest,
+                "fit_report_": FitReport(engine.name) if session is None else session.report(),
+                "train_score_": scores[0],
+                "validation_score_": scores[1],
+                "best_iteration_": n_best,
+                "best_score_": score,
+            }
+
+        tasks.begin(self.max_iter - first, fitted, grown)
+        if self.max_iter > first:
+            problem = self._state_problem(training, baseline, grown, seed, ranks)
+            on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
+            with engine.open(problem) as session:
+                forest = grow(
+                    session, problem, training.X.dtype, range(first, self.max_iter), grown, monitor, on_iteration,
+                    tasks if tasks.are_told else None, n_threads, n_categories=self._features.n_categories,
+                    criterion="squared_error", splitter=None,
+                )  # fmt: skip
+                self._check_raw(forest, session.raw_sums)
+            warn_of_no_split(self, forest, training.y, ranks)
+        vars(self).update(fitted(forest))
+        tasks.end(forest)
+
+    def _min_hessian(self):
+        """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
+        return self.min_sum_hessian_in_leaf if self.min_hessian == "deprecated" else self.min_hessian
+
+    def _state_problem(self, training, baseline, grown, seed, ranks):
+        """The `BoostingProblem` that the new trees are grown for."""
+        X, y, weight, bin_weight = training
+        n_rows, asked = ranks.total(len(y)), self.max_features
+        bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
+        columns = code_columns_together(
+            ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds, self._features.n_categories,
+            row_major=ranks.size > 1, counts_missing=False,
+        )  # fmt: skip
+        rules = BoostingRules(
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
+            max_depth=self.max_depth and min(self.max_depth, n_rows),
+            min_samples_leaf=min(self.min_samples_leaf, n_rows + 1),
+            min_hessian=self._min_hessian(),
+            l2=self.l2_regularization,
+            max_features=count_features(asked, X.shape[1]) if isinstance(asked, Integral) else float(asked),
+            max_delta_step=np.inf if self.max_delta_step is None else float(self.max_delta_step),
+        )
+        n_drawn, n_grown, raw = max(1, int(self.subsample * n_rows)), 0, None
+        if grown is not None:
+            n_grown, sums = grown.n_trees, np.zeros((len(y), len(baseline)))
+            grown.packed().add_up(X, sums, 0, n_grown, count_threads(self.n_jobs))
+            raw = np.ascontiguousarray(sums.T)
+        return BoostingProblem(
+            columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
+            self._constraints, n_grown, raw,
+        )  # fmt: skip
+
+    def _check_raw(self, forest, sums):
+        """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""
+        of_rows = [sums.min(), sums.max()] if sums.size else []  # a rank may have no rows
+        if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), *of_rows]).all():
+            raise ValueError(
+                f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
+                f"{forest.n_trees // len(sums)} iterations; allowed are lower rates"
+            )
+
+    def _report(self, n_iterations, monitor):
+        every = 1 if self.verbose > 1 else max(1, self.max_iter // 10)
+        if n_iterations % every and n_iterations != self.max_iter:
+            return
+        line = f"{n_iterations} of {self.max_iter} iterations"
+        if monitor is not None:
+            for name, score in zip(("training", "validation"), monitor.scores_after(n_iterations), strict=True):
+                if score is not None:
+                    line += f", {name} score {score:.6g}"
+        print(line, file=sys.stderr)
+
+    @property
+    def n_iter_(self):
+        """Number of iterations that the model has: int, below `max_iter` if growing stopped early, or an earlier one was best."""
+        check_is_fitted(self)
+        return self.forest_.n_trees // self.n_trees_per_iteration_
+
+    @property
+    def feature_importances_(self):
+        """Gain-based importances of the features: ndarray of shape (n_features,), dtype float64.
+
+        The importance of a feature is its share in the gain of all splits of all trees. The gain of a split is how much it
+        decreases the loss, to second order. All importances are 0 if no tree has a split.
+        """
+        check_is_fitted(self)
+        return gain_shares(self.forest_)
+
+    @of_one_fit
+    def apply(self, X, *, n_iter=None):
+        """Return the number of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of iterations that count, from 1 to `n_iter_`: their trees come first. None means all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_iterations) or (n_rows, n_iterations, n_classes), dtype int64
+            Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder. The second
+            shape is that of more than two classes, where each iteration has a tree for each class.
+        """
+        n_iterations = self._count_iterations(n_iter)
+        leaves = self._leaves(X)[:, : n_iterations * self.n_trees_per_iteration_]
+        return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
+
+    @of_one_fit
+    def shap_values(self, X, background=None, *, n_iter=None):
+        """Compute Shapley values: how much each feature of a row adds to the raw prediction for the row.
+
+        They are those of `RandomForestClassifier.shap_values`, whose description says what they are, and what a background is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows whose raw predictions are to be explained.
+        background : array-like of shape (n_background, n_features), optional
+            At least one row: a feature that is not known has the value that it has in a row of the background, and the mean over
+            all these rows is taken. None means that rows go to both sides of a test of such a feature, with the shares that
+            these have in the training rows.
+        n_iter : int, optional
+            Number of iterations that count, from 1 to `n_iter_`: predictions are those of the first iterations. None means all.
+
+        Returns
+        -------
+        dforest.ShapValues
+            An object whose `values` have the shape (n_rows, n_features) or, for more than two classes,
+            (n_rows, n_features, n_classes).
+
+        Raises
+        ------
+        ValueError
+            If X, the background or `n_iter` are not as described.
+        """
+        n_iterations = self._count_iterations(n_iter)
+        model = copy(self)
+        model.forest_ = first_trees(self.forest_, n_iterations * self.n_trees_per_iteration_)
+        return ShapPart.shap_values(model, X, background)
+
+    def _count_iterations(self, n_iter):
+        """How many iterations are to count. Raises ValueError if there are not so many."""
+        if n_iter is None:
+            return self.n_iter_
+        check_number("n_iter", n_iter, Integral, f"integers from 1 to n_iter_={self.n_iter_}, and None",
+                     lambda n: 1 <= n <= self.n_iter_)  # fmt: skip
+        return int(n_iter)
+
+    def _raw(self, X, n_iter=None):
+        """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_trees_per_iteration_)."""
+        return on_host(self._mean(X)) if n_iter is None else next(self._raw_after(X, [self._count_iterations(n_iter)]))
+
+    def _staged_raw(self, X):
+        """Yield raw predictions after each iteration, in new arrays."""
+        return self._raw_after(X, range(1, self.n_iter_ + 1))
+
+    def _raw_after(self, X, numbers):
+        """Yield raw predictions after some numbers of iterations, which ascend, in new arrays."""
+        X = self._check_fitted_X(on_host(X))
+        packed, n_sums = self.forest_.packed(), self.n_trees_per_iteration_
+        n_threads = self._n_threads(packed, len(X))
+        sums, baseline, done = np.zeros((len(X), n_sums)), np.array(self.forest_.objective.baseline), 0
+        for n in numbers:
+            packed.add_up(X, sums, done * n_sums, (n - done) * n_sums, n_threads)
+            done = n
+            yield sums + baseline
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
