@@ -26,10 +26,16 @@ class Objective(ABC):
 
     Attributes
     ----------
-    has_classes : bool
-        Whether a leaf votes for a class. If not, it predicts a number.
     n_classes : int
         Number of classes, which `Criterion.configure` is told; 0 where there are none.
+    predicts_shares : bool
+        Whether a prediction consists of shares of classes, which add up to 1. If not, it is a number of each output.
+    predicts_means : bool
+        Whether a prediction is the mean over trees of numbers that leaves predict: neither shares of classes nor a sum.
+    scales_targets : bool
+        Whether each node chooses the scale by which its targets become integers.
+    draws_per_leaf : int
+        Leaves of trees that nothing limits have about so many draws, by which memory is estimated.
     criteria : dict
         The built-in criteria for this objective: their classes by name.
     is_ordered : bool
@@ -57,7 +63,9 @@ class Objective(ABC):
         and impurities of such nodes follow from the leaves, or the criterion says what is kept.
     """
 
-    has_classes: ClassVar[bool]
+    predicts_shares: ClassVar[bool]
+    scales_targets: ClassVar[bool]
+    draws_per_leaf: ClassVar[int]
     keeps_values: ClassVar[bool]
     criteria: ClassVar[dict]
     n_classes: int
@@ -74,9 +82,24 @@ class Objective(ABC):
     def weight_columns(self):
         return (slice(0, self.n_weights),)
 
+    @property
+    def predicts_means(self):
+        return not self.predicts_shares and self.baseline is None
+
     def of_output(self, output):
         """The objective of one of the outputs alone."""
         return self
+
+    def leaf_class(self, weight):
+        """The number of the class that each leaf votes for, given their `leaf_weight`: ndarray of shape (n_leaves,), dtype int32.
+
+        Of classes with equal weights it is the lowest number. None if leaves do not vote for classes.
+        """
+        return None
+
+    @abstractmethod
+    def check_encoded(self, y):
+        """Raise ValueError if targets, an array of shape (n_rows,) or (n_rows, n_outputs), are not such as `fit` makes of y."""
 
     def total_weight(self, weight):
         """The weight of leaves or nodes, given their `leaf_weight`: ndarray of shape (n,), dtype int64."""
@@ -226,7 +249,9 @@ class ClassObjective(Objective):
 
     n_classes: int
 
-    has_classes = True
+    predicts_shares = True
+    scales_targets = False
+    draws_per_leaf = 5
     keeps_values = False
     criteria = CLASS_CRITERIA
 
@@ -244,6 +269,14 @@ class ClassObjective(Objective):
     @property
     def weight_words(self):
         return slice(2, 2 + self.n_classes)
+
+    def leaf_class(self, weight):
+        return weight.argmax(axis=1).astype(np.int32)
+
+    def check_encoded(self, y):
+        n_classes = [self.of_output(output).n_values for output in range(self.n_outputs)]
+        if not (y.dtype.kind == "i" and y.min() >= 0 and (y.max(axis=0) < n_classes).all()):
+            raise ValueError(f"training targets go from {y.min()} to {y.max()}; allowed are classes from 0, below {n_classes}")
 
     def leaf_votes(self, weight, value, voting):
         if voting == "soft":
@@ -268,7 +301,9 @@ class NumberObjective(Objective):
     NumberObjective()
     """
 
-    has_classes = False
+    predicts_shares = False
+    scales_targets = True
+    draws_per_leaf = 1
     keeps_values = True
     criteria = NUMBER_CRITERIA
     n_classes = 0
@@ -277,6 +312,9 @@ class NumberObjective(Objective):
     weight_words = slice(1, 2)
 
     def check(self):
+        pass
+
+    def check_encoded(self, y):
         pass
 
     def leaf_votes(self, weight, value, voting):

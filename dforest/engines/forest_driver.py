@@ -92,8 +92,8 @@ class ForestDriver(Driver):
         """(statistics, whether they are leaves) of large nodes; nodes that need another scale of their targets get it."""
         self._weigh(open_nodes)
         totals, extents = self.shard.add_up(open_nodes)
-        has_classes = self.layout.objective.has_classes
-        is_pure = arrays.have_one_class(totals) if has_classes else self._rescale(open_nodes, totals, extents)
+        scales_targets = self.layout.objective.scales_targets
+        is_pure = self._rescale(open_nodes, totals, extents) if scales_targets else arrays.have_one_class(totals)
         is_leaf = is_pure | arrays.are_leaves(self.limits, open_nodes, totals)
         if self.impurity_threshold > 0.0:
             is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(open_nodes, totals))

@@ -125,7 +125,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     of_outputs = _RECORD + 8 + 4 * n_outputs if n_outputs > 1 else 0  # a record's copy, with a target, and all targets' integers
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
     if n_distinct is None:
-        n_distinct = 0 if problem.objective.has_classes else n_trees * n_leaves
+        n_distinct = n_trees * n_leaves if problem.objective.keeps_values else 0
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
     return MemoryEstimate(
         codes=sum(column.codes.nbytes + (0 if column.rows is None else column.rows.nbytes) for column in problem.columns),
@@ -167,7 +167,7 @@ def _distinct_rows(plan, n_rows):
 
 def _leaves(problem, n_records):
     rules = problem.rules
-    most = [n_records // (5 if problem.objective.has_classes else 1), problem.n_draws // rules.min_samples_leaf]
+    most = [n_records // problem.objective.draws_per_leaf, problem.n_draws // rules.min_samples_leaf]
     if rules.max_leaf_nodes is not None:
         most.append(rules.max_leaf_nodes)
     if rules.max_depth is not None:

@@ -61,7 +61,7 @@ def check_state(estimator, state):
         _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_sums)
         n_classes = max(2, objective.n_sums)
     else:
-        _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.has_classes)
+        _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.predicts_shares)
         n_classes = objective.n_values
     if objective.n_outputs > 1:
         _check_outputs(estimator, state, objective)

@@ -130,7 +130,7 @@ def _check_session(engine, X, problem):
             assert_equal_trees(few.trees, right[:most])
         assert session.report().n_trees == 7 + 1 + 4
         # Other targets, in a session that has seen some.
-        kind = "classes" if problem.objective.has_classes else "numbers"
+        kind = "classes" if problem.objective.predicts_shares else "numbers"
         if problem.targets.exact_weight is not None:
             kind = "numbers of many magnitudes of weights"
         elif problem.targets.weight is not None:

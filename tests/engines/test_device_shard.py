@@ -86,7 +86,7 @@ def test_shards_add_up(seed, monkeypatch):
     cuts_of_rows = [everything, *cut_rows(n_rows, rng)]
     whole, *shards = (shard_of(problem, np.sort(rows), counts, weight) for rows in cuts_of_rows)
     assert [len(shard.draws) for shard in shards].count(0) >= 2
-    is_regression, layout = not problem.objective.has_classes, whole.training.layout
+    is_regression, layout = not problem.objective.predicts_shares, whole.training.layout
     open_nodes = [shard.roots for shard in (whole, *shards)]
     root_weight = whole.add_up(whole.roots)[0][:, 1]
     for own in open_nodes:

@@ -75,8 +75,8 @@ def nodes_of(forest, t):
     nodes["weight"] = tree.leaf_weight[leaf]
     nodes["shift"] = tree.leaf_shift[leaf] if len(tree.leaf_shift) else np.zeros(len(leaf), np.int32)
     no_number = np.full(len(leaf), np.nan)
-    nodes["value"] = no_number if forest.objective.has_classes else tree.leaf_value[leaf]
-    nodes["impurity"] = no_number if forest.objective.has_classes else tree.leaf_impurity[leaf]
+    nodes["value"] = no_number if forest.objective.predicts_shares else tree.leaf_value[leaf]
+    nodes["impurity"] = no_number if forest.objective.predicts_shares else tree.leaf_impurity[leaf]
     return nodes
 
 

@@ -160,7 +160,7 @@ def test_walks_draws_and_estimates(problems):
 def values_of(forest, t, leaf):
     """What a leaf of tree t predicts, given its node."""
     row = forest.leaf_row[forest.node_offsets[t] + leaf]
-    if not forest.objective.has_classes:
+    if not forest.objective.predicts_shares:
         return forest.leaf_value[row : row + 1]
     return forest.leaf_weight[row] / forest.leaf_weight[row].sum()
 

@@ -90,7 +90,7 @@ def walker(forest, t=0):
 def outputs(model):
     """Class shares, or one mean, of the rows of a model's leaf tables."""
     forest = model.forest_
-    if forest.objective.has_classes:
+    if forest.objective.predicts_shares:
         return forest.leaf_weight / forest.leaf_weight.sum(axis=1, keepdims=True)
     return forest.leaf_value[:, None]
 

@@ -145,7 +145,7 @@ def error_rises(model, X, y, weight=None, rise=rise_of_means):
     result = np.full((forest.n_trees, X.shape[1]), np.nan)
 
     def error(tree, X, y):
-        return tree.predict(X) != y if forest.objective.has_classes else (tree.predict(X) - y) ** 2
+        return tree.predict(X) != y if forest.objective.predicts_shares else (tree.predict(X) - y) ** 2
 
     for t, tree in enumerate(model.estimators_):
         rows = np.flatnonzero(twin_of(forest.plans[t]).counts(len(X), forest.seeds[t]) == 0)

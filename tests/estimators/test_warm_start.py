@@ -43,7 +43,7 @@ def nodes_of(forest, t):
     tree = forest.tree(t)
     leaf = tree.leaf_row[tree.feature < 0]
     arrays = (tree.feature, tree.threshold, tree.missing_left, tree.right_child[tree.feature >= 0], tree.leaf_draws[leaf],
-              tree.leaf_weight[leaf], tree.leaf_value[leaf] if not forest.objective.has_classes else leaf[:0])  # fmt: skip
+              tree.leaf_weight[leaf], tree.leaf_value[leaf] if not forest.objective.predicts_shares else leaf[:0])  # fmt: skip
     return [array.tolist() for array in arrays]
 
 
@@ -181,9 +181,9 @@ def test_out_of_bag_estimates_of_all_trees(kind):
     sums = n_trees = 0
     for t, tree in enumerate(model.estimators_):
         out = twin_of(forest.plans[t]).counts(len(X), forest.seeds[t])[:, None] == 0
-        sums = sums + out * (tree.predict_proba(X) if forest.objective.has_classes else tree.predict(X)[:, None])
+        sums = sums + out * (tree.predict_proba(X) if forest.objective.predicts_shares else tree.predict(X)[:, None])
         n_trees = n_trees + out
-    found = model.oob_decision_function_ if forest.objective.has_classes else model.oob_prediction_[:, None]
+    found = model.oob_decision_function_ if forest.objective.predicts_shares else model.oob_prediction_[:, None]
     np.testing.assert_array_equal(found, sums / n_trees)
     assert model.oob_curve_.shape == (40,)
     assert model.oob_importance(X, y).importances.shape == (4, 40)

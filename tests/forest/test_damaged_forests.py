@@ -62,7 +62,7 @@ def use(forest, X):
     packed.mean(X, 2)
     packed.paths(packed.apply(X, 1))
     forest.predictor().predict(X[0].copy())
-    forest.packed("hard" if forest.objective.has_classes else "soft").most(X, 1)
+    forest.packed("hard" if forest.objective.predicts_shares else "soft").most(X, 1)
     forest.impurity_decrease()
     forest.depths()
     forest.row_counts(0) if forest.n_rows[0] < 10**6 and forest.n_draws[0] < 10**6 else forest.n_draws

@@ -55,7 +55,7 @@ def test_node_table(criterion, bootstrap, limits):
         assert table.draws.dtype == table.weight.dtype == np.int64
         for i, rows in enumerate(nodes.T):
             assert table.draws[i] == counts[rows].sum()
-            if forest.objective.has_classes:
+            if forest.objective.predicts_shares:
                 by_class = np.bincount(y[rows], w[rows], 4)
                 np.testing.assert_array_equal(table.weight[i], by_class)
                 np.testing.assert_allclose(table.value[i], by_class / by_class.sum())
@@ -77,13 +77,13 @@ def test_impurity_of_leaves(criterion):
     X, y = problem(criterion)
     model = FORESTS[criterion](2, criterion=criterion, max_depth=3, random_state=0).fit(X, y)
     forest = model.forest_
-    assert len(forest.leaf_impurity) == (0 if forest.objective.has_classes else len(forest.leaf_value))
+    assert len(forest.leaf_impurity) == (0 if forest.objective.predicts_shares else len(forest.leaf_value))
     assert forest.as_dict()["leaf_impurity"] is forest.leaf_impurity
     again = pickle.loads(pickle.dumps(forest))
     for t in range(2):
         for a, b in zip(forest.node_table(t), again.node_table(t), strict=True):
             np.testing.assert_array_equal(a, b)
-    if not forest.objective.has_classes:
+    if not forest.objective.predicts_shares:
         grown = RandomForestRegressor(1, max_depth=3, random_state=0, warm_start=True).fit(X, y)
         grown.set_params(n_estimators=2).fit(X, y)
         np.testing.assert_array_equal(grown.forest_.leaf_impurity, forest.leaf_impurity)

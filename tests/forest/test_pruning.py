@@ -98,7 +98,7 @@ def test_reduced_error_of_all_prunings(case):
     model, X, y, weight = case
     forest = model.forest_
     tree, table = forest.tree(0), forest.node_table(0)
-    value = model.classes_[table.weight.argmax(axis=1)] if forest.objective.has_classes else table.value[:, 0]
+    value = model.classes_[table.weight.argmax(axis=1)] if forest.objective.predicts_shares else table.value[:, 0]
     kept = slice(None) if weight is None else weight > 0
     integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).fine(kept.sum(), 53)
     rows = [(set(path(tree, x)), t, int(w)) for x, t, w in zip(X[kept], y[kept], integers, strict=True)]
@@ -107,7 +107,7 @@ def test_reduced_error_of_all_prunings(case):
         total = 0
         for passed, target, w in rows:
             predicted = value[next(leaf for leaf in leaves if leaf in passed)]
-            has_classes = forest.objective.has_classes
+            has_classes = forest.objective.predicts_shares
             total += w * ((target != predicted) if has_classes else (Fraction(target) - Fraction(predicted)) ** 2)
         return total
 

@@ -483,7 +483,7 @@ class Forest:
             return self
         if output not in self._of_outputs:
             arrays = self.as_dict()
-            if self.objective.has_classes:
+            if not self.objective.keeps_values:
                 arrays["leaf_weight"] = np.ascontiguousarray(self.leaf_weight[:, self.objective.outputs[output]])
             else:
                 arrays["leaf_value"] = np.ascontiguousarray(self.leaf_value[:, output])
@@ -493,11 +493,8 @@ class Forest:
         return self._of_outputs[output]
 
     def leaf_class(self):
-        """Return the number of the class of most weight in each leaf: ndarray of shape (n_leaves,), dtype int32.
-
-        Of classes with equal weights it is the lowest number.
-        """
-        return self.leaf_weight.argmax(axis=1).astype(np.int32)
+        """Return the class of most weight in each leaf, or None: see `dforest.core.objective.Objective.leaf_class`."""
+        return self.objective.leaf_class(self.leaf_weight)
 
     def leaf_votes(self, voting="soft"):
         """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_values), dtype float64."""
@@ -530,7 +527,7 @@ class Forest:
         is_large = votes.nbytes > _TABLE_BYTES
         if is_large and self.objective.n_outputs > 1 and votes.shape[1] >= _LINE:
             return votes, leaf
-        if self.objective.has_classes:  # different weights may make the same shares
+        if not self.objective.keeps_values:  # different weights may make the same shares
             distinct, numbers = unique_rows(votes.view(np.int64))
             return distinct.view(np.float64), numbers[leaf]
         if is_large:
@@ -558,7 +555,7 @@ class Forest:
         if self.objective.n_outputs > 1:
             raise ValueError(f"a predictor is for one output, and this forest has {self.objective.n_outputs}; `of_output` gives "
                              "the forest of one")
-        return Predictor(self.packed(voting), not self.objective.has_classes, n_threads)
+        return Predictor(self.packed(voting), not self.objective.predicts_shares, n_threads)
 
     def packed_leaves(self, voting="soft"):
         """`packed`, but with the rows of the leaf tables as values."""
@@ -609,7 +606,7 @@ class Forest:
         """`node_table` with integer weights, and their shifts, none if all are 0."""
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.leaf_weight
-        if self.objective.has_classes:
+        if not self.objective.keeps_values:
             total, sets = self.objective.total_weight(self.leaf_weight), [0, *(own.stop for own in self.objective.weight_columns)]
             return class_table(*tree, total, self.leaf_shift, np.array(sets), self.objective.make_criterion(self.criterion))
         inner = self.inner

@@ -278,7 +278,6 @@ cdef class NodeDecision:
     cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil:
         """Say how many draws a leaf has, and its weights by a shift of its own."""
         cdef Py_ssize_t i, o, n_outputs = self.criterion.n_outputs
-        cdef bint has_classes = self.criterion.n_classes > 0 or self.first_weight > 1
         cdef const Record* record
         cdef const int32_t* targets
         cdef df_quantiser weigher
@@ -293,14 +292,14 @@ cdef class NodeDecision:
         for i in range(node.n):
             record = &node.records[i]
             weight = df_parts_of(df_shifted_exact(&weigher, node.exact_weight[record.row]), record.count)
-            if has_classes and self.criterion.kind == OUTPUTS:
+            if self.n_weights > 1 and self.criterion.kind == OUTPUTS:
                 targets = self.criterion.outputs.targets + record.target * n_outputs
                 for o in range(n_outputs):
                     low[targets[o] - self.first_weight] += weight.low
                     high[targets[o] - self.first_weight] += weight.high
             else:
-                low[record.target if has_classes else 0] += weight.low
-                high[record.target if has_classes else 0] += weight.high
+                low[record.target if self.n_weights > 1 else 0] += weight.low
+                high[record.target if self.n_weights > 1 else 0] += weight.high
         for o in range(self.sets.shape[0]):
             i = self.sets[o, 0]
             excess = df_settle_weights(low + i, high + i, self.sets[o, 1] - i, low + i)

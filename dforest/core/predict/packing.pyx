@@ -89,12 +89,7 @@ def bounds_of_means(objective, values):
     ndarray of shape (2, n_outputs), dtype float64, or None
         None if predictions are shares of classes, or sums.
     """
-    return np.stack([values.min(axis=0), values.max(axis=0)]) if predicts_means(objective) else None
-
-
-def predicts_means(objective):
-    """Whether predictions are means of numbers: neither shares of classes nor sums."""
-    return not objective.has_classes and objective.baseline is None
+    return np.stack([values.min(axis=0), values.max(axis=0)]) if objective.predicts_means else None
 
 
 def pack_trees(forest, values, rows, is_wide):
@@ -383,7 +378,7 @@ def check_packed(forest, arrays, int n_threads):
             raise ValueError(f"{name} of packed trees has length {len(getattr(arrays, name))}; that of this forest is {n}")
     if arrays.values.shape[1] != n_outputs:
         raise ValueError(f"leaves of packed trees have {arrays.values.shape[1]} values; those of this forest have {n_outputs}")
-    cdef bint is_mean = predicts_means(forest.objective)
+    cdef bint is_mean = forest.objective.predicts_means
     if is_mean != (arrays.bounds is not None) or (is_mean and not (
             arrays.bounds.shape == (2, n_outputs) and (arrays.bounds[0] <= arrays.bounds[1]).all())):
         raise ValueError(f"bounds of packed trees are {arrays.bounds}; allowed are two rows of {n_outputs} numbers, the lower "

@@ -131,7 +131,7 @@ cdef class ShapleyForest:
     cdef readonly Py_ssize_t n_trees, n_features
     cdef readonly Py_ssize_t n_results    # numbers that a prediction has
     cdef readonly Py_ssize_t n_outputs    # ... but for the last class: predictions of classes sum to 1
-    cdef bint has_classes
+    cdef bint predicts_shares
     cdef bint takes_turns                 # trees take turns at the outputs, which are sums; else they are means over trees
     cdef const int32_t[::1] feature
     cdef const uint32_t[::1] link
@@ -159,10 +159,10 @@ cdef class ShapleyForest:
         if forest.splitter is not None:
             raise ValueError("the tests of a forest are a splitter's own; allowed are tests of single features")
         self.n_trees, self.n_features = forest.n_trees, forest.n_features
-        self.has_classes = forest.objective.has_classes
+        self.predicts_shares = forest.objective.predicts_shares
         self.takes_turns = forest.objective.baseline is not None
         self.n_results = len(forest.objective.baseline) if self.takes_turns else values.shape[1]
-        self.n_outputs = self.n_results - self.has_classes
+        self.n_outputs = self.n_results - self.predicts_shares
         self.feature, self.link, self.offsets = forest.feature, forest.link, forest.node_offsets
         self.is_narrow = forest.threshold.dtype == np.float32
         if self.is_narrow:
@@ -475,7 +475,7 @@ cdef class ShapleyForest:
                             mean /= <double> task.n_background
                         total += mean
                         task.out[((first + i) * self.n_features + k) * self.n_results + j] = mean
-                    if self.has_classes:
+                    if self.predicts_shares:
                         task.out[((first + i) * self.n_features + k) * self.n_results + n_outputs] = -total
         finally:
             free(x)

@@ -26,7 +26,7 @@ cdef struct Output:
 
 cdef class MultiOutput(Criterion):
     cdef readonly tuple parts          # the criteria of the outputs
-    cdef bint has_classes, is_gini
+    cdef bint sums_by_class, is_gini
     cdef Way way
     cdef Output* each                  # [n_outputs]
     cdef int32_t* targets              # [records, n_outputs], owned: see df_outputs

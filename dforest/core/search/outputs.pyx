@@ -107,7 +107,7 @@ cdef class MultiOutput(Criterion):
         self.is_wide = part.is_wide
         self.kind = OUTPUTS
         self.outputs.kind = <df_draw_kind> <int> part.kind
-        self.has_classes = part.kind == CLASS_WEIGHTS
+        self.sums_by_class = part.kind == CLASS_WEIGHTS
         self.outputs.n_outputs = self.n_outputs
         self.reserve(n_words)
         self.way = CLASSES_TOGETHER if has_rules else SQUARES_TOGETHER if type(part) is SquaredError else ONE_BY_ONE
@@ -203,7 +203,7 @@ cdef class MultiOutput(Criterion):
         cdef const Output* output = &self.each[o]
         cdef Py_ssize_t i
         cdef const int32_t* target = self.outputs.targets + o
-        cdef int64_t mean = self.mean[o] if self.is_centred else -<int64_t> output.first if self.has_classes else 0
+        cdef int64_t mean = self.mean[o] if self.is_centred else -<int64_t> output.first if self.sums_by_class else 0
         part[0] = node[0]
         part.records = self.own
         part.rows = NULL
@@ -273,13 +273,13 @@ cdef class MultiOutput(Criterion):
         node.is_pure = True
         for o in range(self.n_outputs):
             output = &self.each[o]
-            offset = <int32_t> output.first if self.has_classes else 0
+            offset = <int32_t> output.first if self.sums_by_class else 0
             self.enter(node, o, False, &part)
             part.scale.centre = 0.0
             part.scale.exponent = 0
             part.scale.range = 0           # there is none: the criterion makes one
             for i in range(node.n):
-                self.own[i].target = <int32_t> self.own_y[i] if self.has_classes else 0
+                self.own[i].target = <int32_t> self.own_y[i] if self.sums_by_class else 0
             (<Criterion> output.criterion).open_node(&part)
             output.scale = part.scale
             output.is_pure = part.is_pure

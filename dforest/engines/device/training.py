@@ -120,7 +120,7 @@ class Training:
         self.exact_weight = None if targets.exact_weight is None else array(targets.exact_weight)
 
     def set_planes(self, max_drawn):
-        """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/histogram.hpp."""
+        """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/target.hpp."""
         problem = self.problem
         bits = 32 - (self.tuning.chunk - 1).bit_length()
         heaviest = self.heaviest * max_drawn
@@ -136,7 +136,7 @@ class Training:
             problem["weight_limbs"] = limbs(heaviest)
             problem["sum_limbs"] = limbs(max_drawn << 31 if problem["is_wide"] else heaviest << 31)
         objective = self.layout.objective
-        if objective.has_classes:
+        if objective.n_classes:
             n = objective.n_classes if problem["is_unit"] else n_count + objective.n_classes * problem["weight_limbs"]
         else:
             n = n_count + (0 if problem["is_unit"] else problem["weight_limbs"])

@@ -71,7 +71,7 @@ class RankShard(ForestShard):
 
     def add_up(self, open_nodes):
         totals, extents = self.own.add_up(self.own_open_nodes(open_nodes))
-        if not self.layout.objective.has_classes:
+        if self.layout.objective.scales_targets:
             extents = self._extremes(extents)
         return self.ranks.sum(totals), extents
 

@@ -11,7 +11,7 @@ from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.scores import class_numbers, decisions, probabilities
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.forest.base import ClassTargets, NumberTargets
+from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.prediction import of_one_fit
 
 

@@ -60,7 +60,7 @@ def _groups_of_all(rows):
     return labels[rows.of_all(numbers)]
 
 
-def sampling_plan(sampling, labels, max_samples, rows, has_classes):
+def sampling_plan(sampling, labels, max_samples, rows):
     """The `SamplingPlan` that a `Sampling` makes for the training rows of all ranks. A collective.
 
     Parameters
@@ -68,12 +68,10 @@ def sampling_plan(sampling, labels, max_samples, rows, has_classes):
     sampling : Sampling
         Equal ones on all ranks.
     labels : ndarray, list of ndarray, or None
-        The classes by number.
+        The classes by number; None: targets are no classes.
     max_samples : int, float or None
     rows : TrainingRows
-        Numbered.
-    has_classes : bool
-        Whether what they have as y are numbers of classes.
+        Numbered. What they have as y are numbers of classes, if there are labels.
 
     Raises
     ------
@@ -81,7 +79,7 @@ def sampling_plan(sampling, labels, max_samples, rows, has_classes):
         If it makes no plan for these rows, or another one on another rank.
     """
     classes, weight = (None, None), None
-    if has_classes and sampling.needs_classes:
+    if labels is not None and sampling.needs_classes:
         classes = (rows.y, labels) if rows.y.ndim == 1 else joint_classes(rows.y, labels)
         classes = rows.of_all(classes[0]), classes[1]
     if sampling.ignores_weights:

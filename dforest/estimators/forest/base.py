@@ -9,12 +9,10 @@ from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host, queue_of
-from dforest.core.integer_weights import IntegerWeights
-from dforest.core.objective import ClassObjective, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective
 from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
@@ -23,23 +21,19 @@ from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, Split
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
-from dforest.engines.problem import GrowthRules, Problem, Targets, needs_wide_sums
-from dforest.engines.weights import ClassBalance, TrainingRows
+from dforest.engines.problem import GrowthRules, Problem, needs_wide_sums
+from dforest.engines.weights import TrainingRows
 from dforest.estimators.callbacks import with_callbacks
-from dforest.estimators.data.agreement import Partition, common_labels, join_labels
+from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of
-from dforest.estimators.data.outputs import by_output, check_columns, class_weights, classes_by_output, labels_of
+from dforest.estimators.data.outputs import by_output, labels_of
 from dforest.estimators.data.sampling import groups_of, sampling_plan
 from dforest.estimators.data.validation import (
     MAX_ROWS,
-    check_class_weight,
-    check_classes,
-    check_counts,
     check_device,
     check_directions,
     check_shared,
-    check_targets,
     check_weights,
     count_features,
     count_samples,
@@ -47,6 +41,7 @@ from dforest.estimators.data.validation import (
     said_of_device,
 )
 from dforest.estimators.forest.memory import MemoryPart
+from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.results import pruning
 from dforest.estimators.saving import SavingPart
@@ -336,8 +331,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
 
     def _sampling(self, plan, rows):
         """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
-        given = plan.sampling, getattr(self, "classes_", None), plan.max_samples
-        return sampling_plan(*given, rows, is_classifier(self))
+        return sampling_plan(plan.sampling, getattr(self, "classes_", None), plan.max_samples, rows)
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
@@ -382,62 +376,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
-
-
-class ClassTargets:
-    """What makes an estimator grow trees for classes."""
-
-    def _encode(self, y, ranks):
-        if len(y) == 1 and y[0].ndim == 2:
-            self.classes_, numbers = classes_by_output(y[0])
-            self.n_classes_ = [len(classes) for classes in self.classes_]
-            return numbers
-        classes, numbers = check_classes(join_labels("y", y)) if y else (np.zeros(0), np.zeros(0, np.int32))
-        self.classes_, numbers = common_labels(ranks, "y", classes, numbers)
-        self.n_classes_ = len(self.classes_)
-        return numbers
-
-    def _objective(self, rows):
-        n = self.n_classes_
-        return MultiOutputClassObjective(tuple(n)) if isinstance(n, list) else ClassObjective(n)
-
-    def _class_factors(self, rows):
-        if self.class_weight is None or self.class_weight == "balanced_subsample":
-            return None
-        if isinstance(self.class_weight, str):
-            return ClassBalance.of(rows, self.n_classes_).factors()
-        if isinstance(self.classes_, list):
-            factors = class_weights(self.class_weight, self.classes_)
-            return np.prod([factor[rows.y[:, output]] for output, factor in enumerate(factors)], axis=0)
-        if isinstance(self.class_weight, list):
-            raise ValueError("class_weight is a list, which is for several outputs; y has one column: allowed is a dict")
-        return check_class_weight(self.class_weight, self.classes_)[rows.y]
-
-    def _encode_known(self, y):
-        """The class numbers of labels. Raises ValueError if one was not there in training."""
-        if not isinstance(self.classes_, list):
-            return _known_numbers(y, self.classes_, "y")
-        check_columns(y, len(self.classes_))
-        columns = [_known_numbers(y[:, o], known, f"column {o} of y") for o, known in enumerate(self.classes_)]
-        return np.stack(columns, axis=1)
-
-    def _targets(self, rows, plan):
-        weights, balance = plan.weights_of_draws(rows, self.n_classes_)
-        if balance is not None:
-            ones = np.ones(len(rows.y), np.uint32)
-            weights = IntegerWeights(ones if weights.integers is None else weights.integers, weights.unit)
-        numbers, classes = None, rows.y
-        if rows.y.ndim == 2:
-            numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)
-        return Targets(classes, numbers, weights.integers, weights.unit, balance, rows.heaviest(weights.integers), weights.exact)
-
-
-def _known_numbers(y, classes, name):
-    """The numbers of labels among the classes there are."""
-    unknown = ~np.isin(y, classes)
-    if unknown.any():
-        raise ValueError(f"{name} holds {np.asarray(y)[unknown].tolist()[0]!r}; the classes are {classes.tolist()}")
-    return np.searchsorted(classes, y).astype(np.int32)
 
 
 class ClassifierPart(ClassTargets, ClassifierMixin):
@@ -508,30 +446,6 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
             return in_kind(X, self.classes_.take(on_host(packed.most(*rows))))
         best = [part.argmax(axis=1) for part in self._split(packed.mean(*rows))]
         return in_kind(X, labels_of(self.classes_, best))
-
-
-class NumberTargets:
-    """What makes an estimator grow trees for numbers."""
-
-    def _encode_known(self, y):
-        check_columns(y, getattr(self, "n_outputs_", 1))
-        return check_targets(y)
-
-    def _encode(self, y, ranks):
-        return check_targets(np.concatenate(y)) if y else np.zeros(0)
-
-    def _objective(self, rows):
-        return NumberObjective() if rows.y.ndim == 1 else MultiOutputNumberObjective(rows.y.shape[1])
-
-    def _class_factors(self, rows):
-        return None
-
-    def _targets(self, rows, plan):
-        if self._own_criterion() == "poisson":
-            check_counts(*rows.extent())
-        weights, _ = plan.weights_of_draws(rows)
-        numbers, zeros = np.ascontiguousarray(rows.y), np.zeros(len(rows.y), np.int32)
-        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
 
 
 class RegressorPart(NumberTargets, RegressorMixin):

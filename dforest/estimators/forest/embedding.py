@@ -9,8 +9,8 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from dforest.config import on_host
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.forest.base import NumberTargets
 from dforest.estimators.forest.ensemble import ForestEstimator
+from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.prediction import of_one_fit
 

@@ -16,7 +16,7 @@ from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.data.agreement import Partition, check_alike, common_floats
 from dforest.estimators.data.fits import Plan, check_not_sparse
-from dforest.estimators.data.outputs import by_output, most_probable, same_classes
+from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X, count_threads
 from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.forest.batch import Batch
@@ -31,9 +31,7 @@ from dforest.estimators.results import importance, oob
 from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.results.shapley import ShapPart
-from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers, score_of_outputs
 from dforest.sampling import sampling_of
-from dforest.spmd.communicator import ALONE
 
 _OOB_ATTRIBUTES = [
     "oob_score_",
@@ -154,11 +152,12 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         """
 
     def _check_plan(self, rows, plan):
-        grown = plan.grown
-        if is_regressor(self):
-            self._check_sums(rows.extent(), plan)
-        if grown is None:
-            return
+        if plan.grown is not None:
+            self._check_grown(rows, plan.grown)
+        self._check_targets(rows, plan)
+
+    def _check_grown(self, rows, grown):
+        """Raise ValueError if trees for these rows can't be added to a forest."""
         if self.n_features_in_ != grown.n_features:
             raise ValueError(
                 f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
@@ -172,10 +171,6 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
             raise ValueError(
                 f"y has {n_outputs} columns, but warm_start=True goes on with trees grown on {grown.objective.n_outputs}"
             )
-        if is_classifier(self) and not same_classes(self.classes_, plan.classes):
-            known = [[labels.tolist() for labels in given] if isinstance(given, list) else given.tolist()
-                     for given in (self.classes_, plan.classes)]  # fmt: skip
-            raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
 
     def _kept_rows(self, rows, plan):
         """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
@@ -189,20 +184,6 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         """Raise ValueError unless it is known which of encoded `TrainingRows` the trees of a forest left out. A collective."""
         n_trees = [batch.n_trees for batch in self._batches]
         oob.check_available(forest, n_trees, rows, count_threads(self.n_jobs))
-
-    def _check_sums(self, extent, plan):
-        """Raise ValueError if the sum of what trees predict may leave the range of float64, given the least and greatest y."""
-        most = np.finfo(np.float64).max / plan.n_trees
-        known = {"y": extent}
-        if plan.grown is not None:
-            known["a leaf of a tree grown before"] = plan.grown.leaf_value.min(), plan.grown.leaf_value.max()
-        for name, numbers in known.items():
-            largest = max(*numbers, key=abs)
-            if abs(largest) > most:
-                raise ValueError(
-                    f"{name} holds {largest}; allowed with {plan.n_trees} trees are numbers up to {most} in magnitude, so that "
-                    "the sum of what they predict is finite; rescale y"
-                )
 
     def _watch(self, plan, rows, partitions, device):
         tasks = FitTasks(self, "tree", partitions[0])
@@ -281,40 +262,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         seen = ~np.isnan(found.error_per_row)
         self.oob_score_ = np.nan
         true, seen_prediction = rows.y[seen], found.prediction[seen]
-        if rows.y.ndim == 2:
-            self._set_oob_of_outputs(prediction, true, seen_prediction)
-        elif is_classifier(self):
-            self.oob_decision_function_ = prediction
-            if not callable(self.oob_score):
-                self.oob_score_ = accuracy(true, seen_prediction, rows.ranks)
-            elif seen.any():
-                self.oob_score_ = score_of_classes(self.oob_score, self.classes_, self.classes_[true], seen_prediction)
-        else:
-            self.oob_prediction_ = prediction[:, 0]
-            if not callable(self.oob_score):
-                self.oob_score_ = r2(true, seen_prediction[:, 0], rows.ranks)
-            elif seen.any():
-                self.oob_score_ = score_of_numbers(self.oob_score, true, seen_prediction[:, 0])
-
-    def _set_oob_of_outputs(self, prediction, true, seen):
-        """Set those of several outputs, whose score is that of scikit-learn: all of them are right, or the mean R²."""
-        if not is_classifier(self):
-            self.oob_prediction_ = prediction
-            if not callable(self.oob_score):
-                self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
-            elif len(true):
-                self.oob_score_ = score_of_numbers(self.oob_score, true, seen)
-            return
-        outputs = self.forest_.objective.outputs
-        parts = [prediction[:, own] for own in outputs]
-        same = len(set(self.n_classes_)) == 1
-        self.oob_decision_function_ = np.stack(parts, axis=2) if same else parts
-        if not len(true):
-            return
-        if callable(self.oob_score):
-            self.oob_score_ = score_of_outputs(self.oob_score, self.classes_, outputs, true, seen)
-        else:
-            self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
+        self._set_oob_score(prediction, true, seen_prediction, rows.ranks)
 
     @of_one_fit
     def oob_importance(self, X, y, sample_weight=None):
@@ -395,7 +343,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
             checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
             parts = common_floats(ranks, [X for X, _ in checked])
             y = [by_output(y) for _, y in checked if len(y)]
-            y = self._encode_known(np.concatenate(y)) if y else np.zeros(0, np.float64 if is_regressor(self) else np.int32)
+            y = self._encode_known(np.concatenate(y)) if y else self._no_targets()
             weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
             rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
             rows.apply_class_weight(self._class_factors(rows))

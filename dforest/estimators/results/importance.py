@@ -70,9 +70,10 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         power = max(own for _, own in found)
         return mean_in_order([times_power(rise, own - power) for rise, own in found]), power
     device, n_threads = place_of(rows, device, n_threads)
-    is_regression = not forest.objective.has_classes
+    leaf_class = forest.leaf_class()
+    is_regression = leaf_class is None
     scale = exponent_of(forest, rows) - HEADROOM if is_regression else 0
-    value = np.ldexp(forest.leaf_value, scale) if is_regression else forest.leaf_class().astype(np.float64)
+    value = np.ldexp(forest.leaf_value, scale) if is_regression else leaf_class.astype(np.float64)
     weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks).integers
     target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves()
     row_ranges = row_ranges_of(forest, rows, n_threads, device)

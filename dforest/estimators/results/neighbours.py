@@ -60,16 +60,14 @@ class TrainingData(NamedTuple):
             raise ValueError(
                 f"training targets have the shape {y.shape} and the type {y.dtype}; allowed are numbers of the shape {shape}"
             )
-        n_classes = [objective.of_output(o).n_values for o in range(objective.n_outputs)]
-        if objective.has_classes and not (y.dtype.kind == "i" and y.min() >= 0 and (y.max(axis=0) < n_classes).all()):
-            raise ValueError(f"training targets go from {y.min()} to {y.max()}; allowed are classes from 0, below {n_classes}")
+        objective.check_encoded(y)
         weight = self.weight if self.balance is None else self.balance.sample_weight
         if weight is not None and np.shape(weight) != (n_rows,):
             raise ValueError(f"training weights have the shape {np.shape(weight)}; that of this forest is {(n_rows,)}")
         balance = self.balance
         if balance is None:
             return
-        limits = np.atleast_1d(balance.n_classes)
+        limits, n_classes = np.atleast_1d(balance.n_classes), [own.stop - own.start for own in objective.outputs]
         is_known = limits.shape == (objective.n_outputs,) and (y.max(axis=0) < limits).all() and (limits <= n_classes).all()
         if not (is_known and np.array_equal(balance.classes, y)):
             raise ValueError("training targets differ from the class numbers by which their classes are balanced")

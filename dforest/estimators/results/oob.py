@@ -172,10 +172,16 @@ def row_ranges_of(forest, rows, n_threads, device=None):
 
 
 def exponent_of(forest, rows):
-    """The power of two by which errors of numbers are scaled; 0 for classes. A collective."""
-    if forest.objective.has_classes:
+    """The power of two by which errors of numbers are scaled; 0 for shares of classes. A collective."""
+    return _exponent(forest.objective, rows, forest)
+
+
+def _exponent(objective, rows, forest):
+    """`exponent_of`, of a forest that may have no tree yet, and is None then."""
+    if objective.predicts_shares:
         return 0
-    return square_exponent(*rows.extent(), forest.leaf_value.min(), forest.leaf_value.max())
+    # Leaves of other trees that come predict something between the least and the greatest target.
+    return square_exponent(*rows.extent(), *(() if forest is None else (forest.leaf_value.min(), forest.leaf_value.max())))
 
 
 def estimate(forest, rows, voting, n_threads, device=None):
@@ -199,10 +205,9 @@ def estimate(forest, rows, voting, n_threads, device=None):
         outputs = range(rows.y.shape[1])
         return OutOfBag.mean_of([estimate(forest.of_output(o), rows.of_output(o), voting, n_threads, device) for o in outputs])
     device, n_threads = place_of(rows, device, n_threads)
-    has_classes, n_own = forest.objective.has_classes, len(rows.y)
-    leaf_class, exponent = forest.leaf_class() if has_classes else None, exponent_of(forest, rows)
+    leaf_class, exponent = forest.leaf_class(), exponent_of(forest, rows)
     packed, target = forest.packed_leaves(voting), rows.y.astype(np.float64)
-    counted = None if not rows.is_divided else Counted.nothing(n_own, packed.n_outputs, has_classes, forest.n_trees)
+    counted = None if not rows.is_divided else Counted.nothing(len(rows.y), forest.objective, forest.n_trees)
     for X, own, draws in row_ranges_of(forest, rows, n_threads, device):
         work = packed, X, target[own], leaf_class, draws, exponent
         if device is None or rows.is_divided:
@@ -227,11 +232,11 @@ class Counted:
     n_new: np.ndarray
 
     @classmethod
-    def nothing(cls, n_rows, n_outputs, has_classes, n_trees):
+    def nothing(cls, n_rows, objective, n_trees):
         """No votes for some rows, by some trees."""
-        votes = np.zeros((n_rows, n_outputs if has_classes else 0), np.int32)
+        sums, votes = np.zeros((n_rows, objective.n_values)), np.zeros((n_rows, objective.n_classes), np.int32)
         counts = np.zeros(n_rows, np.int32), np.zeros((N_DIGITS, n_trees), np.int64), np.zeros(n_trees, np.int64)
-        return cls(np.zeros((n_rows, n_outputs)), votes, *counts)
+        return cls(sums, votes, *counts)
 
     def put(self, own, sums, votes, n_votes, totals, n_new):
         """Put the votes for a range of rows, given their places, to the others."""
@@ -272,16 +277,12 @@ class LiveVotes:
     def __init__(self, rows, objective, voting, before, n_threads):
         self._rows, self._X, self._voting = rows, rows.parts[0], voting
         self._target = rows.y.astype(np.float64)
-        self._exponent = 0
-        if not objective.has_classes:  # a leaf predicts something between the least and the greatest target
-            known = () if before is None else (before.leaf_value.min(), before.leaf_value.max())
-            self._exponent = square_exponent(*rows.extent(), *known)
-        self._counted = Counted.nothing(len(rows.y), objective.n_values, objective.has_classes, 0)
+        self._exponent = _exponent(objective, rows, before)
+        self._counted = Counted.nothing(len(rows.y), objective, 0)
         self.errors, self.power = [], _power(self._exponent)
         if before is not None:
             draws = TreeDraws(before.plans, before.seeds, rows.n_rows, n_threads)
-            leaf_class = before.leaf_class() if objective.has_classes else None
-            work = before.packed_leaves(voting), self._X, self._target, leaf_class, draws, self._exponent
+            work = before.packed_leaves(voting), self._X, self._target, before.leaf_class(), draws, self._exponent
             self._counted = Counted(*predict_out_of_bag(*work, n_threads))
             self.errors = _mean_errors(self._counted, self._rows.ranks)[0].tolist()
         self.curve = times_power(self.errors, self.power).tolist()
@@ -295,7 +296,7 @@ class LiveVotes:
         """What the next tree, a `Forest` of it alone, says of the rows that it left out."""
         draws = TreeDraws(tree.plans, tree.seeds, self._rows.n_rows, 1)
         found = leaves_out_of_bag(tree.packed_leaves(self._voting), self._X, draws)
-        return *found, tree.leaf_votes(self._voting), tree.leaf_class() if tree.objective.has_classes else None
+        return *found, tree.leaf_votes(self._voting), tree.leaf_class()
 
     def add(self, looked):
         """Count the votes of a tree, given what `look` has returned."""

@@ -35,9 +35,9 @@ def reduced_error(forest, X, target, weight):
     Forest
     """
     value = forest.node_table(0).value
-    prediction, dtype, find = (value.argmax(axis=1), np.int64, fewest_errors) if forest.objective.has_classes else (
-        value[:, 0].copy(), np.float64, least_squares
-    )
+    prediction, dtype, find = value[:, 0].copy(), np.float64, least_squares
+    if forest.objective.predicts_shares:
+        prediction, dtype, find = value.argmax(axis=1), np.int64, fewest_errors
     leaf = forest.packed().apply(X, 1)[:, 0]
     tree = forest.tree(0)
     cut = find(tree.feature, tree.right_child, prediction, leaf, target.astype(dtype), weight)

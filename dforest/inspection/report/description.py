@@ -11,7 +11,6 @@ from dforest.inspection.report.svg import shortened
 
 LISTED_FEATURES = 100
 OPEN_FEATURES = 12  # a longer list is shown when asked for
-LISTED_LABELS = 12
 LONGEST_VALUE = 160  # characters of a parameter's value
 
 
@@ -30,18 +29,11 @@ def tiles(study):
     """The main figures: a list of (name, value)."""
     forest = study.forest
     found = [("Trees", f"{forest.n_trees:,}"), ("Rows grown on", f"{forest.n_rows[-1]:,}"), ("Features", f"{len(study.names):,}")]
-    if study.has_classes:
-        found.append(("Classes", f"{len(study.classes):,}"))
-    error = None if study.curve is None else study.estimator.oob_error_
-    if error is not None and np.isfinite(error):
-        if study.has_classes:
-            found.append(("Out-of-bag accuracy", percent(1 - error)))
-        else:
-            found.append(("Out-of-bag root mean squared error", number(study.curve[-1])))
-    if study.has_targets and study.quality is not None and not (study.predictions[2] and study.has_classes):
+    found += study.target.tiles(study)
+    if study.has_targets and study.quality is not None and study.target.shows_quality(study.predictions[2]):
         name, amount = study.quality.figures[0]
         where = "out of bag" if study.predictions[2] else "on its training rows" if study.rows.is_training else "on the rows of X"
-        found.append((f"{name} {where}", percent(amount) if study.has_classes else number(amount)))
+        found.append((f"{name} {where}", study.target.figure(amount)))
     return found
 
 
@@ -74,10 +66,7 @@ def facts(study):
         ("Draws per tree", f"{forest.n_draws[-1]:,}, {forest.plans[-1].manner}"),
         ("Features", kinds_of(study)),
     ]
-    if study.has_classes:
-        labels = [shortened(name, 30) for name in study.classes[:LISTED_LABELS]]
-        more = len(study.classes) - len(labels)
-        found.append(("Classes", f"{len(study.classes):,}: {', '.join(labels)}" + (f" and {more:,} more" if more else "")))
+    found += study.target.facts(study)
     if study.rows is not None:
         targets = "with targets" if study.has_targets else "without targets"
         what = "the rows that it was grown on" if study.rows.is_training else "not the rows that it was grown on"

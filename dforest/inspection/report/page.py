@@ -2,8 +2,6 @@
 
 from importlib.metadata import version
 
-from sklearn.base import is_classifier
-
 from dforest.inspection.report import description, quality, sections
 from dforest.inspection.report.markup import Markup, element, escaped, joined, paragraph
 from dforest.inspection.report.style import STYLE
@@ -25,9 +23,8 @@ PARTS = [
 def page_of(study):
     """The HTML of a report on a `Study`: str."""
     forest = study.estimator
-    kind = "classification" if is_classifier(forest) else "regression"
     extra = "Extremely randomised trees" if forest.splitter == "random" else "Random forest"
-    title = f"{extra} for {kind}"
+    title = f"{extra} for {study.target.task}"
     parts = [
         element("section", element("h2", name), content(study), id=anchor) for anchor, name, content in PARTS
     ]

@@ -26,7 +26,7 @@ def predictions(study):
     if study.quality is None:
         return absent("No tree left out any of the rows, so none is predicted out of bag. More trees leave out more rows.")
     said, is_warning = source(study)
-    parts = class_parts(study) if study.has_classes else number_parts(study)
+    parts = study.target.parts(study)
     return joined([paragraph(said, class_="note" if is_warning else None), *parts])
 
 
@@ -34,7 +34,7 @@ def known_out_of_bag(study):
     """What the forest itself knows about its errors: a sentence, or nothing."""
     if study.curve is None or not np.isfinite(study.curve[-1]):
         return ""
-    return f" Out of bag, the {study.error_name} is {number(study.curve[-1])}."
+    return f" Out of bag, the {study.target.error_name} is {number(study.curve[-1])}."
 
 
 def source(study):

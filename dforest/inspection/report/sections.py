@@ -27,7 +27,6 @@ from dforest.inspection.report.rows import SEED
 from dforest.inspection.report.svg import SERIES, drawing, shortened
 
 BARS = 15
-OWN_COLOURS = 10  # classes on the map
 NAMED_LEVELS = 40  # most levels of an ordinal feature that are named at an axis
 NO_ROWS = "This section needs rows: pass them as X and y to report."
 
@@ -49,10 +48,10 @@ def number_of_trees(study):
     known = curve[np.isfinite(curve)]
     if not len(known):
         return absent("No tree left out any row, so no error out of bag is known. More trees leave out more rows.")
-    verdict, paragraphs = findings.of_trees(curve, trend, study.error_name, study.known_to)
+    verdict, paragraphs = findings.of_trees(curve, trend, study.target.error_name, study.known_to)
     label = f"The error out of bag by the number of trees, from 1 to {len(curve)}. {verdict}."
-    svg = drawing(lambda sheet: pictures.out_of_bag_curve(sheet, curve, study.error_name), *PANEL, label, "curve-")
-    caption = f"The {study.error_name} of the rows, each predicted by the trees that left it out."
+    svg = drawing(lambda sheet: pictures.out_of_bag_curve(sheet, curve, study.target.error_name), *PANEL, label, "curve-")
+    caption = f"The {study.target.error_name} of the rows, each predicted by the trees that left it out."
     if trend is not None:
         caption += " The dashed line is the law limit + slope / trees, fitted to the last three quarters of the curve."
     places = sorted({max(1, round(len(curve) * share)) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)})
@@ -60,7 +59,7 @@ def number_of_trees(study):
     lines = [[f"{n:,}", precise(curve[n - 1], step)] for n in places]
     if trend is not None:
         lines.append([f"{2 * len(curve):,}, expected", precise(trend.at(2 * len(curve)), step)])
-    steps = table(["Trees", f"Out-of-bag {study.error_name}"], lines, "The error out of bag by the number of trees", {1})
+    steps = table(["Trees", f"Out-of-bag {study.target.error_name}"], lines, "The error out of bag by the number of trees", {1})
     said = element("div", element("p", f"{verdict}.", class_="verdict"), *map(paragraph, paragraphs), steps)
     return element("div", said, figure(svg, caption), class_="beside")
 
@@ -94,7 +93,7 @@ def importances(study):
 
 
 def permutation_caption(study, found):
-    error = "the misclassification rate" if study.has_classes else "the mean squared error, as a share of the targets' variance,"
+    error = study.target.permuted_error
     if found.is_out_of_bag:
         return (
             f"By permutation: by how much {error} of a tree rises on the rows that it left out if the feature is permuted among "
@@ -168,34 +167,21 @@ def proximity_map(study):
         return absent("A map needs at least three rows.")
     chosen, points, shares = study.map
     if study.has_targets:
-        named, by = "class" if study.has_classes else "target", study.rows.y[chosen]
+        noun, by = study.target.noun, study.rows.y[chosen]
     else:
-        named, by = "prediction", study.rows.predict(study.rows.X[chosen])
-        by = by.argmax(axis=1) if study.has_classes else by[:, 0]
-    label = f"Map of {count(len(chosen), 'row')}: rows that often share a leaf lie near each other; coloured by {named}"
-    if study.has_classes:
-        counts = np.bincount(by, minlength=len(study.classes))
-        most = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-        own = np.sort(most[:OWN_COLOURS])
-        paint = partial(pictures.proximity_of_classes, points=points, number=by, names={int(k): study.classes[k] for k in own})
-    else:
-        paint = partial(pictures.proximity_of_numbers, points=points, value=by, name=named)
-    worth = (
-        "Groups within a class, and rows among those of another, are worth a look."
-        if study.has_classes
-        else "Rows apart from all others, or among others of quite another colour, are worth a look."
-    )
+        noun, by = "prediction", study.target.value(study.rows.predict(study.rows.X[chosen]))
+    label = f"Map of {count(len(chosen), 'row')}: rows that often share a leaf lie near each other; coloured by {noun}"
     said = [
         "Rows that share a leaf in many trees are near each other, and rows that share none are far apart: the map shows which "
-        f"rows are alike to the forest. {worth}",
+        f"rows are alike to the forest. {study.target.of_map}",
         f"From {sentence_on_sample(len(chosen), len(study.rows))}, by classical scaling of 1 less the share of trees in which "
         f"two rows share a leaf. A leaf with less than {percent(1 / proximity.REGIONS, 0)} of its tree's draws counts as the "
         f"lowest node above it that has as many. The two coordinates stand for {percent(shares[0], 0)} and "
-        f"{percent(shares[1], 0)} of the variance. The colour is the {named}.",
+        f"{percent(shares[1], 0)} of the variance. The colour is the {noun}.",
     ]
     if study.rows.is_training:
         said.append("The forest was grown on these rows, which sets classes and targets further apart than those of new rows.")
-    svg = drawing(paint, *pictures.MAP_PANEL, label, "map-")
+    svg = drawing(study.target.paint_map(study, points, by, noun), *pictures.MAP_PANEL, label, "map-")
     return element("div", element("div", *map(paragraph, said)), figure(svg), class_="beside")
 
 
@@ -233,7 +219,7 @@ def one_tree(study):
     if sizes.depth[t] >= tree.LEVELS:
         said += f" Its first {tree.LEVELS} levels of tests are drawn; (...) stands for what lies below."
     said += " Rows for which a test holds go left. "
-    said += "A box names the class of most weight, and its share." if study.has_classes else "A box has the mean of its targets."
+    said += study.target.of_boxes
     label = f"The upper levels of the tree estimators_[{t}]"
     single = study.estimator.estimators_[t]
     svg = drawing(lambda sheet: tree.paint(sheet, single, study.names), *tree.SIZE, label, "tree-")

@@ -12,6 +12,7 @@ from dforest.inspection.report.digest import digest_of
 from dforest.inspection.report.facts import impurity_importance, parameters_of, sizes_of
 from dforest.inspection.report.rows import Rows
 from dforest.inspection.report.svg import clean
+from dforest.inspection.report.targets import Classes, Numbers
 
 DEPENDENCES = 6  # features whose partial dependence is shown
 
@@ -31,7 +32,8 @@ class Study:
     estimator : estimator
     forest : dforest.core.forest.arrays.Forest
     rows : dforest.inspection.report.rows.Rows or None
-    has_classes : bool
+    target : Classes or Numbers
+        What is said of the targets: see `dforest.inspection.report.targets`.
     classes : list of str
         Names of the classes; empty for regression.
     names : list of str
@@ -44,12 +46,10 @@ class Study:
     def __init__(self, forest, X, y):
         self.estimator, self.forest = forest, forest.forest_
         self.rows = None if X is None else Rows(forest, X, y)
-        self.has_classes = is_classifier(forest)
-        self.classes = [clean(label) for label in forest.classes_.tolist()] if self.has_classes else []
+        self.target = Classes() if is_classifier(forest) else Numbers()
+        self.classes = [clean(label) for label in getattr(forest, "classes_", np.empty(0)).tolist()]
         self.names = [clean(name) for name in names_of_features(forest, None)]
-        self.curve = getattr(forest, "oob_curve_", None)
-        if self.curve is not None and not self.has_classes:
-            self.curve = np.sqrt(self.curve)
+        self.curve = self.target.curve(getattr(forest, "oob_curve_", None))
 
     @property
     def has_targets(self):
@@ -59,10 +59,6 @@ class Study:
     def bootstraps(self):
         return all(plan.leaves_rows_out for plan in self.forest.plans)
 
-    @property
-    def error_name(self):
-        return "misclassification rate" if self.has_classes else "root mean squared error"
-
     @cached_property
     def known_to(self):
         """The standard error of the last error out of bag, as an estimate for new rows; NaN if it is not known."""
@@ -70,10 +66,7 @@ class Study:
         error = error[np.isfinite(error)]
         if len(error) < 2:
             return np.nan
-        known_to = assessment.deviation(error, 1) / np.sqrt(len(error))
-        if self.has_classes:
-            return known_to
-        return known_to / (2 * self.curve[-1]) if self.curve[-1] > 0 else np.nan
+        return self.target.known_to(assessment.deviation(error, 1) / np.sqrt(len(error)), self.curve[-1])
 
     @cached_property
     def trend(self):
@@ -90,11 +83,7 @@ class Study:
         """A `ClassQuality` or `NumberQuality` of the rows; None if none of them has a prediction."""
         rows, prediction, _ = self.predictions
         true = self.rows.y[rows]
-        if not len(rows):
-            return None
-        if self.has_classes:
-            return assessment.assess_classes(true, prediction)
-        return assessment.assess_numbers(true, prediction[:, 0])
+        return self.target.assess(true, prediction) if len(rows) else None
 
     @cached_property
     def impurity(self):

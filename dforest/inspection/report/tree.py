@@ -3,7 +3,6 @@
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.transforms import Bbox
-from sklearn.base import is_classifier
 
 from dforest.inspection.export import CUT, BoxText, Colours, drawn_nodes
 from dforest.inspection.interop import TREE_LEAF
@@ -41,7 +40,7 @@ class _Text(BoxText):
 def paint(figure, tree, names):
     """Paint the upper levels of a fitted single tree, whose features have these names; returns the part of the sheet taken."""
     text = _Text(
-        tree, [shortened(name, NAME) for name in names], list(tree.classes_) if is_classifier(tree) else None,
+        tree, [shortened(name, NAME) for name in names], list(tree.classes_) if hasattr(tree, "classes_") else None,
         "none", False, False, False, 3, "≤",
     )  # fmt: skip
     colours = Colours(tree)

@@ -135,7 +135,8 @@ def _with_parameters_of(model, kind):
 def _forest_of(model, criterion):
     """(the `Forest` of a model, whether the leaves of its classes have the same bits)."""
     alone = [one.tree_ for one in getattr(model, "estimators_", [model])]
-    found = [_tree_arrays(tree, is_classifier(model), criterion) for tree in alone]
+    objective = ClassObjective(len(model.classes_)) if is_classifier(model) else NumberObjective()
+    found = [_tree_arrays(tree, objective, criterion) for tree in alone]
     parts = {name: [arrays[name] for arrays, _ in found] for name in found[0][0]}
     units = parts.pop("weight_unit")
     n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
@@ -150,7 +151,7 @@ def _forest_of(model, criterion):
         arrays,
         n_rows=np.full(len(alone), max(n_draws)),
         n_features=model.n_features_in_,
-        objective=ClassObjective(len(model.classes_)) if is_classifier(model) else NumberObjective(),
+        objective=objective,
         n_categories=np.zeros(model.n_features_in_, np.int32),
         criterion=criterion,
         seed=0,
@@ -161,7 +162,7 @@ def _forest_of(model, criterion):
     return forest, all(is_exact for _, is_exact in found)
 
 
-def _tree_arrays(tree, has_classes, criterion):
+def _tree_arrays(tree, objective, criterion):
     """(the arrays of nodes and leaves of a tree, as `Forest` has them, by name; whether shares of classes are exact)."""
     order = _preorder(tree.children_left, tree.children_right)
     place = np.empty_like(order)
@@ -171,7 +172,7 @@ def _tree_arrays(tree, has_classes, criterion):
     link = np.empty(len(order), np.uint32)
     link[is_leaf] = np.arange(len(leaves))
     link[~is_leaf] = place[tree.children_right[inner]]
-    weight, unit, is_exact = _integer_weights(tree, leaves, has_classes)
+    weight, unit, is_exact = _integer_weights(tree, leaves, objective)
     values, impurity = tree.value[:, 0, 0], np.maximum(tree.impurity, 0.0)  # rounding may have made it negative
     empty = np.zeros(0)
     arrays = {
@@ -181,8 +182,8 @@ def _tree_arrays(tree, has_classes, criterion):
         "missing_left": ~is_leaf & (tree.missing_go_to_left[order] != 0),
         "leaf_draws": tree.n_node_samples[leaves].astype(np.int64),
         "leaf_weight": weight,
-        "leaf_value": empty if has_classes else values[leaves],
-        "leaf_impurity": empty if has_classes else impurity[leaves],
+        "leaf_value": values[leaves] if objective.keeps_values else empty,
+        "leaf_impurity": impurity[leaves] if objective.keeps_values else empty,
         "inner": np.column_stack([values[inner], impurity[inner]]) if criterion == "absolute_error" else np.zeros((0, 2)),
         "weight_unit": unit,
     }
@@ -203,10 +204,10 @@ def _preorder(left, right):
     return np.array(order)
 
 
-def _integer_weights(tree, leaves, has_classes):
+def _integer_weights(tree, leaves, objective):
     """(integer weights of leaves, by class if there are any; their unit; whether their shares are exact)."""
     total = tree.weighted_n_node_samples[leaves][:, None]
-    shares = tree.value[leaves, 0, :] if has_classes else np.ones_like(total)
+    shares = tree.value[leaves, 0, :] if objective.predicts_shares else np.ones_like(total)
     weight = np.rint(shares * total)
     if total.max() < 2**62 and _are_close(weight, shares * total) and _are_close(total, np.rint(total)):
         weight = weight.astype(np.int64)
@@ -214,7 +215,7 @@ def _integer_weights(tree, leaves, has_classes):
             return weight, 1.0, True
     exponent = _BITS - int(np.frexp(tree.weighted_n_node_samples[0])[1])
     weight = np.rint(np.ldexp(shares * total, exponent)).astype(np.int64)
-    return weight, float(np.ldexp(1.0, -exponent)), not has_classes
+    return weight, float(np.ldexp(1.0, -exponent)), not objective.predicts_shares
 
 
 def _are_close(numbers, others):

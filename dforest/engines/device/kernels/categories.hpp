@@ -6,7 +6,6 @@
 #define DFOREST_KERNELS_CATEGORIES_HPP
 
 #include "cuts.hpp"
-#include "rules/categories.h"
 
 // Where a feature's cuts are sought.
 typedef struct {
@@ -15,13 +14,6 @@ typedef struct {
     uint32_t *ranked;          // [max_categories]
     uint64_t *subset;          // [subset_words] of the cut that is found
 } df_cut_room;
-
-// The mean response of a category. IN statistic : of its draws; largest : see df_largest_class
-DF_INLINE double df_mean_response(const df_problem *p, const df_node *node, const int64_t *statistic, int64_t largest)
-{
-    return df_has_classes(p) ? df_class_response(statistic, largest)
-                             : df_target_response(statistic, (int) p->is_wide, node->measure.mean);
-}
 
 // Sort categories by their mean responses (Shell's sort).
 DF_CALLED void df_sort_categories(double *keys, uint32_t *ranked, int64_t n)
@@ -82,7 +74,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     if (is_random)
         df_draw_subset(p, node, feature, room->ranked, n, (uint32_t *) room->keys, room->subset);
     else if (!is_single) {
-        const int64_t largest = df_has_classes(p) ? df_largest_class(total, p->n_words) : 0;
+        const int64_t largest = df_leading_response(p, total);
         for (uint32_t i = 0; i < n; i++) {
             codes.read(room->ranked[i], w.entry);
             room->keys[i] = df_mean_response(p, node, w.entry, largest);

@@ -6,17 +6,7 @@
 #include "histogram.hpp"
 #include "rules/cut.h"
 #include "rules/edges.h"
-#include "rules/node.h"
 #include "rules/random.h"
-
-// A node while its cuts are sought.
-typedef struct {
-    df_open_node open_node;
-    df_measure measure;
-    df_leaf_rules rules;
-    double weight, first;      // words 1 and 2 of its statistic
-    int64_t is_exact;          // products of weights are exact, as they are small; and no bounds are to be kept
-} df_node;
 
 // The numbers of all columns, one after another.
 typedef struct {
@@ -24,26 +14,6 @@ typedef struct {
     const double *lows;        // smallest value
     const double *highs;       // largest value
 } df_numbers;
-
-DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
-{
-    node->rules = df_leaf_rules_of(&p->limits, node->open_node.root_weight, node->open_node.weight_shift);
-    node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
-    node->weight = (double) total[1];
-    node->first = (double) total[2];
-    if (p->criterion == DF_SQUARED_ERROR)
-        df_measure_squares(total, (int) p->is_wide, &node->measure);
-    else if (p->criterion == DF_POISSON)
-        df_measure_deviance(total, (int) p->is_wide, node->open_node.centre, node->open_node.exponent, &node->measure);
-}
-
-// What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
-DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const int64_t *statistic)
-{
-    if (df_has_classes(p))
-        return (double) statistic[3] / (double) statistic[1];
-    return df_mean_target(statistic, (int) p->is_wide, node->open_node.centre, node->open_node.exponent);
-}
 
 // Whether a cut keeps to the node's bounds and the feature's direction. OUT middle : between what its sides predict
 DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t direction, const int64_t *left,
@@ -61,14 +31,6 @@ DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t
 typedef struct {
     double numerator, unit;
 } df_fraction;
-
-// The score of a criterion by logarithms or roots, which is no fraction.
-DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
-{
-    if (df_has_classes(p))
-        return df_class_score(p->criterion, left, total, p->n_words);
-    return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
-}
 
 template <int n_words>
 DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)

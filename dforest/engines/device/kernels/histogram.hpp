@@ -1,155 +1,13 @@
 // Histograms of codes, in memory that the items of a group share.
-//
-// An entry of a histogram consists of *planes* of 32 bits, so that draws are added by atomics that every device has. A count
-// takes a plane; a word of more bits is cut into limbs of `limb_bits`, the highest with its sign, each in a plane of its own. As
-// a chunk has at most 2^(32 - limb_bits) records, no plane overflows.
-//
-//     classes, weights 1:   the count of each class
-//     classes:              the count; the weight of each class, in weight_limbs
-//     sums:                 the count; the weight, in weight_limbs (unless they are 1); the sum, in sum_limbs; if it is
-//                           wide, its higher word, in as many limbs
-//
-// Where groups have one item, which needs no atomics, a word of more bits and the count before it are limbs of 64 bits, of two
-// planes each.
-//
-// Planes are 0 between uses: whoever takes an entry sets it to 0. *Flags* may tell which codes occur, a bit each.
+// Entries, and their planes: see target.hpp. *Flags* may tell which codes occur, a bit each.
 #ifndef DFOREST_KERNELS_HISTOGRAM_HPP
 #define DFOREST_KERNELS_HISTOGRAM_HPP
 
-#include "rules/criteria.h"
+#include "target.hpp"
 #include "rules/cut.h"
 #include "rules/keys.h"
-#include "rules/records.h"
-
-DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
-
-#ifdef DF_ONE_ITEM
-
-enum { DF_COUNT_PLANES = 2 };
-
-DF_INLINE int64_t df_word_at(const uint32_t *plane)
-{
-    int64_t x;
-    memcpy(&x, plane, sizeof x);
-    return x;
-}
-
-DF_INLINE void df_add_word(uint32_t *plane, int64_t x)
-{
-    x = (int64_t) ((uint64_t) df_word_at(plane) + (uint64_t) x);
-    memcpy(plane, &x, sizeof x);
-}
-
-DF_INLINE void df_add_count(const df_group &, uint32_t *plane, uint32_t count) { df_add_word(plane, count); }
-DF_INLINE int64_t df_count_at(const uint32_t *plane) { return df_word_at(plane); }
-DF_INLINE void df_add_limbs(const df_group &, const df_problem *, uint32_t *plane, int64_t, int64_t x) { df_add_word(plane, x); }
-DF_INLINE int64_t df_join_limbs(const df_problem *, const uint32_t *plane, int64_t) { return df_word_at(plane); }
-
-#else
-
-enum { DF_COUNT_PLANES = 1 };
-
-DF_INLINE void df_add_count(const df_group &group, uint32_t *plane, uint32_t count) { df_add(group, plane, count); }
-DF_INLINE int64_t df_count_at(const uint32_t *plane) { return *plane; }
-
-DF_INLINE void df_add_limbs(const df_group &group, const df_problem *p, uint32_t *plane, int64_t limbs, int64_t x)
-{
-    const int64_t bits = p->limb_bits, mask = ((int64_t) 1 << bits) - 1;
-    for (int64_t j = 1; j < limbs; j++) {
-        df_add(group, plane++, (uint32_t) (x & mask));
-        x >>= bits;
-    }
-    df_add(group, plane, (uint32_t) x);
-}
-
-DF_INLINE int64_t df_join_limbs(const df_problem *p, const uint32_t *plane, int64_t limbs)
-{
-    const int64_t bits = p->limb_bits;
-    uint64_t x = 0;
-    for (int64_t j = 0; j < limbs; j++)
-        x += (uint64_t) (j + 1 < limbs ? (int64_t) plane[j] : (int64_t) (int32_t) plane[j]) << (bits * j);
-    return (int64_t) x;
-}
-
-#endif
-
-// A number that the compiler knows.
-template <int number> struct df_number {
-    static constexpr int value = number;
-};
 
 enum { DF_AHEAD = 64 };        // records ahead whose codes are asked for
-
-enum df_planes_kind { DF_UNIT_CLASSES, DF_WEIGHTED_CLASSES, DF_SUMS, DF_UNIT_SUMS }; // the last one: weights 1, not wide
-
-template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_problem *p, uint32_t *entry, const df_record *record)
-{
-    if (kind == DF_UNIT_CLASSES) {
-        df_add(group, entry + record->target, record->count);
-        return;
-    }
-    df_add_count(group, entry, record->count);
-    entry += DF_COUNT_PLANES;
-    if (kind == DF_WEIGHTED_CLASSES) {
-        df_add_limbs(group, p, entry + record->target * p->weight_limbs, p->weight_limbs,
-                      (int64_t) record->count * record->weight);
-        return;
-    }
-    if (kind != DF_UNIT_SUMS && !p->is_unit) {
-        df_add_limbs(group, p, entry, p->weight_limbs, (int64_t) record->count * record->weight);
-        entry += p->weight_limbs;
-    }
-    const int64_t product = (kind == DF_UNIT_SUMS ? (int64_t) 1 : (int64_t) record->weight) * record->target;
-    if (kind == DF_UNIT_SUMS || !p->is_wide) {
-        df_add_limbs(group, p, entry, p->sum_limbs, product * record->count);
-        return;
-    }
-    df_add_limbs(group, p, entry, p->sum_limbs, df_low_part(product) * record->count);
-    df_add_limbs(group, p, entry + p->sum_limbs, p->sum_limbs, df_high_part(product) * record->count);
-}
-
-// The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
-template <int n_words> DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t *words)
-{
-    const int64_t last = n_words ? n_words : p->n_words;
-    if (df_has_classes(p) && p->is_unit) {
-        int64_t n = 0;
-        for (int64_t k = 2; k < last; k++) {
-            words[k] = entry[k - 2];
-            n += words[k];
-        }
-        words[0] = words[1] = n;
-        return n > 0;
-    }
-    words[0] = df_count_at(entry);
-    if (words[0] == 0)
-        return false;
-    entry += DF_COUNT_PLANES;
-    if (df_has_classes(p)) {
-        words[1] = 0;
-        for (int64_t k = 2; k < last; k++) {
-            words[k] = df_join_limbs(p, entry, p->weight_limbs);
-            words[1] += words[k];
-            entry += p->weight_limbs;
-        }
-        return true;
-    }
-    words[1] = words[0];
-    if (!p->is_unit) {
-        words[1] = df_join_limbs(p, entry, p->weight_limbs);
-        entry += p->weight_limbs;
-    }
-    words[2] = df_join_limbs(p, entry, p->sum_limbs);
-    if (p->is_wide)
-        words[3] = df_join_limbs(p, entry + p->sum_limbs, p->sum_limbs);
-    return true;
-}
-
-DF_INLINE void df_clear_entry(const df_problem *p, uint32_t *entry)
-{
-    for (int64_t k = 0; k < p->n_planes; k++)
-        entry[k] = 0;
-}
 
 // Words of the flags of a feature.
 DF_INLINE int64_t df_flag_words(const df_problem *p) { return (p->max_entries + 63) / 64; }
@@ -247,65 +105,8 @@ DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *
                         const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
                         uint64_t *flags)
 {
-    const auto count = [&](auto kind, auto known_planes) {
-        df_count_kind<kind.value, known_planes.value>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
-    };
-    const df_number<0> any;
-#ifdef DF_ONE_ITEM // the commonest cases; elsewhere they would take their time to compile
-    if (!df_has_classes(p) && p->n_planes == 4)
-        return count(df_number<DF_UNIT_SUMS>(), df_number<4>());
-    if (df_has_classes(p) && !p->is_unit && p->n_planes == 6)
-        return count(df_number<DF_WEIGHTED_CLASSES>(), df_number<6>());
-    if (df_has_classes(p) && p->is_unit && p->n_planes == 2)
-        return count(df_number<DF_UNIT_CLASSES>(), df_number<2>());
-#endif
-    if (!df_has_classes(p))
-        count(df_number<DF_SUMS>(), any);
-    else if (p->is_unit)
-        count(df_number<DF_UNIT_CLASSES>(), any);
-    else
-        count(df_number<DF_WEIGHTED_CLASSES>(), any);
-}
-
-// Add up some draws in an entry.
-DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, uint32_t *entry)
-{
-#ifdef DF_ONE_ITEM
-    if (!df_has_classes(p)) { // in registers
-        int64_t sum[4] = {0, 0, 0, 0};
-        if (p->is_wide)
-            for (int64_t i = 0; i < n; i++)
-                df_add_draws(DF_TARGET_SUM_WIDE, sum, records + i);
-        else
-            for (int64_t i = 0; i < n; i++)
-                df_add_draws(DF_TARGET_SUM, sum, records + i);
-        const int64_t skipped = p->is_unit ? 1 : -1; // its weights are its counts
-        for (int64_t k = 0; k < p->n_words; k++)
-            if (k != skipped) {
-                df_add_word(entry, sum[k]);
-                entry += 2;
-            }
-        return;
-    }
-#endif
-    group.each([&](int64_t item) {
-        if (!df_has_classes(p))
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_SUMS>(group, p, entry, records + i);
-        else if (!p->is_unit)
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, records + i);
-        else if (p->n_planes == 2) { // without waiting for memory
-            uint32_t all = 0, second = 0;
-            for (int64_t i = item; i < n; i += group.n_items) {
-                all += records[i].count;
-                second += records[i].count & (0u - (uint32_t) records[i].target);
-            }
-            df_add(group, entry, all - second);
-            df_add(group, entry + 1, second);
-        } else
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, records + i);
+    df_with_kind(p, [&](auto kind, auto n_planes) {
+        df_count_kind<kind.value, n_planes.value>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
     });
 }
 

@@ -9,7 +9,7 @@
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
-#include "node.hpp"
+#include "categories.hpp"
 #include "rules/feature_order.h"
 
 // All that a fit lends to kernels.
@@ -166,7 +166,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
         const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;
     };
-    if (!df_has_classes(p) && n > 1 && df_is_narrow(n, range(), open_node->range)) {
+    if (df_scales_targets(p) && n > 1 && df_is_narrow(n, range(), open_node->range)) {
         const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
         is_pure = lo == hi;
         if (!is_pure) {
@@ -193,7 +193,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
             return;
         df_read_entry<0>(p, workspace.entry, workspace.total);
         df_clear_entry(p, workspace.entry);
-        shared->is_leaf = (df_has_classes(p) ? df_has_one_class(workspace.total, p->n_words) : is_pure)
+        shared->is_leaf = df_is_pure(p, workspace.total, is_pure)
                           || df_is_leaf_by_size(&p->limits, open_node->depth, workspace.total[0],
                                                 df_shifted_weight(workspace.total[1], open_node->weight_shift),
                                                 open_node->root_weight);

@@ -70,7 +70,7 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const df_record *records, con
                 if (item == 0)
                     df_read_entry<0>(p, entry, statistics + c * p->n_words);
             });
-            if (df_has_classes(p))
+            if (!df_scales_targets(p))
                 continue;
             const df_extent extent = df_target_extent(group, records + chunk.first, chunk.n);
             group.each([&](int64_t item) {

@@ -1,0 +1,377 @@
+// What a target is to the kernels: classes, or numbers. What differs between the two stands here, and in leaves.hpp: the entries
+// of histograms, sums of records, scores, impurities, the extents of targets by which nodes choose scales, and which nodes are
+// pure. criterion.pyx and regression.pyx are the same on the processor.
+//
+// An entry of a histogram consists of *planes* of 32 bits, so that draws are added by atomics that every device has. A count
+// takes a plane; a word of more bits is cut into limbs of `limb_bits`, the highest with its sign, each in a plane of its own. As
+// a chunk has at most 2^(32 - limb_bits) records, no plane overflows.
+//
+//     classes, weights 1:   the count of each class
+//     classes:              the count; the weight of each class, in weight_limbs
+//     sums:                 the count; the weight, in weight_limbs (unless they are 1); the sum, in sum_limbs; if it is
+//                           wide, its higher word, in as many limbs
+//
+// Where groups have one item, which needs no atomics, a word of more bits and the count before it are limbs of 64 bits, of two
+// planes each.
+//
+// Planes are 0 between uses: whoever takes an entry sets it to 0.
+#ifndef DFOREST_KERNELS_TARGET_HPP
+#define DFOREST_KERNELS_TARGET_HPP
+
+#include "rules/categories.h"
+#include "rules/criteria.h"
+#include "rules/node.h"
+#include "rules/records.h"
+#include "rules/weights.h"
+
+DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
+
+#ifdef DF_ONE_ITEM
+
+enum { DF_COUNT_PLANES = 2 };
+
+DF_INLINE int64_t df_word_at(const uint32_t *plane)
+{
+    int64_t x;
+    memcpy(&x, plane, sizeof x);
+    return x;
+}
+
+DF_INLINE void df_add_word(uint32_t *plane, int64_t x)
+{
+    x = (int64_t) ((uint64_t) df_word_at(plane) + (uint64_t) x);
+    memcpy(plane, &x, sizeof x);
+}
+
+DF_INLINE void df_add_count(const df_group &, uint32_t *plane, uint32_t count) { df_add_word(plane, count); }
+DF_INLINE int64_t df_count_at(const uint32_t *plane) { return df_word_at(plane); }
+DF_INLINE void df_add_limbs(const df_group &, const df_problem *, uint32_t *plane, int64_t, int64_t x) { df_add_word(plane, x); }
+DF_INLINE int64_t df_join_limbs(const df_problem *, const uint32_t *plane, int64_t) { return df_word_at(plane); }
+
+#else
+
+enum { DF_COUNT_PLANES = 1 };
+
+DF_INLINE void df_add_count(const df_group &group, uint32_t *plane, uint32_t count) { df_add(group, plane, count); }
+DF_INLINE int64_t df_count_at(const uint32_t *plane) { return *plane; }
+
+DF_INLINE void df_add_limbs(const df_group &group, const df_problem *p, uint32_t *plane, int64_t limbs, int64_t x)
+{
+    const int64_t bits = p->limb_bits, mask = ((int64_t) 1 << bits) - 1;
+    for (int64_t j = 1; j < limbs; j++) {
+        df_add(group, plane++, (uint32_t) (x & mask));
+        x >>= bits;
+    }
+    df_add(group, plane, (uint32_t) x);
+}
+
+DF_INLINE int64_t df_join_limbs(const df_problem *p, const uint32_t *plane, int64_t limbs)
+{
+    const int64_t bits = p->limb_bits;
+    uint64_t x = 0;
+    for (int64_t j = 0; j < limbs; j++)
+        x += (uint64_t) (j + 1 < limbs ? (int64_t) plane[j] : (int64_t) (int32_t) plane[j]) << (bits * j);
+    return (int64_t) x;
+}
+
+#endif
+
+// A number that the compiler knows.
+template <int number> struct df_number {
+    static constexpr int value = number;
+};
+
+enum df_planes_kind { DF_UNIT_CLASSES, DF_WEIGHTED_CLASSES, DF_SUMS, DF_UNIT_SUMS }; // the last one: weights 1, not wide
+
+template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_problem *p, uint32_t *entry, const df_record *record)
+{
+    if (kind == DF_UNIT_CLASSES) {
+        df_add(group, entry + record->target, record->count);
+        return;
+    }
+    df_add_count(group, entry, record->count);
+    entry += DF_COUNT_PLANES;
+    if (kind == DF_WEIGHTED_CLASSES) {
+        df_add_limbs(group, p, entry + record->target * p->weight_limbs, p->weight_limbs,
+                      (int64_t) record->count * record->weight);
+        return;
+    }
+    if (kind != DF_UNIT_SUMS && !p->is_unit) {
+        df_add_limbs(group, p, entry, p->weight_limbs, (int64_t) record->count * record->weight);
+        entry += p->weight_limbs;
+    }
+    const int64_t product = (kind == DF_UNIT_SUMS ? (int64_t) 1 : (int64_t) record->weight) * record->target;
+    if (kind == DF_UNIT_SUMS || !p->is_wide) {
+        df_add_limbs(group, p, entry, p->sum_limbs, product * record->count);
+        return;
+    }
+    df_add_limbs(group, p, entry, p->sum_limbs, df_low_part(product) * record->count);
+    df_add_limbs(group, p, entry + p->sum_limbs, p->sum_limbs, df_high_part(product) * record->count);
+}
+
+// The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
+template <int n_words> DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t *words)
+{
+    const int64_t last = n_words ? n_words : p->n_words;
+    if (df_has_classes(p) && p->is_unit) {
+        int64_t n = 0;
+        for (int64_t k = 2; k < last; k++) {
+            words[k] = entry[k - 2];
+            n += words[k];
+        }
+        words[0] = words[1] = n;
+        return n > 0;
+    }
+    words[0] = df_count_at(entry);
+    if (words[0] == 0)
+        return false;
+    entry += DF_COUNT_PLANES;
+    if (df_has_classes(p)) {
+        words[1] = 0;
+        for (int64_t k = 2; k < last; k++) {
+            words[k] = df_join_limbs(p, entry, p->weight_limbs);
+            words[1] += words[k];
+            entry += p->weight_limbs;
+        }
+        return true;
+    }
+    words[1] = words[0];
+    if (!p->is_unit) {
+        words[1] = df_join_limbs(p, entry, p->weight_limbs);
+        entry += p->weight_limbs;
+    }
+    words[2] = df_join_limbs(p, entry, p->sum_limbs);
+    if (p->is_wide && last > 3)
+        words[3] = df_join_limbs(p, entry + p->sum_limbs, p->sum_limbs);
+    return true;
+}
+
+DF_INLINE void df_clear_entry(const df_problem *p, uint32_t *entry)
+{
+    for (int64_t k = 0; k < p->n_planes; k++)
+        entry[k] = 0;
+}
+
+// use(kind, n_planes), numbers that the compiler knows; n_planes 0: of the problem
+template <class Use> DF_INLINE void df_with_kind(const df_problem *p, Use use)
+{
+    const df_number<0> any;
+    const bool has_classes = df_has_classes(p);
+#ifdef DF_ONE_ITEM // the commonest cases; elsewhere they would take their time to compile
+    if (!has_classes && p->n_planes == 4)
+        return use(df_number<DF_UNIT_SUMS>(), df_number<4>());
+    if (has_classes && !p->is_unit && p->n_planes == 6)
+        return use(df_number<DF_WEIGHTED_CLASSES>(), df_number<6>());
+    if (has_classes && p->is_unit && p->n_planes == 2)
+        return use(df_number<DF_UNIT_CLASSES>(), df_number<2>());
+#endif
+    if (!has_classes)
+        use(df_number<DF_SUMS>(), any);
+    else if (p->is_unit)
+        use(df_number<DF_UNIT_CLASSES>(), any);
+    else
+        use(df_number<DF_WEIGHTED_CLASSES>(), any);
+}
+
+// Add up some draws in an entry.
+DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, uint32_t *entry)
+{
+#ifdef DF_ONE_ITEM
+    if (!df_has_classes(p)) { // in registers
+        int64_t sum[4] = {0, 0, 0, 0};
+        if (p->is_wide)
+            for (int64_t i = 0; i < n; i++)
+                df_add_draws(DF_TARGET_SUM_WIDE, sum, records + i);
+        else
+            for (int64_t i = 0; i < n; i++)
+                df_add_draws(DF_TARGET_SUM, sum, records + i);
+        const int64_t skipped = p->is_unit ? 1 : -1; // its weights are its counts
+        for (int64_t k = 0; k < p->n_words; k++)
+            if (k != skipped) {
+                df_add_word(entry, sum[k]);
+                entry += 2;
+            }
+        return;
+    }
+#endif
+    group.each([&](int64_t item) {
+        if (!df_has_classes(p))
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_SUMS>(group, p, entry, records + i);
+        else if (!p->is_unit)
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, records + i);
+        else if (p->n_planes == 2) { // without waiting for memory
+            uint32_t all = 0, second = 0;
+            for (int64_t i = item; i < n; i += group.n_items) {
+                all += records[i].count;
+                second += records[i].count & (0u - (uint32_t) records[i].target);
+            }
+            df_add(group, entry, all - second);
+            df_add(group, entry + 1, second);
+        } else
+            for (int64_t i = item; i < n; i += group.n_items)
+                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, records + i);
+    });
+}
+
+// A node while its cuts are sought.
+typedef struct {
+    df_open_node open_node;
+    df_measure measure;
+    df_leaf_rules rules;
+    double weight, first;      // words 1 and 2 of its statistic
+    int64_t is_exact;          // products of weights are exact, as they are small; and no bounds are to be kept
+} df_node;
+
+DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
+{
+    node->rules = df_leaf_rules_of(&p->limits, node->open_node.root_weight, node->open_node.weight_shift);
+    node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
+    node->weight = (double) total[1];
+    node->first = (double) total[2];
+    if (p->criterion == DF_SQUARED_ERROR)
+        df_measure_squares(total, (int) p->is_wide, &node->measure);
+    else if (p->criterion == DF_POISSON)
+        df_measure_deviance(total, (int) p->is_wide, node->open_node.centre, node->open_node.exponent, &node->measure);
+}
+
+// What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
+DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const int64_t *statistic)
+{
+    if (df_has_classes(p))
+        return (double) statistic[3] / (double) statistic[1];
+    return df_mean_target(statistic, (int) p->is_wide, node->open_node.centre, node->open_node.exponent);
+}
+
+// The score of a criterion by logarithms or roots, which is no fraction.
+DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
+{
+    if (df_has_classes(p))
+        return df_class_score(p->criterion, left, total, p->n_words);
+    return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
+}
+
+// The mean response of a category. IN statistic : of its draws; largest : see df_largest_class
+DF_INLINE double df_mean_response(const df_problem *p, const df_node *node, const int64_t *statistic, int64_t largest)
+{
+    return df_has_classes(p) ? df_class_response(statistic, largest)
+                             : df_target_response(statistic, (int) p->is_wide, node->measure.mean);
+}
+
+// The largest class of a node, by which responses are ordered; 0 for numbers.
+DF_INLINE int64_t df_leading_response(const df_problem *p, const int64_t *total)
+{
+    return df_has_classes(p) ? df_largest_class(total, p->n_words) : 0;
+}
+
+// Whether nodes choose the scales of their targets.
+DF_INLINE bool df_scales_targets(const df_problem *p) { return !df_has_classes(p); }
+
+// Whether all draws of a node have one target. is_equal : whether numbers are known to be equal
+DF_INLINE bool df_is_pure(const df_problem *p, const int64_t *total, bool is_equal)
+{
+    return df_has_classes(p) ? df_has_one_class(total, p->n_words) : is_equal;
+}
+
+typedef struct {
+    int32_t lowest, highest;
+} df_extent;
+
+// Of targets.
+DF_INLINE df_extent df_target_extent(const df_group &group, const df_record *records, int64_t n)
+{
+    df_extent extent;
+    extent.lowest = group.lowest<int32_t>([&](int64_t item) {
+        int32_t low = INT32_MAX;
+        for (int64_t i = item; i < n; i += group.n_items)
+            low = records[i].target < low ? records[i].target : low;
+        return low;
+    });
+    extent.highest = -1 - group.lowest<int32_t>([&](int64_t item) { // -1 - x of the lowest -1 - x: nothing overflows
+        int32_t low = INT32_MAX;
+        for (int64_t i = item; i < n; i += group.n_items)
+            low = -1 - records[i].target < low ? -1 - records[i].target : low;
+        return low;
+    });
+    return extent;
+}
+
+// The lowest y of some draws; with sign -1 the highest, negated.
+template <class Group>
+DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, double sign)
+{
+    return group.template lowest<double>([&](int64_t item) {
+        double low = sign * y[records[0].row];
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const double x = sign * y[records[i].row];
+            low = x < low ? x : low;
+        }
+        return low;
+    });
+}
+
+// The heaviest exact weight of some draws, one or more.
+template <class Group>
+DF_CALLED double df_heaviest(const Group &group, const df_record *records, int64_t n, const double *exact_weight)
+{
+    return -group.template lowest<double>([&](int64_t item) {
+        double low = -exact_weight[records[0].row];
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const double x = -exact_weight[records[i].row];
+            low = x < low ? x : low;
+        }
+        return low;
+    });
+}
+
+// Impurity of a node that has its measure. `target(i)` and `weight(i)` of draw i, in the node's scale, and by its shift.
+template <class Group, class Target, class Weight>
+DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
+                                  int64_t n, Target target, Weight weight)
+{
+    if (df_has_classes(p))
+        return df_class_impurity(p->criterion, total, p->n_words);
+    const df_measure measure = node->measure;
+    if (p->criterion == DF_POISSON && measure.centre <= 0.0)
+        return 0.0;
+    const df_big sum = group.exact_sum([&](int64_t item) {
+        df_exact_sum own = {0, 0};
+        for (int64_t i = item; i < n; i += group.n_items) {
+            if (p->criterion == DF_POISSON)
+                df_add_product(&own, weight(i), df_fixed_deviance(target(i), &measure));
+            else
+                df_add_square(&own, target(i) - measure.mean, weight(i));
+        }
+        return own;
+    });
+    const int exponent = df_score_exponent(p->criterion, node->open_node.exponent);
+    return p->criterion == DF_POISSON ? df_deviance_impurity(&sum, total[1], exponent)
+                                      : df_square_impurity(&sum, total[1], &measure, exponent);
+}
+
+// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits.
+// `weight(i)` of a draw of record i; `total` of all
+template <class Group, class Weight>
+DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, Weight weight, double total,
+                               int bits, double lo, double hi)
+{
+    if (lo == hi)
+        return y[records[0].row]; // 0 may have either sign
+    double centre;
+    const int32_t exponent = df_choose_scale(lo, hi, bits, &centre);
+    const df_big sum = group.exact_sum([&](int64_t item) {
+        df_exact_sum own = {0, 0};
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const int64_t offset = df_leaf_offset(y[records[i].row], centre, exponent);
+            if (bits == DF_LEAF_BITS) // weights have fewer bits than offsets, ...
+                df_add_product(&own, records[i].count * weight(i), offset);
+            else // ... or more
+                df_add_product(&own, weight(i), records[i].count * offset);
+        }
+        return own;
+    });
+    return df_leaf_mean(&sum, total, centre, exponent, lo, hi);
+}
+
+#endif

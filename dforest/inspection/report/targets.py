@@ -1,0 +1,116 @@
+"""What a report says of classes, and what it says of numbers: sentences, figures and pictures that differ between the two."""
+
+from functools import partial
+
+import numpy as np
+
+from dforest.inspection.report import assessment, pictures, quality
+from dforest.inspection.report.markup import number, percent
+from dforest.inspection.report.svg import shortened
+
+LISTED_LABELS = 12
+OWN_COLOURS = 10  # classes on the map
+
+
+class Classes:
+    """Of classifiers."""
+
+    task = "classification"
+    noun = "class"
+    error_name = "misclassification rate"
+    permuted_error = "the misclassification rate"
+    of_boxes = "A box names the class of most weight, and its share."
+    of_map = "Groups within a class, and rows among those of another, are worth a look."
+    out_of_bag = "oob_decision_function_"  # the attribute that has predictions
+
+    def curve(self, errors):
+        """What is shown of mean errors out of bag."""
+        return errors
+
+    def known_to(self, deviation, error):
+        """The standard error of an error that is shown, given that of the mean error."""
+        return deviation
+
+    def assess(self, true, prediction):
+        """A `ClassQuality`."""
+        return assessment.assess_classes(true, prediction)
+
+    def parts(self, study):
+        """The parts of the section on predictions."""
+        return quality.class_parts(study)
+
+    def figure(self, amount):
+        """A figure of quality, as text."""
+        return percent(amount)
+
+    def tiles(self, study):
+        """Figures for the head of the page: a list of (name, value)."""
+        error = None if study.curve is None else study.estimator.oob_error_
+        found = [("Classes", f"{len(study.classes):,}")]
+        return found + ([] if error is None or not np.isfinite(error) else [("Out-of-bag accuracy", percent(1 - error))])
+
+    def shows_quality(self, is_out_of_bag):
+        """Whether a figure of quality is for the head of the page as well: the accuracy out of bag is there already."""
+        return not is_out_of_bag
+
+    def facts(self, study):
+        """What is known of the targets: rows of a table."""
+        labels = [shortened(name, 30) for name in study.classes[:LISTED_LABELS]]
+        more = len(study.classes) - len(labels)
+        return [("Classes", f"{len(study.classes):,}: {', '.join(labels)}" + (f" and {more:,} more" if more else ""))]
+
+    def value(self, prediction):
+        """What rows are coloured by if they have no targets."""
+        return prediction.argmax(axis=1)
+
+    def paint_map(self, study, points, by, noun):
+        """A function that paints a proximity map, whose points are coloured by class numbers."""
+        counts = np.bincount(by, minlength=len(study.classes))
+        most = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        own = np.sort(most[: OWN_COLOURS])
+        names = {int(k): study.classes[k] for k in own}
+        return partial(pictures.proximity_of_classes, points=points, number=by, names=names)
+
+
+class Numbers:
+    """Of regressors."""
+
+    task = "regression"
+    noun = "target"
+    error_name = "root mean squared error"
+    permuted_error = "the mean squared error, as a share of the targets' variance,"
+    of_boxes = "A box has the mean of its targets."
+    of_map = "Rows apart from all others, or among others of quite another colour, are worth a look."
+    out_of_bag = "oob_prediction_"
+
+    def curve(self, errors):
+        return None if errors is None else np.sqrt(errors)
+
+    def known_to(self, deviation, error):
+        return deviation / (2 * error) if error > 0 else np.nan
+
+    def assess(self, true, prediction):
+        return assessment.assess_numbers(true, prediction[:, 0])
+
+    def parts(self, study):
+        return quality.number_parts(study)
+
+    def figure(self, amount):
+        return number(amount)
+
+    def tiles(self, study):
+        if study.curve is None or not np.isfinite(study.curve[-1]):
+            return []
+        return [("Out-of-bag root mean squared error", number(study.curve[-1]))]
+
+    def shows_quality(self, is_out_of_bag):
+        return True
+
+    def facts(self, study):
+        return []
+
+    def value(self, prediction):
+        return prediction[:, 0]
+
+    def paint_map(self, study, points, by, noun):
+        return partial(pictures.proximity_of_numbers, points=points, value=by, name=noun)
