@@ -2,6 +2,8 @@
 
 import sys
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 
 _MOVED = {
     "dforest.boosting.losses": "dforest.estimators.boosting.losses",
@@ -23,7 +25,25 @@ _MOVED = {
 }
 
 
+class _MovedModules(MetaPathFinder, Loader):
+    """Finds modules by their old names, and imports them only then: some need libraries that many users do without."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name in _MOVED:
+            return ModuleSpec(name, self)
+        if any(old.startswith(f"{name}.") for old in _MOVED):  # a folder that is no more
+            return ModuleSpec(name, None, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        module = import_module(_MOVED[spec.name])
+        spec.loader_state = module.__spec__  # as this one takes its place for the time of the import
+        return module
+
+    def exec_module(self, module):
+        module.__spec__ = module.__spec__.loader_state
+
+
 def know_moved_modules():
     """Have moved modules found by their old names, too."""
-    for old, new in _MOVED.items():
-        sys.modules.setdefault(old, import_module(new))
+    sys.meta_path.append(_MovedModules())

@@ -63,7 +63,8 @@ def find_source(app, name):
 def back_link(match):
     """A link to a place in a page of the reference, with the name of that place as the page has it."""
     before, page, place = match.groups()
-    *_, rest = f".{place}.".partition(f".{page.rpartition('.')[2]}.")
+    _, found, rest = f".{place}.".rpartition(f".{page.rpartition('.')[2]}.")
+    rest = rest if found else ""
     return f'{before}{page}{"." + rest.rstrip(".") if rest else ""}"'
 
 
