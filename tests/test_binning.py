@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dforest.core import coding
 from dforest.core.coding import code_columns
+from dforest.core.coding import columns as coding
 from dforest.testing import coding as twin
 
 

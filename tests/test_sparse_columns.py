@@ -65,7 +65,7 @@ def test_codes(values, dtype, max_codes, is_weighted, takes_keys):
 @pytest.mark.parametrize("batch", [1, 100])
 def test_batches(batch, monkeypatch):
     X, weight = matrix("all", np.float32)
-    monkeypatch.setattr("dforest.core.coding.BATCH", batch)
+    monkeypatch.setattr("dforest.core.coding.columns.BATCH", batch)
     for max_codes in (0, 7):
         found = code_columns(SparseRows.of(X), max_codes, weight, 2, max_stored=0.9)
         for one, other in zip(found, code_columns(X.toarray(), max_codes, weight), strict=True):
@@ -77,7 +77,7 @@ def test_batches(batch, monkeypatch):
 @pytest.mark.parametrize("max_codes", [0, 4])
 def test_columns_by_number(batch, max_codes, monkeypatch):
     """Sparse columns between others, with zeros and missing values stored: each is found, and has what it has in dense X."""
-    monkeypatch.setattr("dforest.core.coding.BATCH", batch)
+    monkeypatch.setattr("dforest.core.coding.columns.BATCH", batch)
     rng = np.random.default_rng(0)
     stored = rng.random((300, 30)) < np.where(np.arange(30) % 3 == 1, 0.9, 0.05)
     stored[:, 20:25] = False

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import dforest
-from dforest.core import coding
+from dforest.core.coding import columns as coding
 from dforest.core.grow import trainer
 from dforest.core.grow.team import Team
 from dforest.core.threads import Stopped, each
@@ -243,11 +243,12 @@ def test_jobs_within_jobs():
 def test_binning_ends_by_the_first_error_of_any_thread(monkeypatch):
     begun = []
 
-    def code(x, n_categories):
-        begun.append(n_categories)
+    def facts_of(x, *_):
+        begun.append(x)
         raise RuntimeError("no more")
 
-    monkeypatch.setattr(coding, "code_categories", code)
+    monkeypatch.setattr(coding, "facts_of", facts_of)
+    monkeypatch.setattr(coding, "ROWS_IN_CHUNK", 1)
     with pytest.raises(RuntimeError, match="no more"):
-        coding.code_columns(np.zeros((100, 2000)), n_threads=4, kinds=[2] * 2000, n_categories=[1] * 2000)
+        coding.code_columns(np.zeros((2000, 3)), n_threads=4, kinds=[2] * 3, n_categories=[1] * 3)
     assert len(begun) <= 4

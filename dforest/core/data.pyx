@@ -26,7 +26,7 @@ import numpy as np
 from dforest.core.threads cimport WorkerContext, poll, share
 from dforest.core.types cimport CATEGORICAL, MAX_BUCKETS, Kind, bucket_of, code_t, column_t
 
-from dforest.core.coded_columns import CodedColumns
+from dforest.core.coding.coded_columns import CodedColumns
 from dforest.core.scratch import scratch
 
 cdef extern from "rules/keys.h" nogil:

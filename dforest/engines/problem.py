@@ -111,7 +111,7 @@ class Problem:
 
     Attributes
     ----------
-    columns : sequence of dforest.core.coded_columns.CodedColumn
+    columns : sequence of dforest.core.coding.coded_columns.CodedColumn
         The codes of each feature.
     targets : Targets
     objective : Objective
@@ -247,7 +247,7 @@ class BoostingProblem:
 
     Attributes
     ----------
-    columns : sequence of dforest.core.coded_columns.CodedColumn
+    columns : sequence of dforest.core.coding.coded_columns.CodedColumn
         The codes of each feature, of one byte.
     y : ndarray of shape (n_own_rows,), dtype float64
         Targets, or class numbers.

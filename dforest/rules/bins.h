@@ -9,19 +9,74 @@
 
 #include <stdint.h>
 
-#include "numerics.h"
+/* The least weight with which a bin ends that has at least its share of the rest: rest / bins, rounded up. */
+static inline int64_t df_bin_share(int64_t bins, int64_t rest) { return rest / bins + (rest % bins > 0); }
+
+/* When the bin at hand ends, as far as that depends on `bins` and `rest`; the last bin never does. */
+typedef struct {
+    int64_t share;         /* it ends with the value that brings it up to so much, */
+    uint64_t twice;        /* or before a value if twice its weight, and that of the value, are above so much, */
+    int64_t bins;          /* or if fewer distinct values are above */
+} df_bin_limits;
+
+static inline df_bin_limits df_bin_limits_of(int64_t bins, int64_t rest) {
+    df_bin_limits limits = {INT64_MAX, UINT64_MAX, 0};
+    if (bins > 1) {
+        limits.share = df_bin_share(bins, rest);
+        limits.twice = 2 * (uint64_t)rest / (uint64_t)bins;
+        limits.bins = bins;
+    }
+    return limits;
+}
 
 /* Whether a bin that weighs `filled` so far ends before the next value, of weight w. */
-static inline int df_bin_ends_before(int64_t filled, int64_t w, int64_t bins, int64_t rest) {
-    return filled > 0 && bins > 1 && df_product_above(2 * filled + w, bins, 2, rest);
+static inline int df_bin_ends_before(const df_bin_limits *limits, int64_t filled, int64_t w) {
+    return filled > 0 && 2 * (uint64_t)filled + (uint64_t)w > limits->twice;
 }
 
 /* Whether a bin ends with the value that was put into it last; `filled` includes it, and n_above distinct values are above it. */
-static inline int df_bin_ends_with(int64_t filled, int64_t n_above, int64_t bins, int64_t rest) {
-    return bins > 1 && (n_above < bins || !df_product_above(rest, 1, filled, bins));
+static inline int df_bin_ends_with(const df_bin_limits *limits, int64_t filled, int64_t n_above) {
+    return n_above < limits->bins || filled >= limits->share;
 }
 
-/* The least weight with which a bin ends for that second reason: its share of the rest, rounded up. */
-static inline int64_t df_bin_share(int64_t bins, int64_t rest) { return rest / bins + (rest % bins > 0); }
+/* Values that are dealt out to bins: `filled` is what the bin at hand weighs so far, and `code` its number. */
+typedef struct {
+    df_bin_limits limits;
+    int64_t bins, rest, filled;
+    uint32_t code;
+} df_dealer;
+
+static inline df_dealer df_dealer_of(int64_t bins, int64_t rest) {
+    df_dealer dealer;
+    dealer.limits = df_bin_limits_of(bins, rest);
+    dealer.bins = bins;
+    dealer.rest = rest;
+    dealer.filled = 0;
+    dealer.code = 0;
+    return dealer;
+}
+
+static inline void df_end_bin(df_dealer *dealer) {
+    dealer->rest -= dealer->filled;
+    dealer->bins--;
+    dealer->filled = 0;
+    dealer->code++;
+    dealer->limits = df_bin_limits_of(dealer->bins, dealer->rest);
+}
+
+/* The code of the next value, of weight w, above which are n_above distinct values. */
+static inline uint32_t df_deal(df_dealer *dealer, int64_t w, int64_t n_above) {
+    uint32_t code;
+    if (df_bin_ends_before(&dealer->limits, dealer->filled, w))
+        df_end_bin(dealer);
+    dealer->filled += w;
+    code = dealer->code;
+    if (df_bin_ends_with(&dealer->limits, dealer->filled, n_above))
+        df_end_bin(dealer);
+    return code;
+}
+
+/* How many bins there are when all values have been dealt out. */
+static inline uint32_t df_n_dealt(const df_dealer *dealer) { return dealer->code + (dealer->filled > 0); }
 
 #endif

@@ -1,7 +1,16 @@
 """The rule of bins; see bins.h."""
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 cdef extern from "rules/bins.h" nogil:
-    int64_t df_bin_share(int64_t bins, int64_t rest)
-    bint df_bin_ends_before(int64_t filled, int64_t w, int64_t bins, int64_t rest)
-    bint df_bin_ends_with(int64_t filled, int64_t n_above, int64_t bins, int64_t rest)
+    ctypedef struct df_bin_limits:
+        int64_t share
+
+    ctypedef struct df_dealer:
+        pass
+
+    df_bin_limits df_bin_limits_of(int64_t bins, int64_t rest)
+    bint df_bin_ends_before(const df_bin_limits* limits, int64_t filled, int64_t w)
+    bint df_bin_ends_with(const df_bin_limits* limits, int64_t filled, int64_t n_above)
+    df_dealer df_dealer_of(int64_t bins, int64_t rest)
+    uint32_t df_deal(df_dealer* dealer, int64_t w, int64_t n_above)
+    uint32_t df_n_dealt(const df_dealer* dealer)

@@ -1,7 +1,7 @@
 """Codes of columns whose rows lie on several ranks: those that one process would give which has all rows.
 
 Each rank sorts its own values. Which bins there are, the ranks agree upon: all of them keep the same *marks* of a column
-(`dforest.core.shared_bins`), keys up to which the weight of the values of all ranks is known, and ask for what is still missing.
+(`dforest.core.coding.marks`), keys up to which the weight of the values of all ranks is known, and ask for what is still missing.
 The first marks are values that the ranks propose. Then the gaps between marks in which a bin ends are narrowed down, for all bins
 and columns together: a mark is put on each side of where the end is expected, and the values of a gap that has few are counted
 one by one. Nothing is estimated in the end: all weights are exact sums, and bins end by the rule of one process.
@@ -11,16 +11,23 @@ The *owner* of a gap is the rank that adds up what the others answer; each rank 
 
 import numpy as np
 
-from dforest.core.coded_columns import CodedColumn
-from dforest.core.coding import BLOCK_BYTES, code_categories, code_columns
-from dforest.core.column_parts import CodeRule, edges_between, places_of, runs_of, sort_columns, values_of_keys, write_codes
-from dforest.core.shared_bins import Marks, merge_entries
+from dforest.core.coding.code_rule import MISSING_KEY, CodeRule, edges_between, values_of_keys
+from dforest.core.coding.coded_columns import CodedColumn
+from dforest.core.coding.columns import (
+    BLOCK_BYTES,
+    CATEGORICAL,
+    CONTINUOUS,
+    code_columns,
+    describe_unsorted,
+    unsorted_facts,
+    write_columns,
+)
+from dforest.core.coding.marks import Marks, merge_entries
+from dforest.core.coding.sorted_keys import places_of, runs_of, sort_columns
 from dforest.core.threads import each
 
-CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
 MAX_ENTRIES = 20  # values of a gap that a rank sends one by one
 SAMPLES = 2  # values that ranks propose together for each bin
-ROWS_AT_A_TIME = 1 << 14  # coded by one call
 
 
 def code_columns_together(
@@ -74,13 +81,16 @@ def code_columns_together(
     elif weight is None:
         weight = np.empty(0, np.uint32)
     kinds = [CONTINUOUS] * n_features if kinds is None else [int(kind) for kind in kinds]
-    columns = [None] * n_features  # without codes
-    rules = [None] * n_features
-    largest = [0] * n_features  # codes
-    keyed = [j for j in range(n_features) if takes_keys and kinds[j] == CONTINUOUS]
-    categorical = [j for j in range(n_features) if kinds[j] == CATEGORICAL]
-    searched = sorted(set(range(n_features)) - set(keyed) - set(categorical))
-    _code_without_search(ranks, parts, dtype, keyed, categorical, n_categories, row_major, columns, rules, largest)
+    described = [None] * n_features  # the column without codes, its rule, its largest code
+    unsorted = [j for j in range(n_features) if kinds[j] == CATEGORICAL or (takes_keys and kinds[j] == CONTINUOUS)]
+    searched = sorted(set(range(n_features)) - set(unsorted))
+    if unsorted:
+        facts = ranks.greatest(unsorted_facts(parts, unsorted, n_threads))
+        if row_major:
+            facts[:, 1] = facts[:, 1].max()
+        found = describe_unsorted(unsorted, facts, kinds, dtype, n_categories)
+        for j, *own in zip(unsorted, *found, strict=True):
+            described[j] = own
     bytes_a_value = dtype.itemsize + 8 * is_weighted
     width = max(1, max(max_rows * n_features, 2 * ranks.room) // (bytes_a_value * max(1, max_rows)))
     for first in range(0, len(searched), width):
@@ -88,10 +98,10 @@ def code_columns_together(
         values = _sorted(parts, group, dtype, weight, n_threads, max(1, SAMPLES * max_codes))
         known = _bins(ranks, values, dtype, max_codes, counts_missing) if max_codes else _distinct(ranks, values, dtype)
         for j, (column, keys) in zip(group, known, strict=True):
-            columns[j], rules[j] = column._replace(kind=kinds[j]), CodeRule(len(keys), keys[:-1], n_rows=n_rows)
-            largest[j] = len(keys) - (len(keys) > 0 and not column.has_missing)
+            largest = len(keys) - (len(keys) > 0 and not column.has_missing)
+            described[j] = column._replace(kind=kinds[j]), CodeRule(len(keys), keys[:-1], n_rows=n_rows), largest
         del values
-    return _write(parts, n_rows, columns, rules, largest, n_threads, row_major)
+    return write_columns(parts, list(range(n_features)), *map(list, zip(*described, strict=True)), n_threads, row_major)
 
 
 def _agreed(ranks, parts, n_rows, weight):
@@ -105,33 +115,6 @@ def _agreed(ranks, parts, n_rows, weight):
     if len(is_weighted) > 1:
         raise ValueError("some ranks have weights for their rows and others have none; allowed are weights on all or on none")
     return sorts[0][0], np.dtype(sorts[0][1]), True in is_weighted, max(n for _, _, n in of_ranks)
-
-
-def _code_without_search(ranks, parts, dtype, keyed, categorical, n_categories, row_major, columns, rules, largest):
-    """The columns of keys and of categories, without their codes, their rules and their largest codes. OUT the last three"""
-    if not keyed and not categorical:
-        return
-    has_missing, is_wide = np.zeros((2, len(columns)), np.uint8)
-    for x in parts:
-        for j in keyed + categorical:
-            has_missing[j] |= np.isnan(x[:, j]).any()
-        for j in keyed:
-            with np.errstate(over="ignore"):
-                is_wide[j] |= dtype == np.float64 and not np.array_equal(x[:, j].astype(np.float32), x[:, j], equal_nan=True)
-            # a number beyond float32 becomes an infinity, which differs from it
-    has_missing, is_wide = ranks.greatest(np.stack([has_missing, is_wide]))
-    none = np.empty(0, dtype)
-    for j in keyed:
-        wide = is_wide.any() if row_major else is_wide[j]
-        columns[j] = CodedColumn(None, none, none, none, bool(has_missing[j]), CONTINUOUS, True)
-        n_bytes = 8 if wide else 4
-        rules[j], largest[j] = CodeRule(MISSING_KEY[n_bytes], key_bits=8 * n_bytes), MISSING_KEY[n_bytes]
-    for j in categorical:
-        columns[j] = code_categories(none, n_categories[j])._replace(codes=None, has_missing=bool(has_missing[j]))
-        rules[j], largest[j] = CodeRule(n_categories[j]), n_categories[j]
-
-
-MISSING_KEY = {4: 0xFF800001, 8: 0xFFF0000000000001}
 
 
 def _sorted(parts, group, dtype, weight, n_threads, n_shares):
@@ -303,20 +286,3 @@ def _described(ranks, values, ends, has_missing):
     for j, keys in enumerate(found[1::2]):
         lows, highs = values_of_keys(np.ascontiguousarray(~found[2 * j])), values_of_keys(np.ascontiguousarray(keys))
         yield CodedColumn(None, edges_between(lows, highs), lows, highs, bool(has_missing[j]), CONTINUOUS), keys
-
-
-def _write(parts, n_rows, columns, rules, largest, n_threads, row_major):
-    """The columns with the codes of own rows."""
-    dtypes = [np.min_scalar_type(code) for code in largest]
-    if row_major:
-        matrix = np.empty((n_rows, len(columns)), max(dtypes, key=lambda dtype: dtype.itemsize))
-        codes = [matrix[:, j] for j in range(len(columns))]
-    else:
-        codes = [np.empty(n_rows, dtype) for dtype in dtypes]
-    pieces = []
-    offset = 0
-    for x in parts:
-        pieces += [(x[first : first + ROWS_AT_A_TIME], offset + first) for first in range(0, len(x), ROWS_AT_A_TIME)]
-        offset += len(x)
-    each(len(pieces), lambda p, _: write_codes(*pieces[p], rules, codes), n_threads)
-    return [column._replace(codes=c) for column, c in zip(columns, codes, strict=True)]

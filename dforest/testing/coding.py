@@ -1,4 +1,4 @@
-"""The naive twin's integers: codes of a column (`binning.pyx`), targets and weights (`data.pyx`) again, slow and plain."""
+"""The naive twin's integers: codes of a column (`core/coding/`), targets and weights (`data.pyx`) again, slow and plain."""
 
 import math
 from bisect import bisect_left

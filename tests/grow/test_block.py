@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dforest.core.coded_columns import CodedColumn
+from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.data import DataView
 from dforest.core.grow.block import contents, filled
 from dforest.core.sampling import Bootstrap

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 import numpy as np
 
-from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with, df_bin_share
+from dforest.rules.bins cimport df_bin_ends_before, df_bin_ends_with, df_bin_limits, df_bin_limits_of
 from dforest.rules.categories cimport (
     df_category_is_before,
     df_class_response,
@@ -191,12 +191,13 @@ def bin_ends(int64_t filled, const int64_t[::1] weight not None, int64_t bins, i
         The least weight that reaches the bin's share.
     """
     cdef Py_ssize_t i, n = weight.shape[0]
+    cdef df_bin_limits limits = df_bin_limits_of(bins, rest)
     before, after = np.zeros((2, n), bool)
     for i in range(n):
-        before[i] = df_bin_ends_before(filled, weight[i], bins, rest)
+        before[i] = df_bin_ends_before(&limits, filled, weight[i])
         filled += weight[i]
-        after[i] = df_bin_ends_with(filled, n - 1 - i, bins, rest)
-    return before, after, df_bin_share(bins, rest)
+        after[i] = df_bin_ends_with(&limits, filled, n - 1 - i)
+    return before, after, limits.share
 
 
 def nearest_edges(edges, uint32_t first, uint32_t last, const double[::1] x not None):

@@ -5,7 +5,7 @@ import pytest
 from probes import cuts
 
 from dforest.core import loops
-from dforest.core.coded_columns import CodedColumn
+from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.data import DataView
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Gini

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dforest.core.column_parts import CodeRule, places_of, runs_of, sort_columns, write_codes
+from dforest.core.coding.code_rule import CodeRule, write_codes
+from dforest.core.coding.sorted_keys import places_of, runs_of, sort_columns
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -70,6 +71,6 @@ def test_codes_by_search(dtype, n_rows):
             neighbours = (np.nextafter(highs, dtype(end)) for end in (np.inf, -np.inf))
             x = np.concatenate([highs, *neighbours, *others])
             codes = np.empty(len(x), np.uint16)
-            write_codes(x[:, None], 0, [CodeRule(60000, sorted_keys, n_rows=n_rows)], [codes])
+            write_codes(x[:, None], 0, np.zeros(1, np.int64), [CodeRule(60000, sorted_keys, n_rows=n_rows)], [codes])
             expected = np.where(np.isnan(x), 60000, np.searchsorted(highs, x, "left"))
             np.testing.assert_array_equal(codes, expected)

@@ -132,7 +132,7 @@ cdef class Booster:
     constraints : Constraints, optional
         None: there are none.
     tuning : dict, optional
-        Sizes of the machinery that are not to have their defaults, for tests: see doc/internals.md.
+        Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
     def __init__(self, columns, loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,

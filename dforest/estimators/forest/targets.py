@@ -88,9 +88,10 @@ class ClassTargets:
             Their predictions.
         ranks : Communicator
         """
-        outputs, has_several = self.forest_.objective.outputs, true.ndim == 2
+        has_several = true.ndim == 2
         self.oob_decision_function_ = prediction
         if has_several:
+            outputs = self.forest_.objective.outputs
             parts = [prediction[:, own] for own in outputs]
             self.oob_decision_function_ = np.stack(parts, axis=2) if len(set(self.n_classes_)) == 1 else parts
         if not callable(self.oob_score):

@@ -66,6 +66,20 @@ class SparseBatch(NamedTuple):
     rows: np.ndarray
     codes: np.ndarray
 
+    def starts(self):
+        """Where the values and the rows of each column begin, and those of the last one end: ndarray of shape (n + 1, 2)."""
+        return np.append(np.zeros((1, 2), np.int64), self.facts[:, [0, 3]].cumsum(axis=0), axis=0)
+
+    def column(self, c, starts):
+        """The `CodedColumn` of a place in the batch, which borrows the arrays."""
+        (value, row), (value_end, row_end) = starts[c : c + 2].tolist()
+        values = self.values[value:value_end]
+        lows = values if self.lows is self.values else self.lows[value:value_end]
+        highs = lows if self.highs is self.lows else self.highs[value:value_end]
+        implied, has_missing = self.facts[c, 1:3].tolist()
+        codes, rows = self.codes[row:row_end], self.rows[row:row_end]
+        return CodedColumn(codes, values, lows, highs, bool(has_missing), int(self.kinds[c]), False, rows, implied)
+
 
 class CodedColumns(Sequence):
     """The columns of all features, of which some are sparse.
@@ -96,12 +110,5 @@ class CodedColumns(Sequence):
         b = int(np.searchsorted(self._first, j, side="right")) - 1
         batch = self.batches[b]
         if self._starts[b] is None:
-            self._starts[b] = np.append(np.zeros((1, 2), np.int64), batch.facts[:, [0, 3]].cumsum(axis=0), axis=0)
-        c = int(np.searchsorted(batch.numbers, j))
-        (value, row), (value_end, row_end) = self._starts[b][c : c + 2].tolist()
-        values = batch.values[value:value_end]
-        lows = values if batch.lows is batch.values else batch.lows[value:value_end]
-        highs = lows if batch.highs is batch.lows else batch.highs[value:value_end]
-        implied, has_missing = batch.facts[c, 1:3].tolist()
-        codes, rows = batch.codes[row:row_end], batch.rows[row:row_end]
-        return CodedColumn(codes, values, lows, highs, bool(has_missing), int(batch.kinds[c]), False, rows, implied)
+            self._starts[b] = batch.starts()
+        return batch.column(int(np.searchsorted(batch.numbers, j)), self._starts[b])

@@ -13,11 +13,10 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
-from dforest.core.key_sort cimport Pair, sort_items
-from dforest.rules.bins cimport df_bin_ends_before, df_bin_share
+from dforest.core.coding.key_sort cimport Pair, df_value_of, sort_items
+from dforest.rules.bins cimport df_bin_ends_before, df_bin_limits, df_bin_limits_of
 
 cdef extern from "rules/keys.h" nogil:
-    double df_value_of(uint64_t key, int is_wide)
     uint64_t df_last_key(double x, int is_wide)
 
 cdef enum:
@@ -145,6 +144,7 @@ cdef class Marks:
         cdef int64_t total = upto[n - 1], done = 0, bins = self.n_bins, rest, target, slack, gap
         cdef double variance = 0.0, margin, weight, share, p
         cdef bint is_exact = True
+        cdef df_bin_limits limits
         cdef int64_t[::1] above = np.empty(n, np.int64)      # how many distinct values are above each mark, at least
         cdef uint64_t[::1] ends = np.empty(self.n_bins, np.uint64)
         cdef int64_t[::1] first = np.empty(n, np.int64), last = np.full(n, -1, np.int64)    # of the gaps that are wanted
@@ -157,7 +157,8 @@ cdef class Marks:
                 last_unsure = i
         while bins > 1 and done < total:
             rest = total - done
-            target = done + df_bin_share(bins, rest)
+            limits = df_bin_limits_of(bins, rest)
+            target = done + limits.share
             i = self.first_reaching(start + 1, target)
             if above[i] < bins:
                 # Once a value has fewer than `bins` above it, it ends its bin: see df_bin_ends_with.
@@ -176,7 +177,7 @@ cdef class Marks:
                     break
                 i = min(i, tail)
             if self.is_known(i):
-                if df_bin_ends_before(upto[i - 1] - done, upto[i] - upto[i - 1], bins, rest):
+                if df_bin_ends_before(&limits, upto[i - 1] - done, upto[i] - upto[i - 1]):
                     i -= 1
                 if is_exact:
                     ends[n_ends] = self.marks[i]

@@ -1,6 +1,37 @@
-"""Sorting of keys (keys.h), alone or with a number each: a row, or a weight."""
+"""Keys, which are integers that order as values do (rules/keys.h), and sorting of them, alone or with a number each."""
+from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
+
+from dforest.rules.numerics cimport df_middle
+
+cdef extern from "rules/keys.h" nogil:
+    uint32_t df_key32(float x)
+    uint64_t df_key64(double x)
+    double df_value_of(uint64_t key, int is_wide)
+    const uint32_t DF_MISSING_KEY32
+    const uint64_t DF_MISSING_KEY64
+
+ctypedef fused real_t:
+    float
+    double
+
+
+cdef inline uint64_t key_of(real_t x) noexcept nogil:
+    if real_t is float:
+        return df_key32(x)
+    else:
+        return df_key64(x)
+
+
+cdef inline void fill_edges(const double* lows, const double* highs, Py_ssize_t n, bint is_float32, double* edges) noexcept nogil:
+    """The upper edges of bins, given the smallest and the largest value of each: middles, and at last infinity."""
+    cdef Py_ssize_t i
+    for i in range(n - 1):
+        edges[i] = df_middle(highs[i], lows[i + 1], is_float32)
+    if n > 0:
+        edges[n - 1] = INFINITY
+
 
 cdef enum:
     DIGIT_BITS = 11
