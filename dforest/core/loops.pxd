@@ -106,7 +106,7 @@ cdef extern from "core/loops.h" nogil:
         double gradient, hessian
         int64_t* largest               # [2], as the next
         int64_t* sum
-    ctypedef void (*df_boost_fill)(const uint8_t* codes, int64_t stride, const int32_t* fine, const uint32_t* times,
+    ctypedef void (*df_boost_fill)(const uint8_t* codes, int64_t stride, const int32_t* quantised, const uint32_t* times,
                                    const uint32_t* rows, int64_t first_row, int64_t n, const uint32_t* first, int begin, int end,
                                    uint64_t* words) noexcept nogil
     ctypedef void (*df_boost_find)(const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
@@ -120,12 +120,13 @@ cdef extern from "core/loops.h" nogil:
         int64_t (*divide)(const uint32_t* rows, int64_t first_row, int64_t n, const uint8_t* codes, const uint8_t* goes_left,
                           uint32_t* left, uint32_t* end) noexcept nogil
         void (*extent)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, df_boost_extent* extent) noexcept nogil
-        void (*fine)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, const double* factors, bint has_hessian,
-                     int32_t* fine, df_boost_extent* extent) noexcept nogil
+        void (*quantise)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, const double* factors, bint has_hessian,
+                         int32_t* quantised, df_boost_extent* extent) noexcept nogil
         void (*class_extent)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes, int64_t begin,
                              int64_t end, df_boost_extent* extent) noexcept nogil
-        void (*class_fine)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes, int64_t begin,
-                           int64_t end, const double* factors, int32_t* fine, df_boost_extent* extent) noexcept nogil
+        void (*quantise_classes)(const df_boost_rows* rows, const double* baseline, int64_t step, int64_t n_classes,
+                                 int64_t begin, int64_t end, const double* factors, int32_t* quantised,
+                                 df_boost_extent* extent) noexcept nogil
     ctypedef struct df_output_squares:     # see outputs.h
         const int64_t* mean
         const double* remainder

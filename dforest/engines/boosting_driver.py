@@ -117,14 +117,14 @@ class Iterations:
     def grow_iteration(self):
         """Grow the trees of an iteration: list of `TreeArrays`."""
         problem, shard = self.problem, self.shard
-        exponents = boosting.fine_exponents(shard.measure())
+        exponents = boosting.gradient_exponents(shard.measure())
         if not shard.has_hessian:
             exponents[:, 1] = 0
-        extents = shard.refine(np.ldexp(1.0, exponents))
+        extents = shard.quantise(np.ldexp(1.0, exponents))
         trees = []
         for output in range(problem.n_sums):
-            fine, is_weighted = tuple(exponents[output].tolist()), self.weights.weight is not None
-            words = boosting.choose_words(shard.has_hessian, is_weighted, extents[output], self.weights.total, fine, self.is_wide)
+            own, is_weighted = tuple(exponents[output].tolist()), self.weights.weight is not None
+            words = boosting.choose_words(shard.has_hessian, is_weighted, extents[output], self.weights.total, own, self.is_wide)
             shard.begin(output, words)
             seed = int(problem.seeds_of(range(self.n_trees, self.n_trees + 1))[0])
             trees.append(BoostingDriver(self, words, seed).grow())
@@ -151,7 +151,7 @@ class BoostingDriver(Driver):
             node=np.zeros(0, record("df_open_node")),
             cut=np.zeros(0, record("df_boost_cut")),
             score=np.zeros(0),  # the gain, in units of the loss
-            # The exponents of the fine integers of the node's rows, and the heaviest of the rows that these were chosen for
+            # The exponents of the quantised gradients of the node's rows, and the heaviest of the rows that these were chosen for
             exponents=np.zeros((0, 2), np.int32),
             reference=np.zeros(0),
         )
@@ -168,11 +168,11 @@ class BoostingDriver(Driver):
     def evaluate(self, nodes, parents):
         rules, words, n = self.rules, self.words, len(nodes)
         if parents is None:
-            exponents, reference = np.array([words.fine] * n, np.int32), np.full(n, self.weights.heaviest)
+            exponents, reference = np.array([words.quantised] * n, np.int32), np.full(n, self.weights.heaviest)
         else:
             exponents, reference = self.table["exponents"][parents], self.table["reference"][parents]
         self._weigh(nodes, exponents, reference)
-        coarse = exponents + np.array(words.coarse, np.int32) - np.array(words.fine, np.int32)
+        narrow = exponents + np.array(words.narrow, np.int32) - np.array(words.quantised, np.int32)
         cuts, gains = np.zeros(n, record("df_boost_cut")), np.zeros(n)
         may_be_split = nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
@@ -180,11 +180,11 @@ class BoostingDriver(Driver):
         searched = np.flatnonzero(may_be_split)
         if len(searched):
             some = nodes[searched]
-            found = self.shard.find_cuts(some, self._features(some), np.ascontiguousarray(coarse[searched, 1]))
+            found = self.shard.find_cuts(some, self._features(some), np.ascontiguousarray(narrow[searched, 1]))
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            gains[searched] = boosting.gains(*columns, rules.l2, coarse[searched], self.weights.unit)
+            gains[searched] = boosting.gains(*columns, rules.l2, narrow[searched], self.weights.unit)
         cuts["feature"][gains <= 0.0] = -1
         return {"cut": cuts, "score": gains, "exponents": exponents, "reference": reference}
 
@@ -201,8 +201,8 @@ class BoostingDriver(Driver):
         light = boosting.are_light(np.ascontiguousarray(largest[:, 0]), reference)
         if light.any():
             reference[light] = largest[light, 0]
-            exponents[light] = boosting.fine_exponents(largest[light, 1:])
-            self.shard.refine_again(nodes[light], np.ldexp(1.0, exponents[light]))
+            exponents[light] = boosting.gradient_exponents(largest[light, 1:])
+            self.shard.quantise_again(nodes[light], np.ldexp(1.0, exponents[light]))
 
     def _features(self, nodes):
         """The features that nodes try, in ascending order: ndarray of shape (n_nodes, n_tried), dtype int32."""
@@ -243,11 +243,11 @@ class BoostingDriver(Driver):
     def _values(self, numbers, is_leaf, children):
         """What each node of the tree adds to raw predictions, or would add as a leaf, given its nodes in preorder."""
         nodes, exponents, leaves = self.table["node"], self.table["exponents"], numbers[is_leaf]
-        sums = np.zeros(len(nodes), record("df_fine_sums"))
+        sums = np.zeros(len(nodes), record("df_gradient_sums"))
         sums["gradient_exponent"], sums["hessian_exponent"] = exponents.T
         in_vain = np.array([number for number in leaves.tolist() if number in self.children], np.int64)  # divided
         if self.weights.heaviest > 0.0 and len(in_vain):  # rows below them may have integers of other exponents
-            self.shard.refine_again(nodes[in_vain], np.ldexp(1.0, exponents[in_vain]))
+            self.shard.quantise_again(nodes[in_vain], np.ldexp(1.0, exponents[in_vain]))
         sums["gradient"][leaves], sums["hessian"][leaves] = self.shard.add_up(nodes[leaves]).T
         parents = np.ascontiguousarray(numbers[~is_leaf][::-1])
         boosting.add_up_children(sums, parents, np.ascontiguousarray(children[parents, 0]))

@@ -142,8 +142,8 @@ class BoostingShard(ABC):
         """The largest gradient, in magnitude, and hessian of each tree of the iteration that begins: float64, (n_outputs, 2)."""
 
     @abstractmethod
-    def refine(self, factors):
-        """Make derivatives fine integers, by 2 to the power of their exponents.
+    def quantise(self, factors):
+        """Make derivatives quantised gradients, by 2 to the power of their exponents.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class BoostingShard(ABC):
         """
 
     @abstractmethod
-    def refine_again(self, open_nodes, factors):
+    def quantise_again(self, open_nodes, factors):
         """Make the integers of nodes anew.
 
         Parameters
@@ -184,7 +184,7 @@ class BoostingShard(ABC):
         ----------
         features : ndarray of shape (n_nodes, n_tried), dtype int32
         exponents : ndarray of shape (n_nodes,), dtype int32
-            Of coarse hessians.
+            Of narrow hessians.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class BoostingShard(ABC):
 
     @abstractmethod
     def add_up(self, open_nodes):
-        """Sums of the fine gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
+        """Sums of the quantised gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
 
     @abstractmethod
     def move_on(self, open_nodes, values):

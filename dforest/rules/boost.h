@@ -1,10 +1,10 @@
 /* The rules of boosted trees, shared by the CPU and device code (C99 and C++): gradients and hessians as integers, the words of
  * histograms, cuts, leaves.
  *
- * An integer q stands for q * 2^-exponent, with exponents of gradients and of hessians. Histograms and nodes add up coarse
+ * An integer q stands for q * 2^-exponent, with exponents of gradients and of hessians. Histograms and nodes add up narrow
  * integers. A word of a histogram holds several sums over a few rows, which are spilled into whole integers before they overflow.
  *
- * A light node gets exponents of its own, and its rows get other fine integers: so weights of 1 and 1e-12 can be told from 0
+ * A light node gets exponents of its own, and its rows get other quantised gradients: so weights of 1 and 1e-12 can be told from 0
  * wherever no heavier rows are with them.
  *
  * Gain: Friedman, Annals of Statistics 29(5), 2001; Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
@@ -24,10 +24,10 @@
 typedef enum { DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS } df_word_kind;
 
 enum {
-    DF_FINE_BITS = 30,            /* of fine integers, beside the sign */
+    DF_GRADIENT_BITS = 30,            /* of quantised gradients, beside the sign */
     DF_LARGEST_ROW_WEIGHT = 2048, /* of integer weights that integers are multiplied by */
-    DF_GRADIENT_SHIFT = 17,       /* narrow words: bits that a coarse gradient ... */
-    DF_HESSIAN_SHIFT = 16,        /* ... and a coarse hessian leave out */
+    DF_GRADIENT_SHIFT = 17,       /* narrow words: bits that a narrow gradient ... */
+    DF_HESSIAN_SHIFT = 16,        /* ... and a narrow hessian leave out */
     DF_SPILL = 4095,              /* the most rows whose sums a word holds ... */
     DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
     DF_LIGHT_BITS = 8,            /* of how many bits the heaviest row of a node may fall short */
@@ -37,9 +37,9 @@ enum {
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
 };
 
-/* The exponent of fine integers, given the largest magnitude of what they stand for: rint(largest * 2^exponent) < 2^bits. 0 where
+/* The exponent of quantised gradients, given the largest magnitude of what they stand for: rint(largest * 2^exponent) < 2^bits. 0 where
  * all are 0. */
-static inline int32_t df_fine_exponent(double largest, int bits) {
+static inline int32_t df_gradient_exponent(double largest, int bits) {
     int32_t exponent;
     if (!(largest > 0.0))
         return 0;
@@ -47,13 +47,13 @@ static inline int32_t df_fine_exponent(double largest, int bits) {
     return exponent < DF_GREATEST_SCALE ? exponent : DF_GREATEST_SCALE;
 }
 
-/* The fine integer of a gradient or hessian. factor : 2^exponent */
-static inline int32_t df_fine(double x, double factor) { return df_nearest_integer(x * factor); }
+/* The quantised gradient of a gradient or hessian. factor : 2^exponent */
+static inline int32_t df_quantised_gradient(double x, double factor) { return df_nearest_integer(x * factor); }
 
 /* That of a hessian that is multiplied by a weight: above 0 where the hessian is, so that no row is without weight. */
-static inline int32_t df_fine_hessian(double x, double factor) {
-    const int32_t fine = df_fine(x, factor);
-    return fine + (fine == 0 && x > 0.0);
+static inline int32_t df_quantised_hessian(double x, double factor) {
+    const int32_t quantised = df_quantised_gradient(x, factor);
+    return quantised + (quantised == 0 && x > 0.0);
 }
 
 /* Whether a node is light. heaviest : the weight of its heaviest row; reference : that of those that its exponents were chosen
@@ -61,8 +61,8 @@ static inline int32_t df_fine_hessian(double x, double factor) {
 static inline int df_is_light(double heaviest, double reference) { return heaviest < ldexp(reference, -DF_LIGHT_BITS); }
 
 /* Sums of both children of a node, as integers of the lower exponents. */
-static inline df_fine_sums df_both_fine_sums(df_fine_sums a, df_fine_sums b) {
-    df_fine_sums both;
+static inline df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b) {
+    df_gradient_sums both;
     both.gradient_exponent = a.gradient_exponent < b.gradient_exponent ? a.gradient_exponent : b.gradient_exponent;
     both.hessian_exponent = a.hessian_exponent < b.hessian_exponent ? a.hessian_exponent : b.hessian_exponent;
     both.gradient = df_without_last_bits(a.gradient, a.gradient_exponent - both.gradient_exponent) +
@@ -77,13 +77,13 @@ static inline int df_takes_times(int64_t largest_weight, int64_t sum_of_weights)
     return largest_weight <= DF_LARGEST_ROW_WEIGHT && sum_of_weights < (int64_t)1 << 32;
 }
 
-/* Whether the largest of n fine magnitudes is so far above their mean that coarse ones would leave out most of them. With integer
+/* Whether the largest of n quantised magnitudes is so far above their mean that narrow ones would leave out most of them. With integer
  * weights, n is the sum of these, and each magnitude is added as often as its weight says. */
 static inline int df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n) {
     return df_product_above(largest, n, DF_HEAVY_TAIL, sum);
 }
 
-/* The kind of a tree's words. is_weighted : whether derivatives were multiplied by weights; is_heavy : of fine magnitudes of all
+/* The kind of a tree's words. is_weighted : whether derivatives were multiplied by weights; is_heavy : of quantised magnitudes of all
  * rows, where the hessian is not constant */
 static inline df_word_kind df_choose_words(int has_constant_hessian, int is_weighted, int is_heavy) {
     if (is_weighted)
@@ -93,17 +93,17 @@ static inline df_word_kind df_choose_words(int has_constant_hessian, int is_weig
     return is_heavy ? DF_WIDE_WORDS : DF_NARROW_WORDS;
 }
 
-/* The bits that coarse integers leave out, of fine ones. */
+/* The bits that narrow gradients leave out, of quantised ones. */
 static inline int32_t df_gradient_shift(df_word_kind kind) { return kind == DF_NARROW_WORDS ? DF_GRADIENT_SHIFT : 0; }
 
 static inline int32_t df_hessian_shift(df_word_kind kind) { return kind == DF_NARROW_WORDS ? DF_HESSIAN_SHIFT : 0; }
 
-/* A fine integer without its last bits, rounded to nearest, a half up: 3 and a shift of 1 give 2, -3 gives -1. */
-static inline int32_t df_coarse(int32_t fine, int32_t shift) {
-    return shift == 0 ? fine : (fine + ((int32_t)1 << (shift - 1))) >> shift;
+/* A quantised gradient without its last bits, rounded to nearest, a half up: 3 and a shift of 1 give 2, -3 gives -1. */
+static inline int32_t df_narrowed(int32_t quantised, int32_t shift) {
+    return shift == 0 ? quantised : (quantised + ((int32_t)1 << (shift - 1))) >> shift;
 }
 
-/* A row's word. Narrow: [gradient 26 | hessian 26 | count 12], of coarse integers of at most 2^13 and 2^14; constant, and the
+/* A row's word. Narrow: [gradient 26 | hessian 26 | count 12], of narrow gradients of at most 2^13 and 2^14; constant, and the
  * first of wide words: [gradient 52 | count 12]. The second one of these is the hessian. Words are added up as they are; what
  * the fields below borrow or carry is put right as they are taken apart. */
 static inline uint64_t df_narrow_word(int32_t gradient, int32_t hessian) {
@@ -112,7 +112,7 @@ static inline uint64_t df_narrow_word(int32_t gradient, int32_t hessian) {
 
 static inline uint64_t df_gradient_word(int64_t gradient) { return ((uint64_t)gradient << 12) + 1; }
 
-/* What histograms and nodes hold: sums of coarse gradients and hessians, and the number of rows. */
+/* What histograms and nodes hold: sums of narrow gradients and hessians, and the number of rows. */
 typedef struct {
     int64_t gradient, hessian, count;
 } df_boost_sums;
@@ -156,24 +156,24 @@ static inline uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessi
 #endif
 
 /* A row's words, of a kind that is known where this is compiled. Integers of a row stand together, its gradient and, unless
- * that is 1, its hessian; those of rows with `times`, weights that they are multiplied by, make two words of any kind. fine,
+ * that is 1, its hessian; those of rows with `times`, weights that they are multiplied by, make two words of any kind. quantised,
  * times : of all rows */
-DF_ALWAYS_INLINE void df_row_words(const int kind, const int has_times, const int32_t *fine, const uint32_t *times, size_t row,
+DF_ALWAYS_INLINE void df_row_words(const int kind, const int has_times, const int32_t *quantised, const uint32_t *times, size_t row,
                                    uint64_t *word, uint64_t *second) {
     if (has_times) {
         const int64_t t = times[row];
         const int shift = kind == DF_NARROW_WORDS;
-        const int32_t g = kind == DF_CONSTANT_WORDS ? fine[row] : df_coarse(fine[2 * row], shift ? DF_GRADIENT_SHIFT : 0);
-        const int32_t h = kind == DF_CONSTANT_WORDS ? 1 : df_coarse(fine[2 * row + 1], shift ? DF_HESSIAN_SHIFT : 0);
+        const int32_t g = kind == DF_CONSTANT_WORDS ? quantised[row] : df_narrowed(quantised[2 * row], shift ? DF_GRADIENT_SHIFT : 0);
+        const int32_t h = kind == DF_CONSTANT_WORDS ? 1 : df_narrowed(quantised[2 * row + 1], shift ? DF_HESSIAN_SHIFT : 0);
         *word = df_gradient_word(g * t);
         *second = (uint64_t)(h * t);
     } else if (kind == DF_CONSTANT_WORDS)
-        *word = df_gradient_word(fine[row]);
+        *word = df_gradient_word(quantised[row]);
     else if (kind == DF_NARROW_WORDS)
-        *word = df_narrow_word(df_coarse(fine[2 * row], DF_GRADIENT_SHIFT), df_coarse(fine[2 * row + 1], DF_HESSIAN_SHIFT));
+        *word = df_narrow_word(df_narrowed(quantised[2 * row], DF_GRADIENT_SHIFT), df_narrowed(quantised[2 * row + 1], DF_HESSIAN_SHIFT));
     else {
-        *word = df_gradient_word(fine[2 * row]);
-        *second = (uint64_t)(int64_t)fine[2 * row + 1];
+        *word = df_gradient_word(quantised[2 * row]);
+        *second = (uint64_t)(int64_t)quantised[2 * row + 1];
     }
 }
 
@@ -183,13 +183,13 @@ DF_ALWAYS_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_
            : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
 }
 
-/* What cuts of a tree are judged by, in units of its coarse hessians. */
+/* What cuts of a tree are judged by, in units of its narrow hessians. */
 typedef struct {
     double l2, min_hessian, smoothing;
     int64_t min_samples;
 } df_boost_limits;
 
-/* exponent : of the tree's coarse hessians; weight_unit : the weight that an integer weight of 1 stands for */
+/* exponent : of the tree's narrow hessians; weight_unit : the weight that an integer weight of 1 stands for */
 static inline df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent,
                                                  double weight_unit) {
     df_boost_limits limits;
@@ -218,7 +218,7 @@ static inline double df_common_score(double l2, double gradient, double hessian)
     return l2 == 0.0 ? 0.0 : (l2 * (gradient * gradient)) / ((hessian + l2) * (hessian + (l2 + l2)));
 }
 
-/* Monotonic constraints. The *step* of a node is what its prediction changes by, in units of its coarse integers, and kept within
+/* Monotonic constraints. The *step* of a node is what its prediction changes by, in units of its narrow gradients, and kept within
  * the node's bounds. */
 static inline double df_bounded_step(double l2, double gradient, double hessian, df_bounds bounds) {
     return df_clip(-gradient / (hessian + l2), bounds.lower, bounds.upper);
@@ -256,7 +256,7 @@ static inline double df_category_key(double gradient, double hessian, double smo
     return gradient / (hessian + smoothing);
 }
 
-/* A gain in units of the loss; exponents : of coarse integers */
+/* A gain in units of the loss; exponents : of narrow gradients */
 static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit) {
     return weight_unit * ldexp(gain, hessian_exponent - 2 * gradient_exponent);
 }
@@ -311,7 +311,7 @@ static inline double df_limited_value(const df_value_limits *limits, double step
 }
 
 /* The value of a leaf by a Newton step; 0 where there is nothing to divide by. l2 : in units of weight */
-static inline double df_newton_value(const df_value_limits *limits, df_fine_sums sums, double l2) {
+static inline double df_newton_value(const df_value_limits *limits, df_gradient_sums sums, double l2) {
     const double above = ldexp((double)sums.gradient, -sums.gradient_exponent);
     const double below = ldexp((double)sums.hessian, -sums.hessian_exponent) + l2;
     return below > 0.0 ? df_limited_value(limits, above / below, -(limits->learning_rate * above) / below) : 0.0;
@@ -329,7 +329,7 @@ static inline int df_ends_at_quantile(int64_t upto, int64_t total, double quanti
 
 static inline double df_between_values(double value, double next) { return 0.5 * value + 0.5 * next; }
 
-/* Huber's leaf: the median of y - F and the mean of what is left of it, kept within delta. The mean is that of fine integers. */
+/* Huber's leaf: the median of y - F and the mean of what is left of it, kept within delta. The mean is that of quantised gradients. */
 static inline double df_huber_term(double residual, double median, double delta) {
     const double d = residual - median;
     return d > delta ? delta : d < -delta ? -delta : d;

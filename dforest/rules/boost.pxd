@@ -3,13 +3,13 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.numerics cimport df_exact_sum
-from dforest.rules.records cimport df_fine_sums
+from dforest.rules.records cimport df_gradient_sums
 
 cdef extern from "rules/boost.h" nogil:
     ctypedef enum df_word_kind:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
-        DF_FINE_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL
+        DF_GRADIENT_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL
         DF_HEAVY_TAIL, DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
@@ -19,18 +19,18 @@ cdef extern from "rules/boost.h" nogil:
     ctypedef struct df_value_limits:
         double learning_rate, max_step, damping
     df_value_limits df_value_limits_of(double learning_rate, double max_step, bint is_damped, int n_sums)
-    int32_t df_fine_exponent(double largest, int bits)
-    int32_t df_fine(double x, double factor)
-    int32_t df_fine_hessian(double x, double factor)
+    int32_t df_gradient_exponent(double largest, int bits)
+    int32_t df_quantised_gradient(double x, double factor)
+    int32_t df_quantised_hessian(double x, double factor)
     bint df_is_light(double heaviest, double reference)
-    df_fine_sums df_both_fine_sums(df_fine_sums a, df_fine_sums b)
+    df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b)
     df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)
     bint df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n)
     df_word_kind df_choose_words(bint has_constant_hessian, bint is_weighted, bint is_heavy)
     int32_t df_gradient_shift(df_word_kind kind)
     int32_t df_hessian_shift(df_word_kind kind)
-    int32_t df_coarse(int32_t fine, int32_t shift)
+    int32_t df_narrowed(int32_t quantised, int32_t shift)
     uint64_t df_narrow_word(int32_t gradient, int32_t hessian)
     uint64_t df_gradient_word(int64_t gradient)
     df_boost_sums df_sums_of_narrow(uint64_t word)
@@ -49,7 +49,7 @@ cdef extern from "rules/boost.h" nogil:
     double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
     double df_limited_value(const df_value_limits* limits, double step, double value)
-    double df_newton_value(const df_value_limits* limits, df_fine_sums sums, double l2)
+    double df_newton_value(const df_value_limits* limits, df_gradient_sums sums, double l2)
     bint df_reaches_quantile(int64_t upto, int64_t total, double quantile)
     bint df_ends_at_quantile(int64_t upto, int64_t total, double quantile)
     double df_between_values(double value, double next)

@@ -146,7 +146,7 @@ typedef struct {
 
 enum { DF_BOOST_CODES = 256, DF_SUBSET_WORDS = 4 }; // of a column, with the one for missing, at most; and a bit for each
 
-// The best cut of a column in a node of a boosted tree, in units of coarse integers (boost_cuts.h).
+// The best cut of a column in a node of a boosted tree, in units of narrow gradients (boost_cuts.h).
 typedef struct {
     double score;              // see df_cut_score, with constraints df_bounded_gain; -1: there is no valid cut
     int32_t feature;
@@ -163,12 +163,12 @@ typedef struct {
     uint64_t left[4];          // [DF_SUBSET_WORDS] of categories: a bit for each code that goes left
 } df_boost_cut;
 
-// Sums of fine integers of a node of a boosted tree, and what they stand for (boost.h).
+// Sums of quantised gradients of a node of a boosted tree, and what they stand for (boost.h).
 typedef struct {
     int64_t gradient;
     int64_t hessian;
     int32_t gradient_exponent;
     int32_t hessian_exponent;
-} df_fine_sums;
+} df_gradient_sums;
 
 #endif

@@ -69,6 +69,6 @@ cdef extern from "rules/records.h" nogil:
         uint32_t right
         int32_t weight_shift
         int32_t padding
-    ctypedef struct df_fine_sums:
+    ctypedef struct df_gradient_sums:
         int64_t gradient, hessian
         int32_t gradient_exponent, hessian_exponent

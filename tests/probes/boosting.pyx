@@ -6,7 +6,7 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.rules.boost cimport (
-    DF_FINE_BITS,
+    DF_GRADIENT_BITS,
     DF_SPILL,
     df_absolute_gain,
     df_between_values,
@@ -14,12 +14,12 @@ from dforest.rules.boost cimport (
     df_boost_limits_of,
     df_boost_sums,
     df_choose_words,
-    df_coarse,
+    df_narrowed,
     df_common_score,
     df_cut_score,
     df_ends_at_quantile,
-    df_fine,
-    df_fine_exponent,
+    df_quantised_gradient,
+    df_gradient_exponent,
     df_gradient_shift,
     df_gradient_word,
     df_has_heavy_tail,
@@ -40,9 +40,9 @@ from dforest.rules.boost cimport (
     df_word_kind,
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
-from dforest.rules.records cimport df_fine_sums
+from dforest.rules.records cimport df_gradient_sums
 
-FINE_BITS = DF_FINE_BITS
+GRADIENT_BITS = DF_GRADIENT_BITS
 SPILL = DF_SPILL
 KINDS = {"narrow": df_word_kind.DF_NARROW_WORDS, "constant": df_word_kind.DF_CONSTANT_WORDS,
          "wide": df_word_kind.DF_WIDE_WORDS}
@@ -69,27 +69,27 @@ def elementary(name, const double[::1] x not None):
     return result
 
 
-def fine_integers(const double[::1] x not None, double factor):
-    """Numbers times a power of two as fine integers: ndarray of shape (n,), dtype int32."""
+def quantised_integers(const double[::1] x not None, double factor):
+    """Numbers times a power of two as quantised gradients: ndarray of shape (n,), dtype int32."""
     cdef Py_ssize_t i
     result = np.empty(x.shape[0], np.int32)
     cdef int32_t[::1] out = result
     for i in range(x.shape[0]):
-        out[i] = df_fine(x[i], factor)
+        out[i] = df_quantised_gradient(x[i], factor)
     return result
 
 
-def fine_exponent(double largest, int bits=DF_FINE_BITS):
-    """The exponent of fine integers, given the largest magnitude of what they stand for: int."""
-    return df_fine_exponent(largest, bits)
+def fine_exponent(double largest, int bits=DF_GRADIENT_BITS):
+    """The exponent of quantised gradients, given the largest magnitude of what they stand for: int."""
+    return df_gradient_exponent(largest, bits)
 
 
-def coarse_integers(const int32_t[::1] fine not None, kind, part):
-    """Coarse integers of fine ones.
+def coarse_integers(const int32_t[::1] quantised not None, kind, part):
+    """Narrow gradients of quantised ones.
 
     Parameters
     ----------
-    fine : ndarray of shape (n,), dtype int32
+    quantised : ndarray of shape (n,), dtype int32
     kind : {"narrow", "constant", "wide"}
     part : {"gradient", "hessian"}
 
@@ -100,15 +100,15 @@ def coarse_integers(const int32_t[::1] fine not None, kind, part):
     cdef Py_ssize_t i
     cdef df_word_kind words = KINDS[kind]
     cdef int32_t shift = df_gradient_shift(words) if part == "gradient" else df_hessian_shift(words)
-    result = np.empty(fine.shape[0], np.int32)
+    result = np.empty(quantised.shape[0], np.int32)
     cdef int32_t[::1] out = result
-    for i in range(fine.shape[0]):
-        out[i] = df_coarse(fine[i], shift)
+    for i in range(quantised.shape[0]):
+        out[i] = df_narrowed(quantised[i], shift)
     return result
 
 
 def has_heavy_tail(int64_t largest, int64_t sum, int64_t n):
-    """Whether the largest of n fine magnitudes of this sum is far above their mean: bool."""
+    """Whether the largest of n quantised magnitudes of this sum is far above their mean: bool."""
     return bool(df_has_heavy_tail(largest, sum, n))
 
 
@@ -145,14 +145,14 @@ def sum_words(kind, const int32_t[::1] gradient not None, const int32_t[::1] hes
 
 
 def cut_gains(double l2, int32_t exponent, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, total):
-    """The gains of cuts, in units of coarse integers.
+    """The gains of cuts, in units of narrow gradients.
 
     Parameters
     ----------
     l2 : float
         In units of the loss.
     exponent : int
-        Of coarse hessians.
+        Of narrow hessians.
     gradient, hessian : ndarray of shape (n_cuts,), dtype int64
         Sums of the left sides.
     total : (int, int)
@@ -190,7 +190,7 @@ def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t 
         In units of the loss.
     min_samples_leaf : int
     exponent : int
-        Of coarse hessians.
+        Of narrow hessians.
     count, hessian : ndarray of shape (n_sides,), dtype int64
 
     Returns
@@ -213,9 +213,9 @@ def unseen_goes_left(int64_t n_left, int64_t n_right):
 
 def newton_value(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent, double learning_rate,
                  double l2, double max_step=INFINITY, bint is_damped=False, int n_sums=1):
-    """The value of a leaf by sums of fine integers: float."""
+    """The value of a leaf by sums of quantised gradients: float."""
     cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
-    cdef df_fine_sums sums
+    cdef df_gradient_sums sums
     sums.gradient, sums.hessian = gradient, hessian
     sums.gradient_exponent, sums.hessian_exponent = gradient_exponent, hessian_exponent
     return df_newton_value(&limits, sums, l2)
@@ -243,11 +243,11 @@ def huber_step(const double[::1] residual not None, const int64_t[::1] weight no
     """The step of a leaf by Huber's loss: float."""
     cdef Py_ssize_t i
     cdef int64_t total = 0
-    cdef int32_t exponent = df_fine_exponent(delta, DF_FINE_BITS)
+    cdef int32_t exponent = df_gradient_exponent(delta, DF_GRADIENT_BITS)
     cdef double factor = 2.0**exponent
     cdef df_exact_sum sum
     memset(&sum, 0, sizeof(sum))
     for i in range(residual.shape[0]):
-        df_add_product(&sum, df_fine(df_huber_term(residual[i], median, delta), factor), weight[i])
+        df_add_product(&sum, df_quantised_gradient(df_huber_term(residual[i], median, delta), factor), weight[i])
         total += weight[i]
     return df_huber_step(median, &sum, total, exponent)

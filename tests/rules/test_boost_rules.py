@@ -13,17 +13,17 @@ from dforest.rules import boosting
 from dforest.rules.records import record
 
 
-@pytest.mark.parametrize("bits", [rules.FINE_BITS, 20])
+@pytest.mark.parametrize("bits", [rules.GRADIENT_BITS, 20])
 def test_fine_integers(bits):
     rng = np.random.default_rng(0)
     for scale in (1e-290, 1e-12, 0.25, 1.0, 1e9, 1e300):
         x = rng.normal(size=200) * scale
         largest = np.abs(x).max()
         exponent = rules.fine_exponent(largest, bits)
-        fine = rules.fine_integers(x, 2.0**exponent)
-        assert np.abs(fine).max() < 2**bits and np.abs(fine).max() >= 2 ** (bits - 1) - 1
-        assert fine.tolist() == [round(Fraction(v) * Fraction(2) ** exponent) for v in x.tolist()]
-    assert rules.fine_integers(np.array([0.5, 1.5, 2.5, -0.5, -1.5]), 1.0).tolist() == [0, 2, 2, 0, -2]  # ties to even
+        quantised = rules.quantised_integers(x, 2.0**exponent)
+        assert np.abs(quantised).max() < 2**bits and np.abs(quantised).max() >= 2 ** (bits - 1) - 1
+        assert quantised.tolist() == [round(Fraction(v) * Fraction(2) ** exponent) for v in x.tolist()]
+    assert rules.quantised_integers(np.array([0.5, 1.5, 2.5, -0.5, -1.5]), 1.0).tolist() == [0, 2, 2, 0, -2]  # ties to even
 
 
 def test_exponents_at_the_ends():
@@ -34,10 +34,10 @@ def test_exponents_at_the_ends():
 
 
 def test_coarse_integers():
-    fine = np.array([2**30 - 1, 2**16, 2**16 - 1, 0, -(2**16), -(2**16) - 1, 1 - 2**30], np.int32)
-    coarse = rules.coarse_integers(fine, "narrow", "gradient")
-    assert coarse.tolist() == [2**13, 1, 0, 0, 0, -1, -(2**13)]
-    assert rules.coarse_integers(fine[:4], "narrow", "hessian").tolist() == [2**14, 1, 1, 0]
+    quantised = np.array([2**30 - 1, 2**16, 2**16 - 1, 0, -(2**16), -(2**16) - 1, 1 - 2**30], np.int32)
+    narrow = rules.coarse_integers(quantised, "narrow", "gradient")
+    assert narrow.tolist() == [2**13, 1, 0, 0, 0, -1, -(2**13)]
+    assert rules.coarse_integers(quantised[:4], "narrow", "hessian").tolist() == [2**14, 1, 1, 0]
     random = np.random.default_rng(0).integers(-(2**30) + 1, 2**30, 500).astype(np.int32)
     assert rules.coarse_integers(random, "narrow", "gradient").tolist() == [math.floor(q / 2**17 + 0.5) for q in random.tolist()]
     for kind in ("constant", "wide"):
@@ -133,7 +133,7 @@ def test_light_nodes():
 
 def test_sums_of_children_have_the_lower_exponents():
     """The last bits of the other sum are rounded, a half up: 10 / 8 to 1, and -5 / 2 to -2."""
-    sums = np.zeros(5, record("df_fine_sums"))
+    sums = np.zeros(5, record("df_gradient_sums"))
     sums[1:] = [(3, 7, 0, 4), (10, -5, 3, 5), (1, 1, 4, 100), (1, 1, 4, 4)]
     boosting.add_up_children(sums, np.array([0, 1]), np.array([1, 3]))
     assert sums[1].tolist() == (2, 1, 4, 4)  # written last

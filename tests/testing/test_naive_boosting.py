@@ -104,14 +104,14 @@ def test_baselines_have_the_bits_of_the_compiled_ones(loss, weighted):
 def test_rules_have_the_bits_of_the_compiled_ones(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=200) * 10.0 ** rng.integers(-320, 300)
-    for bits in (gradients.FINE_BITS, 20):
-        fine, exponent = gradients.fine_integers(x.tolist(), bits)
+    for bits in (gradients.GRADIENT_BITS, 20):
+        quantised, exponent = gradients.quantised_integers(x.tolist(), bits)
         assert exponent == boost_probe.fine_exponent(np.abs(x).max(), bits)
-        assert fine == boost_probe.fine_integers(x, 2.0**exponent).tolist()
-    magnitudes = np.abs(np.array(fine, np.int32))
-    for part, values in (("gradient", np.array(fine, np.int32)), ("hessian", magnitudes)):
+        assert quantised == boost_probe.quantised_integers(x, 2.0**exponent).tolist()
+    magnitudes = np.abs(np.array(quantised, np.int32))
+    for part, values in (("gradient", np.array(quantised, np.int32)), ("hessian", magnitudes)):
         shift = gradients.GRADIENT_SHIFT if part == "gradient" else gradients.HESSIAN_SHIFT
-        assert gradients.coarse(values.tolist(), shift) == boost_probe.coarse_integers(values, "narrow", part).tolist()
+        assert gradients.narrow(values.tolist(), shift) == boost_probe.coarse_integers(values, "narrow", part).tolist()
     tail = np.floor(np.exp(rng.normal(size=300) * 2.5) * 100).astype(np.int64).tolist()
     expected = boost_probe.has_heavy_tail(max(tail), sum(tail), len(tail))
     assert gradients.has_heavy_tail(tail, [1] * len(tail)) == expected

@@ -5,18 +5,18 @@ operation, so that models have the same bits.
 
 Words: a *round* grows a tree, or one for each of more than two classes. A row's *raw prediction* is F = baseline + S, with S the
 sum of the values of the leaves that it reached, added up in the order of the trees from 0. A row's *gradient* and *hessian*,
-derivatives of its loss by F, become *fine* integers, and *coarse* ones, by which cuts are judged.
+derivatives of its loss by F, become *quantised* integers, and *narrow* ones, by which cuts are judged.
 
 The rules:
 
 - Gradients and hessians of a tree have an exponent each: the largest s by which all of them times 2**s, rounded, are below 2**30
   in magnitude, but at most 1000; 0 where all are 0. Where all hessians are 1 they are no such integers, but count rows.
-- *Narrow* words: coarse gradients have 17 bits less than fine ones, hessians 16, rounded to nearest, a half up. They serve losses
-  whose hessian is not constant, if neither the largest fine gradient nor the largest fine hessian is above 64 times the mean.
-  Else coarse integers are the fine ones: *constant* words where the hessian is, *wide* ones elsewhere.
+- *Narrow* words: narrow gradients have 17 bits less than quantised ones, hessians 16, rounded to nearest, a half up. They serve
+  losses whose hessian is not constant, if neither the largest quantised gradient nor the largest quantised hessian is above 64
+  times the mean. Else narrow gradients are the quantised ones: *constant* words where the hessian is, *wide* ones elsewhere.
 - Weights are the integers w = weight / unit of `coding.integer_weights`. If none is above 2048, and their sum is below 2**32, all
-  is as if each row stood there w times, but for the number of rows on a side of a cut: coarse and fine integers count w times,
-  and so do constant hessians and the magnitudes of the mean; l2, the least hessian and the smoothing of
+  is as if each row stood there w times, but for the number of rows on a side of a cut: narrow and quantised gradients count w
+  times, and so do constant hessians and the magnitudes of the mean; l2, the least hessian and the smoothing of
   categories are divided by the unit, and gains multiplied by it. Else gradients and hessians are
   multiplied by the weight, and then made integers, and words are wide; a hessian above 0 is 1 at least. Bins, baselines and
   quantiles have the integer weights in each case, but quantiles of a node's rows those of `Weights.of_node`.
@@ -40,8 +40,9 @@ The rules:
   anew, from the refitted values of all nodes.
 - With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
   above it.
-- A leaf's value is the learning rate times Newton's step v from fine sums. Of losses whose hessian is not constant, its magnitude
-  is at most |v| if that is up to 1, else the larger of 1 and ln(1 + |v|), times the learning rate if that is above 1. For
+- A leaf's value is the learning rate times Newton's step v from quantised sums. Of losses whose hessian is not constant, its
+  magnitude is at most |v| if that is up to 1, else the larger of 1 and ln(1 + |v|), times the learning rate if that is above
+  1. For
   "absolute_error" and "quantile" it is the median, or the quantile, of y - F, times the learning rate. For "huber" it is, times
   the learning rate, the median, and the mean of what y - F is beyond it, kept within delta: the `quantile` of |y - F| when the
   round begins.
@@ -463,7 +464,7 @@ def add(a, b):
 
 
 def sums_of(rows, integers):
-    """The sums of coarse gradients and hessians, and the number of rows."""
+    """The sums of narrow gradients and hessians, and the number of rows."""
     return sum(integers.gradient[row] for row in rows), sum(integers.hessian[row] for row in rows), len(rows)
 
 
@@ -504,18 +505,18 @@ class ValueLimits(NamedTuple):
 
 
 def newton_value(node, limits, l2):
-    """A node's value from sums of fine integers."""
-    (g, s_g), (h, s_h) = fine_sums(node)
+    """A node's value from sums of quantised gradients."""
+    (g, s_g), (h, s_h) = gradient_sums(node)
     g, below = scaled(float(g), -s_g), scaled(float(h), -s_h) + l2
     return limits.value(g / below, -(limits.learning_rate * g) / below) if below > 0.0 else 0.0
 
 
-def fine_sums(node):
-    """Sums of the fine gradients and hessians of a node, with an exponent each."""
+def gradient_sums(node):
+    """Sums of the quantised gradients and hessians of a node, with an exponent each."""
     if node.feature >= 0:
-        return both_sums(fine_sums(node.left), fine_sums(node.right))
-    of_rows = node.integers.fine_gradient, node.integers.fine_hessian
-    return tuple((sum(fine[row] for row in node.rows), s) for fine, s in zip(of_rows, node.integers.exponents, strict=True))
+        return both_sums(gradient_sums(node.left), gradient_sums(node.right))
+    of_rows = node.integers.quantised_gradient, node.integers.quantised_hessian
+    return tuple((sum(own[row] for row in node.rows), s) for own, s in zip(of_rows, node.integers.exponents, strict=True))
 
 
 def refit(loss, residuals, weight, parameter):

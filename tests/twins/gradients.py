@@ -1,6 +1,6 @@
 """The naive twin's gradients and hessians of boosted trees as integers; the rules stand in `twins.boosting`.
 
-A row's derivatives become *fine* integers and, with fewer bits, *coarse* ones. Lists are of all rows.
+A row's derivatives become *quantised* integers and, with fewer bits, *narrow* ones. Lists are of all rows.
 """
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.testing.coding import scale_exponent
 
-FINE_BITS, LARGEST_WEIGHT, LIGHT_BITS = 30, 2048, 8
+GRADIENT_BITS, LARGEST_WEIGHT, LIGHT_BITS = 30, 2048, 8
 GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
 
 
@@ -18,11 +18,11 @@ class Integers(NamedTuple):
     """Gradients and hessians of rows as integers, q * 2**-exponent."""
 
     kind: str
-    fine_gradient: list
-    fine_hessian: list
-    gradient: list  # coarse
+    quantised_gradient: list
+    quantised_hessian: list
+    gradient: list  # narrow
     hessian: list
-    exponents: tuple  # of fine gradients and hessians
+    exponents: tuple  # of quantised gradients and hessians
     coarse_exponents: tuple
     weight_unit: float
     weighted: tuple = ()  # where derivatives are multiplied by weights: weights, gradients, hessians; else empty
@@ -54,25 +54,26 @@ def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn):
         gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
         weight, unit = [1] * len(weight), 1.0
         weighted = list(map(float, sample_weight)), gradient, hessian
-    fine_gradient, s_g = fine_integers(gradient, FINE_BITS, drawn)
-    fine_hessian, s_h = ([1] * len(weight), 0) if hessian is None else fine_integers(hessian, FINE_BITS, drawn)
+    quantised_gradient, s_g = quantised_integers(gradient, GRADIENT_BITS, drawn)
+    quantised_hessian, s_h = ([1] * len(weight), 0) if hessian is None else quantised_integers(hessian, GRADIENT_BITS, drawn)
     if is_real:
-        fine_hessian = not_nothing(fine_hessian, hessian)
+        quantised_hessian = not_nothing(quantised_hessian, hessian)
     if kind is None:
         is_heavy = not is_constant and any(
-            has_heavy_tail([fine[row] for row in drawn], [weight[row] for row in drawn]) for fine in (fine_gradient, fine_hessian)
+            has_heavy_tail([own[row] for row in drawn], [weight[row] for row in drawn])
+            for own in (quantised_gradient, quantised_hessian)
         )
         kind = "wide" if is_real else "constant" if is_constant else "wide" if is_heavy else "narrow"
     shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
-    coarse_gradient, coarse_hessian = coarse(fine_gradient, shifts[0]), coarse(fine_hessian, shifts[1])
-    many = [times(weight, q) for q in (fine_gradient, fine_hessian, coarse_gradient, coarse_hessian)]
+    coarse_gradient, coarse_hessian = narrow(quantised_gradient, shifts[0]), narrow(quantised_hessian, shifts[1])
+    many = [times(weight, q) for q in (quantised_gradient, quantised_hessian, coarse_gradient, coarse_hessian)]
     return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit, weighted,
                     max(weighted[0]) if weighted else 0.0)  # fmt: skip
 
 
-def not_nothing(fine, hessian):
-    """Fine hessians, those that were rounded to 0 made 1."""
-    return [q + (q == 0 and h > 0.0) for q, h in zip(fine, hessian, strict=True)]
+def not_nothing(quantised, hessian):
+    """Quantised hessians, those that were rounded to 0 made 1."""
+    return [q + (q == 0 and h > 0.0) for q, h in zip(quantised, hessian, strict=True)]
 
 
 def of_node(integers, rows):
@@ -82,15 +83,16 @@ def of_node(integers, rows):
     weight, gradient, hessian = ([values[row] for row in rows] for values in integers.weighted)
     if max(weight) >= scaled(integers.reference, -LIGHT_BITS):
         return integers
-    (fine_gradient, s_g), (fine_hessian, s_h) = fine_integers(gradient, FINE_BITS), fine_integers(hessian, FINE_BITS)
-    fine = [[0] * len(integers.fine_gradient) for _ in range(2)]
-    for row, g, h in zip(rows, fine_gradient, not_nothing(fine_hessian, hessian), strict=True):
-        fine[0][row], fine[1][row] = g, h
-    return Integers("wide", *fine, *fine, (s_g, s_h), (s_g, s_h), 1.0, integers.weighted, max(weight))
+    quantised_gradient, s_g = quantised_integers(gradient, GRADIENT_BITS)
+    quantised_hessian, s_h = quantised_integers(hessian, GRADIENT_BITS)
+    quantised = [[0] * len(integers.quantised_gradient) for _ in range(2)]
+    for row, g, h in zip(rows, quantised_gradient, not_nothing(quantised_hessian, hessian), strict=True):
+        quantised[0][row], quantised[1][row] = g, h
+    return Integers("wide", *quantised, *quantised, (s_g, s_h), (s_g, s_h), 1.0, integers.weighted, max(weight))
 
 
 def both_sums(a, b):
-    """Sums of fine gradients and hessians, with an exponent each, of both children: by the lower exponents, a half rounded up."""
+    """Sums of quantised gradients and hessians, with an exponent each, of both children: by the lower ones, a half rounded up."""
     both = []
     for (p, s), (q, t) in zip(a, b, strict=True):
         lower = min(s, t)
@@ -100,7 +102,7 @@ def both_sums(a, b):
 
 def without_bits(q, n):
     """A sum without its last n bits."""
-    return 0 if n > 62 else coarse([q], n)[0]
+    return 0 if n > 62 else narrow([q], n)[0]
 
 
 def scaled(x, exponent):
@@ -114,22 +116,22 @@ def times(weight, integers):
     return [w * q for w, q in zip(weight, integers, strict=True)]
 
 
-def fine_exponent(largest, bits=FINE_BITS):
-    """The exponent of fine integers, given the largest magnitude of what they stand for."""
+def fine_exponent(largest, bits=GRADIENT_BITS):
+    """The exponent of quantised gradients, given the largest magnitude of what they stand for."""
     return min(scale_exponent(largest, bits), 1000) if largest > 0.0 else 0
 
 
-def fine_integers(x, bits, drawn=None):
+def quantised_integers(x, bits, drawn=None):
     """(integers, exponent) of some numbers, in range by those of drawn rows. None: all are."""
     s = fine_exponent(max(map(abs, x if drawn is None else [x[row] for row in drawn])), bits)
     return [round(v * math.ldexp(1.0, s)) for v in x], s
 
 
-def has_heavy_tail(fine, weight):
+def has_heavy_tail(quantised, weight):
     """Whether the largest magnitude is above 64 times the mean."""
-    return max(map(abs, fine)) * sum(weight) > 64 * sum(times(weight, map(abs, fine)))
+    return max(map(abs, quantised)) * sum(weight) > 64 * sum(times(weight, map(abs, quantised)))
 
 
-def coarse(fine, shift):
+def narrow(quantised, shift):
     """Integers without their last bits."""
-    return [(q + 2**shift // 2) // 2**shift for q in fine]
+    return [(q + 2**shift // 2) // 2**shift for q in quantised]

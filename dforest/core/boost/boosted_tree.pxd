@@ -11,7 +11,7 @@ from dforest.core.threads cimport WorkerContext
 from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.rules.boost cimport df_boost_limits
 from dforest.rules.bounds cimport df_bounds
-from dforest.rules.records cimport df_fine_sums, df_open_node
+from dforest.rules.records cimport df_gradient_sums, df_open_node
 
 
 @cython.final
@@ -33,15 +33,15 @@ cdef extern from "core/boost/gradients.h" nogil:
         double weight, gradient, hessian
 
 cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
-    int32_t fine_g, fine_h     # 1.0 is 2 to this power in fine integers
-    int32_t coarse_g, coarse_h  # and in coarse ones
+    int32_t exponent_g, exponent_h     # 1.0 is 2 to this power in quantised gradients
+    int32_t narrow_g, narrow_h  # and in narrow ones
 
 cdef struct BoostNode:
     df_open_node at            # where it stands: its range of the rows, and so on; bounds are those of steps of its rows
     BoostScale scale           # of its rows' integers
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
-    df_fine_sums fine          # once the tree is grown; 0 where leaves are no Newton steps
+    df_gradient_sums quantised          # once the tree is grown; 0 where leaves are no Newton steps
     int64_t most               # rows of the most frequent code, at most
     double gain                # of its best cut, in units of the loss; 0: it is not split
     double value               # of a leaf, or what another node would add as one
@@ -92,7 +92,7 @@ cdef class BoostedTree:
     cdef int64_t partition_rows        # that a thread divides at a time, of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
-    cdef int32_t* fine                 # of all rows
+    cdef int32_t* quantised                 # of all rows
     cdef const double* kept            # [n_rows, 2] derivatives; NULL: no node may be light
     cdef const double* weight          # [n_rows] that is in these
     cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
@@ -127,13 +127,13 @@ cdef class BoostedTree:
     cdef int64_t* n_left               # of each range of the divided node's rows, and then of all up to it
     cdef Py_ssize_t n_left_room
 
-    cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
     cdef void find_lightness(self, int64_t item) noexcept nogil
     cdef void find_largest(self, int64_t item) noexcept nogil
-    cdef void refine(self, int64_t item) noexcept nogil
+    cdef void quantise(self, int64_t item) noexcept nogil
     cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil
     cdef int search_children(self, int32_t number) except -1 nogil
     cdef void search(self) noexcept nogil

@@ -4,8 +4,8 @@ A tree's rows, all or those drawn for its iteration, lie in one array of row num
 divides the range, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
 that of the *large* one is what remains of their parent's. Several threads divide a large node, each some rows at a time. Nodes
 are numbered in order of creation, so both children of one come together, the left one first. A light node (rules/boost.h) gets a
-*scale* of its own, and its rows get other fine integers; then its histogram is filled from its rows, and is not what remains of
-its parent's.
+*scale* of its own, and its rows are quantised anew; then its histogram is filled from its rows, and is not what remains of its
+parent's.
 
 Rows drawn for an iteration, without replacement, are those of `dforest.core.sampling.Subsample`. Interaction constraints say
 which columns may be tested on one path: those of a *group*.
@@ -13,8 +13,8 @@ which columns may be tested on one path: those of a *group*.
 Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
 their order makes a difference.
 
-A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the fine integers and the derivatives
-that are kept are the booster's, and those of light nodes' rows are changed here.
+A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the quantised gradients and the
+derivatives that are kept are the booster's, and those of light nodes' rows are changed here.
 """
 import math
 from numbers import Integral
@@ -32,8 +32,8 @@ from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_FINE_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score,
-    df_fine_exponent, df_is_light,
+    DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score,
+    df_gradient_exponent, df_is_light,
 )
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -45,7 +45,8 @@ cdef extern from "core/boost/gradients.h" nogil:
         DF_LIGHTEST
     uint8_t df_min_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
     df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
-    void df_refine_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors, int32_t* fine)
+    void df_quantise_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors,
+                           int32_t* quantised)
 
 
 cdef void draw_block(void* rows, int64_t item) noexcept nogil:
@@ -125,8 +126,8 @@ cdef void find_largest(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).find_largest(item)
 
 
-cdef void refine(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).refine(item)
+cdef void quantise(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).quantise(item)
 
 
 cdef void divide_range(void* tree, int64_t item) noexcept nogil:
@@ -217,18 +218,18 @@ cdef class BoostedTree:
         free(self.n_left)
         free(self.largest)
 
-    cdef int grow(self, int32_t* fine, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil:
         """Grow a tree.
 
-        INOUT fine : [n_rows, 1 or 2] integers of all rows, those of rows drawn by `scale`; changed where nodes are light
+        INOUT quantised : [n_rows, 1 or 2] integers of all rows, those of rows drawn by `scale`; changed where nodes are light
         IN kept : [n_rows, 2] or NULL
         IN heaviest : weight of all rows
         """
         cdef int64_t n_leaves = 1
         cdef int32_t number
         cdef df_open_node root = df_root_of(self.n_drawn, seed)
-        self.fine = fine
+        self.quantised = quantised
         self.kept = kept
         self.seed = seed
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
@@ -287,7 +288,7 @@ cdef class BoostedTree:
 
     cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil:
         """What a node's cuts are judged by, in its units."""
-        return df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, node.scale.coarse_h, self.weight_unit)
+        return df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, node.scale.narrow_h, self.weight_unit)
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
         """Whether it is worth looking for a cut of a node."""
@@ -341,13 +342,13 @@ cdef class BoostedTree:
             return 0
         node.reference = largest.weight
         node.lightness = lightness
-        node.scale.fine_g = node.scale.coarse_g = df_fine_exponent(largest.gradient, DF_FINE_BITS)
-        node.scale.fine_h = node.scale.coarse_h = df_fine_exponent(largest.hessian, DF_FINE_BITS)
-        set_bounds(node, df_bounds_in_units(bounds_of(node), before.coarse_h - before.coarse_g,
-                                            node.scale.coarse_h - node.scale.coarse_g))
-        self.factors[0] = ldexp(1.0, node.scale.fine_g)
-        self.factors[1] = ldexp(1.0, node.scale.fine_h)
-        self.team.call(refine, <void*> self, n_ranges)
+        node.scale.exponent_g = node.scale.narrow_g = df_gradient_exponent(largest.gradient, DF_GRADIENT_BITS)
+        node.scale.exponent_h = node.scale.narrow_h = df_gradient_exponent(largest.hessian, DF_GRADIENT_BITS)
+        set_bounds(node, df_bounds_in_units(bounds_of(node), before.narrow_h - before.narrow_g,
+                                            node.scale.narrow_h - node.scale.narrow_g))
+        self.factors[0] = ldexp(1.0, node.scale.exponent_g)
+        self.factors[1] = ldexp(1.0, node.scale.exponent_h)
+        self.team.call(quantise, <void*> self, n_ranges)
         return 0
 
     cdef void find_lightness(self, int64_t item) noexcept nogil:
@@ -362,11 +363,11 @@ cdef class BoostedTree:
         begin += self.weighed.at.first
         self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept)
 
-    cdef void refine(self, int64_t item) noexcept nogil:
+    cdef void quantise(self, int64_t item) noexcept nogil:
         """Make the integers of a range anew."""
         cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
         begin += self.weighed.at.first
-        df_refine_again(self.run(begin), begin, n, self.kept, self.factors, self.fine)
+        df_quantise_again(self.run(begin), begin, n, self.kept, self.factors, self.quantised)
 
     cdef int search_children(self, int32_t number) except -1 nogil:
         """Find the best cuts of the children of a node."""
@@ -475,7 +476,7 @@ cdef class BoostedTree:
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
         self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.at.first), self.small.at.first, self.small.at.n,
-                                  self.fine, self.small.slot, self.small.has_words)
+                                  self.quantised, self.small.slot, self.small.has_words)
 
     cdef void search_column(self, int64_t item) noexcept nogil:
         cdef BoostNode* small = self.small
@@ -514,7 +515,7 @@ cdef class BoostedTree:
         if self.directions == NULL:
             common = df_common_score(self.limits.l2, <double> node.cut.gradient, <double> node.cut.hessian)
         if node.cut.score > common:
-            node.gain = df_absolute_gain(node.cut.score - common, node.scale.coarse_g, node.scale.coarse_h, self.weight_unit)
+            node.gain = df_absolute_gain(node.cut.score - common, node.scale.narrow_g, node.scale.narrow_h, self.weight_unit)
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 

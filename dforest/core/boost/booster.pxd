@@ -21,7 +21,7 @@ cdef extern from "core/boost/quantile.h" nogil:
 cdef struct LeafRange:         # some rows of a leaf
     int32_t node
     int64_t first, n           # of the tree's rows
-    int64_t g, h               # sums of their fine integers
+    int64_t g, h               # sums of their quantised gradients
 
 
 cdef struct WaitingNode:       # a node that is to be written
@@ -47,7 +47,7 @@ cdef class Booster:
     cdef double heaviest               # weight of all rows; 0: no node may be light
     cdef df_value_limits limits
     cdef double l2
-    cdef bint has_hessian              # fine integers of a row are two
+    cdef bint has_hessian              # quantised gradients of a row are two
     cdef bint counts_hessian           # it is 1 without `times`
     cdef int64_t total_weight          # sum of `times`, or number, of drawn rows
     cdef bint is_wide                  # words are wide, wherever there are Hessians
@@ -55,11 +55,11 @@ cdef class Booster:
     cdef double weight_unit            # weights are `times` this
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_trees_per_iteration, n_rows] sums of leaf values
-    cdef int32_t* fine                 # [n_trees_per_iteration, n_rows, 1 or 2]
+    cdef int32_t* quantised                 # [n_trees_per_iteration, n_rows, 1 or 2]
     cdef uint8_t* lightness            # [n_rows] of weights; NULL: no node may be light
     cdef double* kept                  # [n_trees_per_iteration, n_rows, 2] derivatives; NULL: no node may be light
     cdef double[::1] baseline          # [n_trees_per_iteration]
-    cdef double* factors               # [n_trees_per_iteration, 2] 2 to the power of the exponents of fine integers
+    cdef double* factors               # [n_trees_per_iteration, 2] 2 to the power of the exponents of quantised gradients
     cdef BoostScale* scales            # [n_trees_per_iteration]
     cdef df_boost_extent* extents      # [chunks, n_trees_per_iteration]
     cdef df_boost_extent* totals       # [n_trees_per_iteration]
@@ -82,9 +82,9 @@ cdef class Booster:
     cdef void move_others(self, int64_t item) noexcept nogil
     cdef int64_t n_chunks(self) noexcept nogil
     cdef void measure(self, int64_t item) noexcept nogil
-    cdef void make_fine(self, int64_t item) noexcept nogil
+    cdef void quantise_chunk(self, int64_t item) noexcept nogil
     cdef void join_extents(self) noexcept nogil
-    cdef int32_t* fine_of(self, int k) noexcept nogil
+    cdef int32_t* quantised_of(self, int k) noexcept nogil
     cdef int finish_tree(self) except -1 nogil
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil

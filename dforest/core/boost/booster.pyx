@@ -1,9 +1,9 @@
 """Boosted trees, grown iteration by iteration.
 
 A booster keeps, for each training row, the sum of the values of the leaves that the row reached, in the order of the trees; with
-the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians become fine integers
-(rules/boost.h), from which the iteration's trees are grown: by all rows, or by those *drawn* for the iteration, while the others
-are *left out* and only go down its trees. A *leaf range* is as many rows of a leaf as one thread looks at in one go.
+the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians are quantised
+(rules/boost.h), and the iteration's trees are grown from them: by all rows, or by those *drawn* for the iteration, while the
+others are *left out* and only go down its trees. A *leaf range* is as many rows of a leaf as one thread looks at in one go.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
@@ -21,9 +21,9 @@ from dforest.core.loops cimport DF_SUBSET_WORDS, loops
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport ORDINAL, Split
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_FINE_BITS, DF_WIDE_WORDS, df_both_fine_sums, df_bounds_in_units, df_choose_words, df_fine_exponent,
-    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_takes_times,
-    df_value_limits_of, df_word_kind,
+    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_both_gradient_sums, df_bounds_in_units, df_choose_words,
+    df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value,
+    df_newton_value, df_takes_times, df_value_limits_of, df_word_kind,
 )
 from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
@@ -47,8 +47,8 @@ cdef extern from "core/boost/gradients.h" nogil:
     void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
     void df_known_extent(const df_known_derivatives* known, const df_boost_rows* rows, int64_t begin, int64_t end,
                          df_boost_extent* extent)
-    void df_known_fine(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
-                       const double* factors, bint has_hessian, int32_t* fine, df_boost_extent* extent)
+    void df_quantise_known(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
+                           const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
 
 cdef enum:
     WALKERS = 16                       # rows that go down a tree together
@@ -59,8 +59,8 @@ cdef void measure(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).measure(item)
 
 
-cdef void make_fine(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).make_fine(item)
+cdef void quantise_chunk(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).quantise_chunk(item)
 
 
 cdef void add_up(void* booster, int64_t item) noexcept nogil:
@@ -190,7 +190,7 @@ cdef class Booster:
         self.tree = BoostedTree(self.data, self.histograms, self.team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
         self.writer = TreeWriter(4, 2, True)
-        self.fine = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
+        self.quantised = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         if self.heaviest > 0.0:
             self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
             self.lightness = <uint8_t*> malloc(n_rows)
@@ -209,7 +209,7 @@ cdef class Booster:
             self.weighed = <df_weighed*> malloc(n_rows * sizeof(df_weighed))
             if self.weighed == NULL:
                 raise MemoryError()
-        if (self.fine == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
+        if (self.quantised == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
             raise MemoryError()
         if self.n_drawn < n_rows:
             self.drawn = DrawnRows(n_rows, self.n_drawn)
@@ -248,7 +248,7 @@ cdef class Booster:
         return n_threads if thread_cells == 0 else max(1, min(n_threads, cells // thread_cells))
 
     def __dealloc__(self):
-        free(self.fine)
+        free(self.quantised)
         free(self.kept)
         free(self.lightness)
         free(self.factors)
@@ -296,20 +296,20 @@ cdef class Booster:
         self.join_extents()
         for k in range(self.n_trees_per_iteration):
             scale = &self.scales[k]
-            scale.fine_g = df_fine_exponent(self.totals[k].gradient, DF_FINE_BITS)
-            scale.fine_h = 0 if self.counts_hessian else df_fine_exponent(self.totals[k].hessian, DF_FINE_BITS)
-            self.factors[2 * k] = ldexp(1.0, scale.fine_g)
-            self.factors[2 * k + 1] = ldexp(1.0, scale.fine_h)
-        self.team.call(make_fine, <void*> self, n)
+            scale.exponent_g = df_gradient_exponent(self.totals[k].gradient, DF_GRADIENT_BITS)
+            scale.exponent_h = 0 if self.counts_hessian else df_gradient_exponent(self.totals[k].hessian, DF_GRADIENT_BITS)
+            self.factors[2 * k] = ldexp(1.0, scale.exponent_g)
+            self.factors[2 * k + 1] = ldexp(1.0, scale.exponent_h)
+        self.team.call(quantise_chunk, <void*> self, n)
         self.join_extents()
         for k in range(self.n_trees_per_iteration):
             scale = &self.scales[k]
             kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
             self.histograms.use(kind)
-            scale.coarse_g = scale.fine_g - df_gradient_shift(kind)
-            scale.coarse_h = scale.fine_h - df_hessian_shift(kind)
+            scale.narrow_g = scale.exponent_g - df_gradient_shift(kind)
+            scale.narrow_h = scale.exponent_h - df_hessian_shift(kind)
             self.k = k
-            self.tree.grow(self.fine_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale,
+            self.tree.grow(self.quantised_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale,
                            self.heaviest, df_tree_seed(self.seed, <uint32_t> self.n_trees), worker)
             self.finish_tree()
             self.write_tree()
@@ -319,7 +319,7 @@ cdef class Booster:
         return 0
 
     cdef bint is_heavy(self, int k) noexcept nogil:
-        """Whether a few rows have most of what the fine integers of the k-th tree stand for."""
+        """Whether a few rows have most of what the quantised gradients of the k-th tree stand for."""
         cdef const df_boost_extent* of_all = &self.totals[k]
         return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
                 or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
@@ -329,9 +329,9 @@ cdef class Booster:
     cdef int64_t n_chunks(self) noexcept nogil:
         return (self.n_drawn + self.chunk - 1) // self.chunk
 
-    cdef int32_t* fine_of(self, int k) noexcept nogil:
-        """The fine integers for the k-th tree of an iteration."""
-        return self.fine + k * self.data.n_rows * (2 if self.has_hessian else 1)
+    cdef int32_t* quantised_of(self, int k) noexcept nogil:
+        """The quantised gradients for the k-th tree of an iteration."""
+        return self.quantised + k * self.data.n_rows * (2 if self.has_hessian else 1)
 
     cdef void measure(self, int64_t item) noexcept nogil:
         """Find the largest derivatives of a chunk."""
@@ -345,18 +345,18 @@ cdef class Booster:
         else:
             loops.boost.extent(self.loss, &self.rows, begin, end, extent)
 
-    cdef void make_fine(self, int64_t item) noexcept nogil:
-        """Make the fine integers of a chunk."""
+    cdef void quantise_chunk(self, int64_t item) noexcept nogil:
+        """Make the quantised gradients of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
         cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_iteration
         if self.own is not None:
-            df_known_fine(&self.own.known, &self.rows, self.data.n_rows, begin, end, self.factors, self.has_hessian, self.fine,
-                          extent)
+            df_quantise_known(&self.own.known, &self.rows, self.data.n_rows, begin, end, self.factors, self.has_hessian,
+                              self.quantised, extent)
         elif self.loss == DF_MULTINOMIAL_LOSS:
-            loops.boost.class_fine(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_iteration, begin, end,
-                                   self.factors, self.fine, extent)
+            loops.boost.quantise_classes(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_iteration, begin, end,
+                                         self.factors, self.quantised, extent)
         else:
-            loops.boost.fine(self.loss, &self.rows, begin, end, self.factors, self.has_hessian, self.fine, extent)
+            loops.boost.quantise(self.loss, &self.rows, begin, end, self.factors, self.has_hessian, self.quantised, extent)
 
     cdef void join_extents(self) noexcept nogil:
         """What is known of all drawn rows, from what is known of chunks."""
@@ -394,25 +394,25 @@ cdef class Booster:
         cdef df_bounds bounds
         cdef double l2 = self.l2 / self.weight_unit
         for i in range(self.tree.n_nodes):
-            nodes[i].fine.gradient = nodes[i].fine.hessian = 0
-            nodes[i].fine.gradient_exponent = nodes[i].scale.fine_g
-            nodes[i].fine.hessian_exponent = nodes[i].scale.fine_h
+            nodes[i].quantised.gradient = nodes[i].quantised.hessian = 0
+            nodes[i].quantised.gradient_exponent = nodes[i].scale.exponent_g
+            nodes[i].quantised.hessian_exponent = nodes[i].scale.exponent_h
         for i in range(self.n_leaf_ranges):
             node = &nodes[self.leaf_ranges[i].node]
-            node.fine.gradient += self.leaf_ranges[i].g
-            node.fine.hessian += self.leaf_ranges[i].h
+            node.quantised.gradient += self.leaf_ranges[i].g
+            node.quantised.hessian += self.leaf_ranges[i].h
         for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
             node = &nodes[i]
             if node.left >= 0:
-                node.fine = df_both_fine_sums(nodes[node.left].fine, nodes[node.left + 1].fine)
-            node.value = df_newton_value(&self.limits, node.fine, l2)
+                node.quantised = df_both_gradient_sums(nodes[node.left].quantised, nodes[node.left + 1].quantised)
+            node.value = df_newton_value(&self.limits, node.quantised, l2)
             if self.tree.directions != NULL:
                 bounds = self.bounds_of_values(node)
                 node.value = df_clip(node.value, bounds.lower, bounds.upper)
 
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
-        """The bounds of a node's value, from those of its steps, which are in units of coarse integers."""
-        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), node.scale.coarse_h - node.scale.coarse_g, 0)
+        """The bounds of a node's value, from those of its steps, which are in units of narrow gradients."""
+        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), node.scale.narrow_h - node.scale.narrow_g, 0)
         bounds.lower = self.value_of(bounds.lower)
         bounds.upper = self.value_of(bounds.upper)
         return bounds
@@ -523,19 +523,19 @@ cdef class Booster:
         return 0
 
     cdef void add_up(self, int64_t item) noexcept nogil:
-        """Sum the fine integers of a leaf range."""
+        """Sum the quantised gradients of a leaf range."""
         cdef LeafRange* some = &self.leaf_ranges[item]
-        cdef const int32_t* fine = self.fine_of(self.k)
+        cdef const int32_t* quantised = self.quantised_of(self.k)
         cdef const uint32_t* rows = self.tree.run(0)
         cdef int64_t i, row, times, g = 0, h = 0
         for i in range(some.first, some.first + some.n):
             row = i if rows == NULL else <int64_t> rows[i]
             times = 1 if self.rows.times == NULL else self.rows.times[row]
             if self.has_hessian:
-                g += times * fine[2 * row]
-                h += times * fine[2 * row + 1]
+                g += times * quantised[2 * row]
+                h += times * quantised[2 * row + 1]
             else:
-                g += times * fine[row]
+                g += times * quantised[row]
                 h += times
         some.g = g
         some.h = h

@@ -1,7 +1,7 @@
-/* Gradients and Hessians of many rows, as fine integers (C99 and C++).
+/* Gradients and Hessians of many rows, as quantised gradients (C99 and C++).
  *
  * A row's raw prediction is a baseline and the sum of leaf values so far. Rows count by `times`, integer weights, or by `weight`,
- * which derivatives are multiplied by; both are NULL where all weights are 1. The fine integers of a row stand together: its
+ * which derivatives are multiplied by; both are NULL where all weights are 1. The quantised gradients of a row stand together: its
  * gradient, and its Hessian unless that is 1 for all rows.
  *
  * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or
@@ -9,7 +9,7 @@
  *
  * Where nodes may be light (boost.h), derivatives are *kept*, times the weights: for each row its gradient and its Hessian.
  *
- * With more than two classes, a row has a sum of leaf values and fine integers for each class; those of a class stand together,
+ * With more than two classes, a row has a sum of leaf values and quantised gradients for each class; those of a class stand together,
  * and `step` rows lie between two classes. */
 #ifndef DFOREST_BOOST_GRADIENTS_H
 #define DFOREST_BOOST_GRADIENTS_H
@@ -28,7 +28,7 @@ typedef struct {
     double baseline, parameter;
 } df_boost_rows;
 
-/* What is known of some rows: the largest magnitudes of their derivatives; or of their fine integers, and the sums of these,
+/* What is known of some rows: the largest magnitudes of their derivatives; or of their quantised gradients, and the sums of these,
  * each as often as `times` says, of gradients and Hessians. */
 typedef struct {
     double gradient, hessian;
@@ -42,7 +42,7 @@ typedef struct {
     double raw[DF_GRADIENT_BLOCK], y[DF_GRADIENT_BLOCK], weight[DF_GRADIENT_BLOCK];
     double gradient[DF_GRADIENT_BLOCK], hessian[DF_GRADIENT_BLOCK];
     uint32_t times[DF_GRADIENT_BLOCK];
-    int32_t fine[2 * DF_GRADIENT_BLOCK];
+    int32_t quantised[2 * DF_GRADIENT_BLOCK];
 } df_gradient_block;
 
 /* n rows from `begin` on, at most DF_GRADIENT_BLOCK: as rows 0 to n - 1 without a list. */
@@ -117,57 +117,57 @@ DF_INLINE void df_extend(df_gradient_block *block, const df_boost_rows *some, in
     extent->hessian = h > extent->hessian ? h : extent->hessian;
 }
 
-/* The fine integers of n derivatives. OUT fine; INOUT largest, sum : of their magnitudes */
-DF_INLINE void df_make_fine(const double *x, int64_t n, double factor, const uint32_t *times, int32_t *fine, int64_t *largest,
+/* The quantised gradients of n derivatives. OUT quantised; INOUT largest, sum : of their magnitudes */
+DF_INLINE void df_quantise_some(const double *x, int64_t n, double factor, const uint32_t *times, int32_t *quantised, int64_t *largest,
                             int64_t *sum) {
     int32_t top = 0;
     int64_t total = 0;
     for (int64_t i = 0; i < n; i++)
-        fine[i] = df_fine(x[i], factor);
+        quantised[i] = df_quantised_gradient(x[i], factor);
     for (int64_t i = 0; i < n; i++) {
-        const int32_t size = fine[i] < 0 ? -fine[i] : fine[i];
+        const int32_t size = quantised[i] < 0 ? -quantised[i] : quantised[i];
         top = size > top ? size : top;
         total += size;
     }
     if (times != NULL) {
         total = 0;
         for (int64_t i = 0; i < n; i++)
-            total += (int64_t)(fine[i] < 0 ? -fine[i] : fine[i]) * times[i];
+            total += (int64_t)(quantised[i] < 0 ? -quantised[i] : quantised[i]) * times[i];
     }
     *largest = top > *largest ? top : *largest;
     *sum += total;
 }
 
-/* The fine integers of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT fine : [n, 1 or
+/* The quantised gradients of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT quantised : [n, 1 or
  * 2] */
-DF_INLINE void df_refine(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
-                         int32_t *fine, df_boost_extent *extent) {
+DF_INLINE void df_quantise_block(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
+                         int32_t *quantised, df_boost_extent *extent) {
     int32_t g[DF_GRADIENT_BLOCK], h[DF_GRADIENT_BLOCK];
     df_weigh_block(block, some->weight, n);
-    df_make_fine(block->gradient, n, factors[0], some->times, has_hessian ? g : fine, &extent->largest[0], &extent->sum[0]);
+    df_quantise_some(block->gradient, n, factors[0], some->times, has_hessian ? g : quantised, &extent->largest[0], &extent->sum[0]);
     if (!has_hessian)
         return;
-    df_make_fine(block->hessian, n, factors[1], some->times, h, &extent->largest[1], &extent->sum[1]);
+    df_quantise_some(block->hessian, n, factors[1], some->times, h, &extent->largest[1], &extent->sum[1]);
     for (int64_t i = 0; some->weight != NULL && i < n; i++)
-        h[i] = df_fine_hessian(block->hessian[i], factors[1]);
+        h[i] = df_quantised_hessian(block->hessian[i], factors[1]);
     for (int64_t i = 0; i < n; i++) {
-        fine[2 * i] = g[i];
-        fine[2 * i + 1] = h[i];
+        quantised[2 * i] = g[i];
+        quantised[2 * i + 1] = h[i];
     }
 }
 
-/* The fine integers of n rows from `begin` on, whose derivatives by the k-th raw prediction are in the block; and what is kept of
- * these. OUT fine : [., step, 1 or 2] */
-DF_INLINE void df_refine_rows(df_gradient_block *block, const df_boost_rows *rows, const df_boost_rows *some, int64_t step, int64_t k,
-                              int64_t begin, int64_t n, const double *factors, int has_hessian, int32_t *fine,
+/* The quantised gradients of n rows from `begin` on, whose derivatives by the k-th raw prediction are in the block; and what is kept of
+ * these. OUT quantised : [., step, 1 or 2] */
+DF_INLINE void df_quantise_rows(df_gradient_block *block, const df_boost_rows *rows, const df_boost_rows *some, int64_t step, int64_t k,
+                              int64_t begin, int64_t n, const double *factors, int has_hessian, int32_t *quantised,
                               df_boost_extent *extent) {
     const int per = has_hessian ? 2 : 1;
     const uint32_t *list = rows->list != NULL ? rows->list + begin : NULL;
-    fine += per * k * step;
-    df_refine(block, some, n, factors + 2 * k, has_hessian, list != NULL ? block->fine : fine + per * begin, extent);
+    quantised += per * k * step;
+    df_quantise_block(block, some, n, factors + 2 * k, has_hessian, list != NULL ? block->quantised : quantised + per * begin, extent);
     for (int64_t i = 0; list != NULL && i < n; i++)
         for (int j = 0; j < per; j++)
-            fine[(int64_t)per * list[i] + j] = block->fine[per * i + j];
+            quantised[(int64_t)per * list[i] + j] = block->quantised[per * i + j];
     for (int64_t i = 0; rows->kept != NULL && i < n; i++) {
         double *kept = rows->kept + 2 * (k * step + (list != NULL ? (int64_t)list[i] : begin + i));
         kept[0] = block->gradient[i];
@@ -216,12 +216,12 @@ static inline df_boost_largest df_largest_of_rows(const uint32_t *rows, int64_t 
 }
 
 /* Make the integers of n rows anew, by other factors. */
-static inline void df_refine_again(const uint32_t *rows, int64_t from, int64_t n, const double *kept, const double *factors,
-                                   int32_t *fine) {
+static inline void df_quantise_again(const uint32_t *rows, int64_t from, int64_t n, const double *kept, const double *factors,
+                                   int32_t *quantised) {
     for (int64_t i = 0; i < n; i++) {
         const int64_t row = rows != NULL ? (int64_t)rows[i] : from + i;
-        fine[2 * row] = df_fine(kept[2 * row], factors[0]);
-        fine[2 * row + 1] = df_fine_hessian(kept[2 * row + 1], factors[1]);
+        quantised[2 * row] = df_quantised_gradient(kept[2 * row], factors[0]);
+        quantised[2 * row + 1] = df_quantised_hessian(kept[2 * row + 1], factors[1]);
     }
 }
 
@@ -259,16 +259,16 @@ DF_INLINE void df_extent_loop(int loss, const df_boost_rows *rows, int64_t begin
     }
 }
 
-/* Fine integers of rows begin to end - 1. OUT fine : [n_rows, 1 or 2] */
-DF_INLINE void df_fine_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
-                            int has_hessian, int32_t *fine, df_boost_extent *extent) {
+/* Quantised gradients of rows begin to end - 1. OUT quantised : [n_rows, 1 or 2] */
+DF_INLINE void df_quantise_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
+                            int has_hessian, int32_t *quantised, df_boost_extent *extent) {
     df_gradient_block block;
     extent->largest[0] = extent->largest[1] = extent->sum[0] = extent->sum[1] = 0;
     for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         df_derive(loss, &some, n, &block);
-        df_refine_rows(&block, rows, &some, 0, 0, at, n, factors, has_hessian, fine, extent);
+        df_quantise_rows(&block, rows, &some, 0, 0, at, n, factors, has_hessian, quantised, extent);
     }
 }
 
@@ -304,9 +304,9 @@ static inline void df_known_extent(const df_known_derivatives *known, const df_b
     }
 }
 
-/* Known derivatives: fine integers. factors : [n_sums, 2]; OUT fine : [n_sums, step, 1 or 2] */
-static inline void df_known_fine(const df_known_derivatives *known, const df_boost_rows *rows, int64_t step, int64_t begin,
-                                 int64_t end, const double *factors, int has_hessian, int32_t *fine, df_boost_extent *extent) {
+/* Known derivatives: quantised gradients. factors : [n_sums, 2]; OUT quantised : [n_sums, step, 1 or 2] */
+static inline void df_quantise_known(const df_known_derivatives *known, const df_boost_rows *rows, int64_t step, int64_t begin,
+                                 int64_t end, const double *factors, int has_hessian, int32_t *quantised, df_boost_extent *extent) {
     df_gradient_block block;
     for (int64_t k = 0; k < known->n_sums; k++)
         extent[k].largest[0] = extent[k].largest[1] = extent[k].sum[0] = extent[k].sum[1] = 0;
@@ -315,7 +315,7 @@ static inline void df_known_fine(const df_known_derivatives *known, const df_boo
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
         for (int64_t k = 0; k < known->n_sums; k++) {
             df_take_known(known, rows->list, k, at, n, &block);
-            df_refine_rows(&block, rows, &some, step, k, at, n, factors, has_hessian, fine, &extent[k]);
+            df_quantise_rows(&block, rows, &some, step, k, at, n, factors, has_hessian, quantised, &extent[k]);
         }
     }
 }
@@ -388,9 +388,9 @@ DF_INLINE void df_class_extent_loop(const df_boost_rows *rows, const double *bas
     }
 }
 
-/* Several classes: fine integers. factors : [n_classes, 2]; OUT fine : [n_classes, step, 2] */
-DF_INLINE void df_class_fine_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
-                                  int64_t begin, int64_t end, const double *factors, int32_t *fine, df_boost_extent *extent) {
+/* Several classes: quantised gradients. factors : [n_classes, 2]; OUT quantised : [n_classes, step, 2] */
+DF_INLINE void df_quantise_classes_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
+                                  int64_t begin, int64_t end, const double *factors, int32_t *quantised, df_boost_extent *extent) {
     double top[DF_GRADIENT_BLOCK], highest[DF_GRADIENT_BLOCK], rest[DF_GRADIENT_BLOCK];
     df_gradient_block block;
     for (int64_t k = 0; k < n_classes; k++)
@@ -401,7 +401,7 @@ DF_INLINE void df_class_fine_loop(const df_boost_rows *rows, const double *basel
         df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest);
         for (int64_t k = 0; k < n_classes; k++) {
             df_class_derive(rows, &some, baseline, step, k, at, n, top, highest, rest, &block);
-            df_refine_rows(&block, rows, &some, step, k, at, n, factors, 1, fine, &extent[k]);
+            df_quantise_rows(&block, rows, &some, step, k, at, n, factors, 1, quantised, &extent[k]);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* Histograms of gradients: filled, added up and subtracted (C99 and C++).
  *
- * A row's coarse integers are packed into one or two words (rules/boost.h). Rows with integer weights, their *times*, have two
+ * A row's narrow gradients are packed into one or two words (rules/boost.h). Rows with integer weights, their *times*, have two
  * words: each integer is multiplied by the weight. A histogram has the entries of one column behind those of another: `first[f]`
  * is where those of column f begin. Entries have one of two forms:
  *
@@ -20,11 +20,11 @@ enum {
     DF_BOOST_TILE = 32     /* columns that are filled together, so that their entries stay in a cache */
 };
 
-DF_INLINE void df_boost_add_row(const int kind, const int has_times, const uint8_t *codes, const int32_t *fine,
+DF_INLINE void df_boost_add_row(const int kind, const int has_times, const uint8_t *codes, const int32_t *quantised,
                                 const uint32_t *times, size_t row, const uint32_t *first, int begin, int end, uint64_t *words) {
     uint64_t word, second = 0;
     int f = begin;
-    df_row_words(kind, has_times, fine, times, row, &word, &second);
+    df_row_words(kind, has_times, quantised, times, row, &word, &second);
     if (kind == DF_WIDE_WORDS || has_times) {
         for (; f < end; f++) {
             uint64_t *entry = words + 2 * (size_t)(first[f] + codes[f]);
@@ -50,7 +50,7 @@ DF_INLINE void df_boost_add_row(const int kind, const int has_times, const uint8
 
 /* Add rows to the entries of columns begin to end - 1. codes : [., stride] by row; rows : their numbers, or NULL: they are
  * numbered from `from` */
-DF_INLINE void df_boost_fill_loop(const int kind, const int has_times, const uint8_t *codes, int64_t stride, const int32_t *fine,
+DF_INLINE void df_boost_fill_loop(const int kind, const int has_times, const uint8_t *codes, int64_t stride, const int32_t *quantised,
                                   const uint32_t *times, const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first,
                                   int begin, int end, uint64_t *words) {
     const int per = kind == DF_CONSTANT_WORDS ? 1 : 2;
@@ -58,20 +58,20 @@ DF_INLINE void df_boost_fill_loop(const int kind, const int has_times, const uin
     if (rows == NULL) {
         for (; i < n; i++) {
             const size_t row = (size_t)(from + i);
-            df_boost_add_row(kind, has_times, codes + row * (size_t)stride, fine, times, row, first, begin, end, words);
+            df_boost_add_row(kind, has_times, codes + row * (size_t)stride, quantised, times, row, first, begin, end, words);
         }
         return;
     }
     for (; i + DF_BOOST_AHEAD < n; i++) {
         const size_t row = rows[i], ahead = rows[i + DF_BOOST_AHEAD];
         DF_ASK_FOR(codes + ahead * (size_t)stride + begin);
-        DF_ASK_FOR(fine + ahead * per);
+        DF_ASK_FOR(quantised + ahead * per);
         if (has_times)
             DF_ASK_FOR(times + ahead);
-        df_boost_add_row(kind, has_times, codes + row * (size_t)stride, fine, times, row, first, begin, end, words);
+        df_boost_add_row(kind, has_times, codes + row * (size_t)stride, quantised, times, row, first, begin, end, words);
     }
     for (; i < n; i++)
-        df_boost_add_row(kind, has_times, codes + (size_t)rows[i] * stride, fine, times, rows[i], first, begin, end, words);
+        df_boost_add_row(kind, has_times, codes + (size_t)rows[i] * stride, quantised, times, rows[i], first, begin, end, words);
 }
 
 /* Add words to sums, and clear them. INOUT words : [n_entries, words of an entry]; g, h, n : [n_entries] */

@@ -33,9 +33,9 @@ cdef class Histograms:
     cdef int32_t take(self) except -1 nogil
     cdef void leave(self, int32_t* slot) noexcept nogil
     cdef bint fits_words(self, int64_t n, int64_t most) noexcept nogil
-    cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* fine, uint64_t* words,
+    cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised, uint64_t* words,
                    uint64_t* sums) noexcept nogil
-    cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* fine,
+    cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
                         int32_t slot, bint has_words) noexcept nogil
     cdef void join_parts(self, Py_ssize_t column, int n_parts, int32_t slot, bint has_words) noexcept nogil
     cdef void subtract(self, Py_ssize_t column, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil

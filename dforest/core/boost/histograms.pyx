@@ -136,7 +136,7 @@ cdef class Histograms:
         """Whether words are enough for a histogram of n rows, of which at most `most` have one code of a column."""
         return self.kind != DF_WIDE_WORDS and min(n, most) <= self.word_rows
 
-    cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* fine, uint64_t* words,
+    cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised, uint64_t* words,
                    uint64_t* sums) noexcept nogil:
         """Add up n rows: into words, and these into sums if they are not NULL. A tile of columns comes after another.
 
@@ -158,15 +158,15 @@ cdef class Histograms:
             i = 0
             while i < n:
                 m = n - i if sums == NULL else min(max(<int64_t> 1, self.word_rows), n - i)
-                fill(self.data.rows.codes, self.data.rows.stride, fine, self.times, rows + i if rows != NULL else NULL, first + i,
-                     m, self.first, <int> column, <int> last, words)
+                fill(self.data.rows.codes, self.data.rows.stride, quantised, self.times, rows + i if rows != NULL else NULL,
+                     first + i, m, self.first, <int> column, <int> last, words)
                 if sums != NULL:
                     loops.boost.spill[self.kind](words + self.width * at, self.first[last] - at, <int64_t*> sums + at,
                                                  <int64_t*> sums + n_entries + at, <int64_t*> sums + 2 * n_entries + at)
                 i += m
             column = last
 
-    cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* fine,
+    cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
                         int32_t slot, bint has_words) noexcept nogil:
         """Add up a part of n rows: into the part's memory, or into the slot if it is the only one."""
         cdef int64_t begin = n * part // n_parts, end = n * (part + 1) // n_parts
@@ -174,7 +174,8 @@ cdef class Histograms:
         cdef uint64_t* sums = words + self.width * self.n_entries
         if n_parts == 1:
             words, sums = (self.slots[slot], sums) if has_words else (words, self.slots[slot])
-        self.fill(rows + begin if rows != NULL else NULL, first + begin, end - begin, fine, words, NULL if has_words else sums)
+        self.fill(rows + begin if rows != NULL else NULL, first + begin, end - begin, quantised, words,
+                  NULL if has_words else sums)
 
     cdef void join_parts(self, Py_ssize_t column, int n_parts, int32_t slot, bint has_words) noexcept nogil:
         """Have the entries of a column in a slot, when all parts are filled."""

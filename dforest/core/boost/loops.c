@@ -2,15 +2,15 @@
 #include "core/loops.h"
 
 #define DF_LOOPS_OF_KIND(label, kind)                                                                                          \
-    static void df_boost_fill_##label(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times,        \
+    static void df_boost_fill_##label(const uint8_t *codes, int64_t stride, const int32_t *quantised, const uint32_t *times,        \
                                       const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin,         \
                                       int end, uint64_t *words) {                                                              \
-        df_boost_fill_loop(kind, 0, codes, stride, fine, times, rows, from, n, first, begin, end, words);                      \
+        df_boost_fill_loop(kind, 0, codes, stride, quantised, times, rows, from, n, first, begin, end, words);                      \
     }                                                                                                                          \
-    static void df_boost_fill_times_##label(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times,  \
+    static void df_boost_fill_times_##label(const uint8_t *codes, int64_t stride, const int32_t *quantised, const uint32_t *times,  \
                                             const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin,   \
                                             int end, uint64_t *words) {                                                        \
-        df_boost_fill_loop(kind, 1, codes, stride, fine, times, rows, from, n, first, begin, end, words);                      \
+        df_boost_fill_loop(kind, 1, codes, stride, quantised, times, rows, from, n, first, begin, end, words);                      \
     }                                                                                                                          \
     static void df_boost_spill_##label(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {               \
         df_boost_spill_loop(kind, words, n_entries, g, h, n);                                                                  \
@@ -41,7 +41,7 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .subset = DF_EACH_KIND(df_boost_subset),
     .divide = df_boost_divide_loop,
     .extent = df_extent_loop,
-    .fine = df_fine_loop,
+    .quantise = df_quantise_loop,
     .class_extent = df_class_extent_loop,
-    .class_fine = df_class_fine_loop,
+    .quantise_classes = df_quantise_classes_loop,
 };

@@ -5,7 +5,7 @@
 #include "core/boost/gradients.h"
 #include "core/boost/histogram.h"
 
-typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_t *fine, const uint32_t *times,
+typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_t *quantised, const uint32_t *times,
                               const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin, int end,
                               uint64_t *words);
 
@@ -20,12 +20,12 @@ typedef struct {
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,
                       uint32_t *left, uint32_t *end);
     void (*extent)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent);
-    void (*fine)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors, int has_hessian,
-                 int32_t *fine, df_boost_extent *extent);
+    void (*quantise)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors, int has_hessian,
+                 int32_t *quantised, df_boost_extent *extent);
     void (*class_extent)(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
                          int64_t end, df_boost_extent *extent);
-    void (*class_fine)(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
-                       int64_t end, const double *factors, int32_t *fine, df_boost_extent *extent);
+    void (*quantise_classes)(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
+                       int64_t end, const double *factors, int32_t *quantised, df_boost_extent *extent);
 } df_boost_loops;
 
 #endif

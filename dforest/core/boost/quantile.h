@@ -65,12 +65,12 @@ static inline double df_weighted_quantile(df_weighed *values, int64_t n, double 
 /* The step of Huber's leaf: see boost.h. */
 static inline double df_huber_leaf(df_weighed *residuals, int64_t n, double delta) {
     const double median = df_weighted_quantile(residuals, n, 0.5);
-    const int32_t exponent = df_fine_exponent(delta, DF_FINE_BITS);
+    const int32_t exponent = df_gradient_exponent(delta, DF_GRADIENT_BITS);
     const double factor = ldexp(1.0, exponent);
     df_exact_sum sum = df_big_product(0, 0);
     int64_t i, weight = 0;
     for (i = 0; i < n; i++) {
-        df_add_product(&sum, residuals[i].weight, df_fine(df_huber_term(residuals[i].value, median, delta), factor));
+        df_add_product(&sum, residuals[i].weight, df_quantised_gradient(df_huber_term(residuals[i].value, median, delta), factor));
         weight += residuals[i].weight;
     }
     return df_huber_step(median, &sum, weight, exponent);

@@ -50,7 +50,7 @@ class DeviceBoostingShard(BoostingShard):
         self.raw.write(np.zeros((n_outputs, n)) if problem.raw is None else problem.raw)
         self.gradient = device.empty((n_outputs, n), np.float64)
         self.hessian = device.empty((n_outputs, n), np.float64) if self.has_hessian else None
-        self.fine = device.empty((n_outputs, n, self.per), np.int32)
+        self.quantised = device.empty((n_outputs, n, self.per), np.int32)
         self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
         self.spill = boosting.SPILL if weights.times is None else boosting.WEIGHTED_SPILL
@@ -74,11 +74,11 @@ class DeviceBoostingShard(BoostingShard):
                   self.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
 
-    def refine(self, factors):
+    def quantise(self, factors):
         n_groups, n_outputs = self._groups_of_rows(), self.n_outputs
         extents = self.device.zeros((n_groups, n_outputs, 4), np.int64)
-        self._run("df_boost_refine", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
-                  self.device.array(factors), self.n_rows, n_outputs, self.fine, extents)  # fmt: skip
+        self._run("df_boost_quantise", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
+                  self.device.array(factors), self.n_rows, n_outputs, self.quantised, extents)  # fmt: skip
         found = extents.get()
         return np.concatenate([found[..., :2].max(axis=0, initial=0), found[..., 2:].sum(axis=0)], axis=1)
 
@@ -87,7 +87,7 @@ class DeviceBoostingShard(BoostingShard):
         self._run("df_number_rows", self._groups_of_rows(), self.n_rows, self.rows)
 
     @property
-    def _first_fine(self):
+    def _first_quantised(self):
         return self.output * self.n_rows * self.per
 
     def largest(self, open_nodes):
@@ -97,10 +97,10 @@ class DeviceBoostingShard(BoostingShard):
                   self.output * self.n_rows, found)  # fmt: skip
         return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
 
-    def refine_again(self, open_nodes, factors):
+    def quantise_again(self, open_nodes, factors):
         chunks, there = self._cut_up(open_nodes)
-        self._run("df_boost_refine_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian,
-                  self.output * self.n_rows, self.device.array(factors), self.fine, self._first_fine)  # fmt: skip
+        self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian,
+                  self.output * self.n_rows, self.device.array(factors), self.quantised, self._first_quantised)  # fmt: skip
 
     def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_cut"))
@@ -117,7 +117,7 @@ class DeviceBoostingShard(BoostingShard):
         Returns
         -------
         DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
-            Sums of coarse gradients and hessians, and the number of rows.
+            Sums of narrow gradients and hessians, and the number of rows.
         """
         device, tuning, n_tried = self.device, self.tuning, features.shape[1]
         histograms = device.zeros((*features.shape, self.max_entries, 3), np.int64)
@@ -133,8 +133,8 @@ class DeviceBoostingShard(BoostingShard):
             n_groups = min(n_groups, max(1, tuning.histogram_bytes // n_bytes))
         memory = None if is_own else device.empty((n_groups, n_bytes), np.uint8)
         device.run("df_boost_count", n_groups, self.codes, self.n_features, self.rows, there, len(chunks), features, n_tried,
-                   together, self.max_entries, self.words.kind, self.spill, has_sums, self.fine, self._first_fine, self.times,
-                   histograms, memory, n_bytes, n_items=tuning.n_items, n_local=n_bytes if is_own else 8)  # fmt: skip
+                   together, self.max_entries, self.words.kind, self.spill, has_sums, self.quantised, self._first_quantised,
+                   self.times, histograms, memory, n_bytes, n_items=tuning.n_items, n_local=n_bytes if is_own else 8)  # fmt: skip
         return histograms
 
     def best_cuts(self, features, histograms, exponents):
@@ -146,7 +146,7 @@ class DeviceBoostingShard(BoostingShard):
         histograms : DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
         exponents : ndarray of shape (n_nodes,), dtype int32
-            Of coarse hessians.
+            Of narrow hessians.
         """
         n_nodes, n_tried = features.shape
         cuts = self.device.empty((n_nodes, n_tried), record("df_boost_cut"))
@@ -170,8 +170,8 @@ class DeviceBoostingShard(BoostingShard):
     def add_up(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
         sums = self.device.empty((len(chunks), 2), np.int64)
-        self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.fine, self._first_fine, self.per,
-                  self.times, sums)  # fmt: skip
+        self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.quantised, self._first_quantised,
+                  self.per, self.times, sums)  # fmt: skip
         return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
 
     def move_on(self, open_nodes, values):

@@ -33,8 +33,8 @@ class RankBoostingShard(BoostingShard):
     def measure(self):
         return self.ranks.greatest(self.own.measure())
 
-    def refine(self, factors):
-        found = self.own.refine(factors)
+    def quantise(self, factors):
+        found = self.own.quantise(factors)
         return np.concatenate([self.ranks.greatest(found[:, :2]), self.ranks.sum(found[:, 2:])], axis=1)
 
     def begin(self, output, words):
@@ -46,8 +46,8 @@ class RankBoostingShard(BoostingShard):
     def largest(self, open_nodes):
         return self.ranks.greatest(self.own.largest(self._runs.own_open_nodes(open_nodes)))
 
-    def refine_again(self, open_nodes, factors):
-        self.own.refine_again(self._runs.own_open_nodes(open_nodes), factors)
+    def quantise_again(self, open_nodes, factors):
+        self.own.quantise_again(self._runs.own_open_nodes(open_nodes), factors)
 
     def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_cut"))

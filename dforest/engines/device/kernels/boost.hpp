@@ -63,14 +63,14 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
     }
 }
 
-// Fine integers of all rows; and the largest magnitudes of each group's, and their sums.
+// Quantised gradients of all rows; and the largest magnitudes of each group's, and their sums.
 //
 // IN factors : [n_outputs, 2] 2 to the power of exponents; times : [n_rows] or NULL
 // IN is_weighted : whether derivatives were multiplied by weights
-// OUT fine : [n_outputs, n_rows, 2], or, where hessian is NULL, [n_outputs, n_rows]
+// OUT quantised : [n_outputs, n_rows, 2], or, where hessian is NULL, [n_outputs, n_rows]
 // OUT extents : [n_groups, n_outputs, 4] the largest gradient and hessian, and the sums of both, as often as `times` says
-DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const uint32_t *times, int64_t is_weighted,
-                          const double *factors, int64_t n_rows, int64_t n_outputs, int32_t *fine, int64_t *extents, DF_LOCAL)
+DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const uint32_t *times, int64_t is_weighted,
+                          const double *factors, int64_t n_rows, int64_t n_outputs, int32_t *quantised, int64_t *extents, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -80,12 +80,12 @@ DF_KERNEL df_boost_refine(const double *gradient, const double *hessian, const u
             int64_t found[4] = {0, 0, 0, 0};
             for (int64_t j = 0; j < per; j++) {
                 const double *of = (j ? hessian : gradient) + k * n_rows;
-                int32_t *to = fine + k * n_rows * per + j;
+                int32_t *to = quantised + k * n_rows * per + j;
                 const double factor = factors[2 * k + j];
                 found[j] = -group.lowest<int64_t>([&](int64_t item) {
                     int64_t low = 0;
                     for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const int32_t q = j && is_weighted ? df_fine_hessian(of[i], factor) : df_fine(of[i], factor);
+                        const int32_t q = j && is_weighted ? df_quantised_hessian(of[i], factor) : df_quantised_gradient(of[i], factor);
                         to[i * per] = q;
                         low = (q < 0 ? q : -q) < low ? (q < 0 ? q : -q) : low;
                     }
@@ -138,10 +138,10 @@ DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, in
     }
 }
 
-// Make the integers of the rows of chunks anew, by the factors of their nodes. IN factors : [n_nodes, 2]; INOUT fine : those of
-// the tree begin at first_fine
-DF_KERNEL df_boost_refine_again(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *gradient,
-                                const double *hessian, int64_t first, const double *factors, int32_t *fine, int64_t first_fine,
+// Make the integers of the rows of chunks anew, by the factors of their nodes. IN factors : [n_nodes, 2]; INOUT quantised : those of
+// the tree begin at first_quantised
+DF_KERNEL df_boost_quantise_again(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *gradient,
+                                const double *hessian, int64_t first, const double *factors, int32_t *quantised, int64_t first_quantised,
                                 DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -152,9 +152,9 @@ DF_KERNEL df_boost_refine_again(const uint32_t *rows, const df_chunk *chunks, in
             group.each([&](int64_t item) {
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
                     const int64_t row = rows[i];
-                    int32_t *to = fine + first_fine + 2 * row;
-                    to[0] = df_fine(gradient[first + row], factor[0]);
-                    to[1] = df_fine_hessian(hessian[first + row], factor[1]);
+                    int32_t *to = quantised + first_quantised + 2 * row;
+                    to[0] = df_quantised_gradient(gradient[first + row], factor[0]);
+                    to[1] = df_quantised_hessian(hessian[first + row], factor[1]);
                 }
             });
         }
@@ -181,7 +181,7 @@ DF_INLINE int64_t df_boost_width(int form) { return form == DF_WIDE_WORDS ? 2 : 
 template <int kind, int has_times>
 DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, int64_t row_codes, const uint32_t *rows, int64_t n,
                                  const int32_t *__restrict features, int64_t n_features, int64_t max_entries,
-                                 const int32_t *fine, const uint32_t *times, uint64_t *__restrict words)
+                                 const int32_t *quantised, const uint32_t *times, uint64_t *__restrict words)
 {
     const int64_t width = df_boost_width(df_boost_form(kind, has_times));
     group.each([&](int64_t item) {
@@ -191,7 +191,7 @@ DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, in
             uint64_t word, second = 0;
             if (i + DF_AHEAD < n)
                 df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, features, n_features);
-            df_row_words(kind, has_times, fine, times, (size_t) row, &word, &second);
+            df_row_words(kind, has_times, quantised, times, (size_t) row, &word, &second);
             for (int64_t f = 0; f < n_features; f++) {
                 int64_t *entry = (int64_t *) words + (f * max_entries + own[features[f]]) * width;
                 df_add_shared(group, entry, (int64_t) word);
@@ -228,12 +228,12 @@ DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, 
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and each pass. Words are
 // spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
 //
-// IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; fine : those of the tree begin at first_fine
+// IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; quantised : those of the tree begin at first_quantised
 // INOUT histograms : [n_nodes, n_tried, max_entries, 3] gradients, hessians, rows
 // Memory of the group: [n_together, max_entries, width] words; if chunks have more than `spill` rows, also as many times 3 sums
 DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
                          const int32_t *features, int64_t n_tried, int64_t n_together, int64_t max_entries, int64_t kind,
-                         int64_t spill, int64_t has_sums, const int32_t *fine, int64_t first_fine, const uint32_t *times,
+                         int64_t spill, int64_t has_sums, const int32_t *quantised, int64_t first_quantised, const uint32_t *times,
                          int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -257,7 +257,7 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
                 const uint32_t *own = rows + chunk.first + done;
                 const auto add = [&](auto known, auto timed) {
                     df_boost_add_rows<known.value, timed.value>(group, codes, row_codes, own, m, some, n, max_entries,
-                                                                fine + first_fine, times, words);
+                                                                quantised + first_quantised, times, words);
                 };
                 const df_number<DF_NARROW_WORDS> narrow;
                 const df_number<DF_CONSTANT_WORDS> constant;
@@ -285,7 +285,7 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // The best cut of each feature tried in each node, an item each.
 //
 // IN columns : [n_features]; histograms : [n_nodes, n_tried, max_entries, 3]
-// IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponents : [n_nodes] of coarse hessians
+// IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponents : [n_nodes] of narrow hessians
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
                              int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
@@ -358,9 +358,9 @@ DF_KERNEL df_copy_rows(const uint32_t *scratch, const df_chunk *chunks, int64_t 
     }
 }
 
-// Sums of the fine integers of chunks. A hessian of 1 counts as often as `times` says. OUT sums : [n_chunks, 2]
-DF_KERNEL df_boost_sum_leaves(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const int32_t *fine,
-                              int64_t first_fine, int64_t per, const uint32_t *times, int64_t *sums, DF_LOCAL)
+// Sums of the quantised gradients of chunks. A hessian of 1 counts as often as `times` says. OUT sums : [n_chunks, 2]
+DF_KERNEL df_boost_sum_leaves(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const int32_t *quantised,
+                              int64_t first_quantised, int64_t per, const uint32_t *times, int64_t *sums, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -372,7 +372,7 @@ DF_KERNEL df_boost_sum_leaves(const uint32_t *rows, const df_chunk *chunks, int6
                     int64_t sum = 0;
                     for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
                         const int64_t row = rows[i];
-                        sum += (int64_t) (j < per ? fine[first_fine + row * per + j] : 1) * (times ? times[row] : 1);
+                        sum += (int64_t) (j < per ? quantised[first_quantised + row * per + j] : 1) * (times ? times[row] : 1);
                     }
                     return sum;
                 });
