@@ -21,7 +21,6 @@ from dforest.core.integer_weights import integer_weights
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
-from dforest.engines.weights import TrainingRows
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, given_rows, hold_out
@@ -32,8 +31,8 @@ from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_ca
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
-from dforest.estimators.data.fits import check_partitions, fitting
-from dforest.estimators.data.validation import check_number, check_weights, count_features, count_threads
+from dforest.estimators.data.fits import check_partitions, fitting, training_rows
+from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.shapley import ShapPart
@@ -121,8 +120,6 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         self.do_early_stopping_ = is_scored
         if ranks.size > 1:
             check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
-        rows.apply_class_weight(self._class_factors(rows))
-        rows.number()
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss()
         self._check_rows(rows)
@@ -143,10 +140,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        y = self._encode(targets, ranks)
-        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
-        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
-        return rows, n_rows, features
+        return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), n_rows, features
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has more categories than bins."""

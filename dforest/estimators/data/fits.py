@@ -8,10 +8,10 @@ from scipy.sparse import issparse
 from sklearn.base import is_regressor
 
 from dforest.core.integer_weights import IntegerWeights
-from dforest.engines.weights import ClassBalance
+from dforest.engines.weights import ClassBalance, TrainingRows
 from dforest.estimators.data.agreement import check_alike, common_features, common_floats
 from dforest.estimators.data.features import Features
-from dforest.estimators.data.validation import MAX_ROWS, check_X
+from dforest.estimators.data.validation import MAX_ROWS, check_weights, check_X
 
 
 @dataclass
@@ -103,6 +103,28 @@ def check_partitions(estimator, partitions, ranks, grown):
     if not 0 < n_rows <= MAX_ROWS:
         raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MAX_ROWS}")
     return features, parts, [y for _, y in checked if len(y)], n_rows
+
+
+def training_rows(estimator, partitions, parts, y, ranks):
+    """The `TrainingRows` of a fit, weighed, also by class, and numbered. A collective.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose mixin knows the weights of classes.
+    partitions : list of Partition
+        This rank's.
+    parts : list of ndarray, or of SparseRows
+        X of each, encoded.
+    y : ndarray
+        The encoded targets of all of them.
+    ranks : Communicator
+    """
+    weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
+    rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
+    rows.apply_class_weight(estimator._class_factors(rows))
+    rows.number()
+    return rows
 
 
 def check_not_sparse(partitions):

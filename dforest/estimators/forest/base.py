@@ -22,11 +22,10 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import GrowthRules, Problem, needs_wide_sums
-from dforest.engines.weights import TrainingRows
 from dforest.estimators.callbacks import with_callbacks
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
-from dforest.estimators.data.fits import check_partitions, fitting, instance_of
+from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
 from dforest.estimators.data.outputs import by_output, labels_of
 from dforest.estimators.data.sampling import groups_of, sampling_plan
 from dforest.estimators.data.validation import (
@@ -34,7 +33,6 @@ from dforest.estimators.data.validation import (
     check_device,
     check_directions,
     check_shared,
-    check_weights,
     count_features,
     count_samples,
     count_threads,
@@ -200,10 +198,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
         targets = [by_output(y) for y in targets]
         y = self._encode(targets, ranks)
         self._check_outputs(y, partitions, ranks)
-        weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
-        rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
-        rows.apply_class_weight(self._class_factors(rows))
-        rows.number()
+        rows = training_rows(self, partitions, parts, y, ranks)
         rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
         self._check_plan(rows, plan)
         return features, rows

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
 from dforest.core.sampling import AllRows
-from dforest.engines.weights import ClassBalance, TrainingRows
+from dforest.engines.weights import ClassBalance
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.data.agreement import Partition, check_alike, common_floats
-from dforest.estimators.data.fits import Plan, check_not_sparse
+from dforest.estimators.data.fits import Plan, check_not_sparse, training_rows
 from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.validation import check_weights, check_X, count_threads
+from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
@@ -344,10 +344,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
             parts = common_floats(ranks, [X for X, _ in checked])
             y = [by_output(y) for _, y in checked if len(y)]
             y = self._encode_known(np.concatenate(y)) if y else self._no_targets()
-            weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
-            rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
-            rows.apply_class_weight(self._class_factors(rows))
-            rows.number()
+            rows = training_rows(self, partitions, parts, y, ranks)
             self._check_out_of_bag(rows, self.forest_)
             return importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
 
