@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dforest import RandomForestClassifier, RandomForestRegressor
-from dforest.core.objective import ClassObjective, NumberObjective, SumObjective, check_objective
+from dforest.core.objective import ClassObjective, MultiOutputClassObjective, NumberObjective, SumObjective, check_objective
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from dforest.core.search.criterion import Gini
 from dforest.core.search.regression import SquaredError
@@ -73,7 +73,22 @@ def test_an_objective_is_a_value():
         with pytest.raises(AttributeError):
             objective.n_classes = 4
     assert len(set(OBJECTIVES)) == 5 and ClassObjective(2) == ClassObjective(2) != ClassObjective(3)
-    assert [objective.is_ordered for objective in OBJECTIVES] == [True, True, False, True, True]
+
+
+def test_classes_of_leaves_and_of_rows():
+    classes, numbers = ClassObjective(3), NumberObjective()
+    weight = np.array([[1, 2, 2], [5, 0, 4]])
+    assert classes.leaf_class(weight).tolist() == [1, 0]  # of equal weights, the lowest
+    assert numbers.leaf_class(weight[:, :1]) is None
+    assert [classes.predicts_means, numbers.predicts_means, SumObjective((0.0,)).predicts_means] == [False, True, False]
+    classes.check_encoded(np.array([0, 2, 1]))
+    MultiOutputClassObjective((2, 3)).check_encoded(np.array([[0, 2], [1, 0]]))
+    numbers.check_encoded(np.array([-0.5, 7.0]))
+    for wrong in ([0, 3], [-1, 0], [0.0, 1.0]):
+        with pytest.raises(ValueError, match="allowed are classes from 0, below"):
+            classes.check_encoded(np.array(wrong))
+    with pytest.raises(ValueError, match="allowed are classes from 0, below"):
+        MultiOutputClassObjective((2, 3)).check_encoded(np.array([[2, 0]]))
 
 
 def test_forests_keep_the_objective_of_their_fit():

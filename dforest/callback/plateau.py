@@ -4,12 +4,10 @@ from math import isnan
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.data.validation import check_number
 from dforest.estimators.forest.growth import growth_of
-from dforest.estimators.scoring import score_of_classes, score_of_numbers, score_of_outputs
 
 
 class OutOfBagPlateau(FitRecords):
@@ -91,13 +89,7 @@ class OutOfBagPlateau(FitRecords):
         seen, prediction = growth.out_of_bag()
         if not seen.any():
             return np.nan
-        true = growth.rows.y[seen]
-        if is_classifier(estimator) and true.ndim == 2:
-            outputs = growth.problem.objective.outputs
-            return score_of_outputs(self.scorer, estimator.classes_, outputs, true, prediction)
-        if is_classifier(estimator):
-            return score_of_classes(self.scorer, estimator.classes_, estimator.classes_[true], prediction)
-        return score_of_numbers(self.scorer, true, prediction if true.ndim == 2 else prediction[:, 0])
+        return estimator._score_by(self.scorer, growth.rows.y[seen], prediction, growth.problem.objective.outputs)
 
 
 class _Best:

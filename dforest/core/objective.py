@@ -38,13 +38,10 @@ class Objective(ABC):
         Leaves of trees that nothing limits have about so many draws, by which memory is estimated.
     criteria : dict
         The built-in criteria for this objective: their classes by name.
-    is_ordered : bool
-        Whether predictions are above or below each other, as numbers are and the shares of two classes, so that
-        constraints of monotonicity make sense.
     n_values : int
         How many numbers a leaf adds to a prediction: those of one output after those of another.
     n_outputs : int
-        How many numbers, or classes, are predicted of a row.
+        How many columns y has.
     outputs : tuple of slice
         Which of these values are each output's.
     weight_columns : tuple of slice
@@ -104,10 +101,6 @@ class Objective(ABC):
     def total_weight(self, weight):
         """The weight of leaves or nodes, given their `leaf_weight`: ndarray of shape (n,), dtype int64."""
         return weight[:, self.weight_columns[0]].sum(axis=1)
-
-    @property
-    @abstractmethod
-    def is_ordered(self): ...
 
     @property
     @abstractmethod
@@ -259,10 +252,6 @@ class ClassObjective(Objective):
         checked_integer("n_classes", self.n_classes, 1, 2**31 - 1)
 
     @property
-    def is_ordered(self):
-        return self.n_classes <= 2
-
-    @property
     def n_values(self):
         return self.n_classes
 
@@ -307,7 +296,6 @@ class NumberObjective(Objective):
     keeps_values = True
     criteria = NUMBER_CRITERIA
     n_classes = 0
-    is_ordered = True
     n_values = 1
     weight_words = slice(1, 2)
 
@@ -323,8 +311,6 @@ class NumberObjective(Objective):
 
 class SeveralOutputs:
     """What makes an objective one of several outputs, predicted by the same trees."""
-
-    is_ordered = False
 
     @property
     def n_node_values(self):

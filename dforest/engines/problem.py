@@ -58,6 +58,16 @@ class Targets:
         """`exact_weight`; with a `balance`, an array of its shape and type, as trees may have exact weights of their own."""
         return self.exact_weight if self.balance is None else np.empty(len(self.classes))
 
+    def of_rows(self, chosen):
+        """Those of some training rows, whose numbers are given: ndarray of int."""
+        named = {name: getattr(self, name) for name in ("classes", "numbers", "weight", "exact_weight")}
+        own = {name: None if array is None else np.ascontiguousarray(array[chosen]) for name, array in named.items()}
+        balance = self.balance
+        if balance is not None:
+            weight = None if balance.sample_weight is None else balance.sample_weight[chosen]
+            balance = replace(balance, classes=balance.classes[chosen], sample_weight=weight)
+        return replace(self, **own, balance=balance)
+
     @property
     def heaviest(self):
         """The largest integer weight."""

@@ -147,6 +147,26 @@ def test_leaves_under_limits(limit):
     assert expected == pytest.approx(np.count_nonzero(model.fit(rows, y).forest_.feature < 0) / 10, rel=0.3)
 
 
+@pytest.mark.parametrize("kind", ["several outputs", "several outputs of classes", "weights", "weights by class"])
+def test_some_of_many_rows(kind):
+    """Leaves are counted on some of the rows, which have their own targets and weights."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9000, 4))
+    numbers, weight = X[:, :2] + 0.1 * rng.standard_normal((9000, 2)), rng.lognormal(size=9000)
+    model, y = RandomForestRegressor(4, random_state=0, n_jobs=1), numbers
+    if kind == "several outputs of classes":
+        model, y = RandomForestClassifier(4, random_state=0, n_jobs=1), (numbers > 0).astype(int)
+    elif kind == "weights by class":
+        model, y = RandomForestClassifier(4, class_weight="balanced_subsample", random_state=0), (numbers > 0)[:, 0]
+    elif kind == "weights":
+        y = numbers[:, 0]
+    weight = weight if "weights" in kind else None
+    found = model.estimate_memory(X, y, weight)
+    grown = model.fit(X, y, weight).forest_
+    nodes = sum(array.nbytes for array in grown.as_dict().values() if isinstance(array, np.ndarray))
+    assert 0.5 * nodes < found.forest < 4 * nodes
+
+
 def test_embeddings_too():
     assert RandomTreesEmbedding(50).estimate_memory(load_iris().data).total > 0
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
 from dforest.estimators.data.validation import check_weights, check_X
@@ -85,7 +85,7 @@ def given_rows(estimator, X, y, sample_weight):
     if X is None:
         return None
     try:
-        X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=is_regressor(estimator))
+        X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
         y = estimator._encode_known(y).astype(np.float64)
         estimator._loss.check_targets(y, is_trained_on=False)
         weight = check_weights([sample_weight], [X])

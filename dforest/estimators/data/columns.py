@@ -27,7 +27,7 @@ def columns_of(X):
     if hasattr(X, "column_names"):
         return ArrowColumns(X)
     if issparse(X):
-        return SparseColumns(X) if X.ndim == 2 else None
+        return ColumnsOfSparse(X) if X.ndim == 2 else None
     X = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
     return ArrayColumns(X) if X.ndim == 2 else None
 
@@ -84,7 +84,7 @@ class ArrayColumns:
         return self.X[:, j]
 
 
-class SparseColumns(ArrayColumns):
+class ColumnsOfSparse(ArrayColumns):
     """Columns of a sparse matrix, which all are numbers: they are coded without being read here."""
 
     def known(self, j):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from scipy.sparse import issparse
-from sklearn.base import is_regressor
 
 from dforest.core.integer_weights import IntegerWeights
 from dforest.engines.weights import ClassBalance, TrainingRows
@@ -94,7 +93,7 @@ def check_partitions(estimator, partitions, ranks, grown):
     features = common_features(ranks, found, [partition.X for partition in partitions])
     checked = [
         check_X(
-            estimator, partition.X, features, y=partition.y, y_numeric=is_regressor(estimator), min_rows=0 if is_shared else 1
+            estimator, partition.X, features, y=partition.y, y_numeric=estimator._has_numbers, min_rows=0 if is_shared else 1
         )
         for partition in partitions
     ]

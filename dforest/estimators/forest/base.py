@@ -62,7 +62,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
-    `ClassifierPart` and `NumberTargets` say what is predicted.
+    `ClassifierPart` and `RegressorPart` say what is predicted.
     """
 
     @abstractmethod

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -339,7 +339,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
             if is_shared:
                 check_not_sparse(partitions)
                 check_alike(ranks, self, partitions, version("dforest"), self.forest_)
-            known = {"reset": False, "y_numeric": is_regressor(self), "min_rows": 0 if is_shared else 1}
+            known = {"reset": False, "y_numeric": self._has_numbers, "min_rows": 0 if is_shared else 1}
             checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
             parts = common_floats(ranks, [X for X, _ in checked])
             y = [by_output(y) for _, y in checked if len(y)]
@@ -447,7 +447,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)
             tree.random_state = int(self.forest_.seeds[t])
-            if is_classifier(self):
+            if hasattr(tree, "class_weight"):
                 tree.class_weight = class_weights[t]
             arrays = self.forest_.tree(t)
             tree.__dict__.update(fitted, forest_=arrays, _seen_in=arrays)

@@ -247,20 +247,9 @@ def _chosen_rows(column, chosen, place):
 
 def _some(problem, chosen, estimator):
     """The problem of some of the rows."""
-    targets, sampling = problem.targets, problem.sampling
+    targets, sampling = problem.targets.of_rows(chosen), problem.sampling
     if sampling.leaves_rows_out:  # whichever they are, as many draws
         sampling = Bootstrap(max(1, round(problem.n_draws * len(chosen) / problem.n_rows)))
-    balance = targets.balance
-    if balance is not None:
-        weight = None if balance.sample_weight is None else balance.sample_weight[chosen]
-        balance = replace(balance, classes=balance.classes[chosen], sample_weight=weight)
-    targets = replace(
-        targets,
-        classes=targets.classes[chosen],
-        numbers=None if targets.numbers is None else np.ascontiguousarray(targets.numbers[..., chosen]),
-        weight=None if targets.weight is None else targets.weight[chosen],
-        balance=balance,
-    )
     place = np.full(len(problem.targets.classes), -1)
     place[chosen] = np.arange(len(chosen))
     columns = tuple(_chosen_rows(column, chosen, place) for column in problem.columns)

@@ -20,6 +20,8 @@ from dforest.spmd.communicator import ALONE
 class ClassTargets:
     """What makes an estimator grow trees for classes."""
 
+    _has_numbers = False  # whether y must be numbers
+
     def _encode(self, y, ranks):
         if len(y) == 1 and y[0].ndim == 2:
             self.classes_, numbers = classes_by_output(y[0])
@@ -75,6 +77,26 @@ class ClassTargets:
                      for given in (self.classes_, plan.classes)]  # fmt: skip
             raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
 
+    def _score_by(self, scorer, true, prediction, outputs):
+        """What a scorer of the user says of predictions.
+
+        Parameters
+        ----------
+        scorer : callable
+        true : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            Encoded targets.
+        prediction : ndarray of shape (n_rows, n_values)
+        outputs : tuple of slice
+            As `Objective.outputs`.
+        """
+        if true.ndim == 2:
+            return score_of_outputs(scorer, self.classes_, outputs, true, prediction)
+        return score_of_classes(scorer, self.classes_, self.classes_[true], prediction)
+
+    def _groups(self, y):
+        """The number of each row's group, within which rows are compared by proximity: those of the same classes."""
+        return np.unique(y, axis=0, return_inverse=True)[1].ravel()
+
     def _set_oob_score(self, prediction, true, seen, ranks):
         """Set predictions of training rows out of bag, and their score: that of several outputs is how often all are right.
 
@@ -88,7 +110,7 @@ class ClassTargets:
             Their predictions.
         ranks : Communicator
         """
-        has_several = true.ndim == 2
+        has_several, outputs = true.ndim == 2, (slice(None),)
         self.oob_decision_function_ = prediction
         if has_several:
             outputs = self.forest_.objective.outputs
@@ -99,14 +121,14 @@ class ClassTargets:
                 self.oob_score_ = accuracy(true, seen, ranks)
             elif len(true):
                 self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
-        elif len(true) and has_several:
-            self.oob_score_ = score_of_outputs(self.oob_score, self.classes_, outputs, true, seen)
         elif len(true):
-            self.oob_score_ = score_of_classes(self.oob_score, self.classes_, self.classes_[true], seen)
+            self.oob_score_ = self._score_by(self.oob_score, true, seen, outputs)
 
 
 class NumberTargets:
     """What makes an estimator grow trees for numbers."""
+
+    _has_numbers = True
 
     def _encode_known(self, y):
         check_columns(y, getattr(self, "n_outputs_", 1))
@@ -145,16 +167,20 @@ class NumberTargets:
                     "the sum of what they predict is finite; rescale y"
                 )
 
+    def _score_by(self, scorer, true, prediction, outputs):
+        return score_of_numbers(scorer, true, prediction if true.ndim == 2 else prediction[:, 0])
+
+    def _groups(self, y):
+        return np.zeros(len(y), np.int64)
+
     def _set_oob_score(self, prediction, true, seen, ranks):
         """The same; the score of several outputs is the mean of their R²."""
-        if true.ndim == 1:
-            prediction, seen = prediction[:, 0], seen[:, 0]
-        self.oob_prediction_ = prediction
+        self.oob_prediction_ = prediction if true.ndim == 2 else prediction[:, 0]
         if callable(self.oob_score):
             if len(true):
-                self.oob_score_ = score_of_numbers(self.oob_score, true, seen)
+                self.oob_score_ = self._score_by(self.oob_score, true, seen, self.forest_.objective.outputs)
         elif true.ndim == 1:
-            self.oob_score_ = r2(true, seen, ranks)
+            self.oob_score_ = r2(true, seen[:, 0], ranks)
         else:
             self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
 

@@ -5,7 +5,7 @@ import inspect
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -143,7 +143,7 @@ class SingleTree(TreeEstimator, DecisionTree):
                 "allowed is inplace=False, which returns a pruned copy that stands alone"
             )
         check_one_output(self, "prune")
-        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=is_regressor(self))
+        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=self._has_numbers)
         rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
         weight = rows.integer_weight().fine(len(rows.y), max_bits=53)
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, weight)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import on_host
@@ -333,9 +332,7 @@ class NeighbourPart:
         (150,)
         """
         table, data, n_threads = self._leaf_table(of_draws=False), self._training_rows(), count_threads(self.n_jobs)
-        group = np.zeros(len(data.y), np.int64)
-        if is_classifier(self):  # of several outputs, whose classes are all the same
-            group = np.unique(data.y, axis=0, return_inverse=True)[1].ravel()
+        group = self._groups(data.y)
         squares = [squares_of_groups(table, leaf, group, first, n_threads) for first, leaf in self._blocks(data.X)]
         raw = len(data.y) / np.maximum(np.concatenate(squares), self.forest_.n_trees**-2.0)
         scores = np.empty(len(raw))

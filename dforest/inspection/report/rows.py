@@ -6,7 +6,7 @@ tell: each leaf of a tree knows how many draws reached it, and which rows a tree
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.estimators.data.validation import check_X, count_threads
@@ -76,7 +76,7 @@ class Rows:
         if y is None:
             self.X, self.y = check_X(forest, X, forest._features, reset=False), None
         else:
-            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=is_regressor(forest))
+            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._has_numbers)
             self.y = forest._encode_known(y)
         self.forest = forest
         self.is_training = are_training_rows(forest, self.X)
