@@ -366,10 +366,6 @@ static inline void df_add_square(df_exact_sum *sum, int64_t a, int64_t w) {
     *sum = df_big_sum(*sum, df_big_unsigned_product(size * size, (uint64_t)w));
 }
 
-static inline void df_add_sum(df_exact_sum *sum, const df_exact_sum *other) { *sum = df_big_sum(*sum, *other); }
-
-static inline int df_sum_above(const df_exact_sum *a, const df_exact_sum *b) { return df_big_above(*a, *b); }
-
 static inline double df_sum_value(const df_exact_sum *sum) { return df_big_value(*sum); }
 
 /* A sum cut into digits of 32 bits, lowest first, the highest digit with the sign; and the sum that digits stand for; each digit

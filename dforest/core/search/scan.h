@@ -21,8 +21,6 @@
 #define DF_SUM_BIAS ((int64_t)1 << 31)
 #define DF_SUM_MASK (((uint64_t)1 << DF_SUM_BITS) - 1)
 
-static inline uint64_t df_pair_word(uint32_t count, int32_t target) { return (uint64_t)count << (32 * target); }
-
 static inline uint64_t df_sum_word(uint32_t count, int32_t target) {
     return ((uint64_t)count << DF_SUM_BITS) + (uint64_t)count * (uint64_t)(target + DF_SUM_BIAS);
 }
