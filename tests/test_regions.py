@@ -36,19 +36,31 @@ def regions_of(work):
     return count_regions() - before
 
 
-def test_long_work_runs_in_regions_and_predictions_do_not():
+def test_only_long_work_runs_in_regions():
     threads.use("auto")
+    for n_threads in (2, 3):
+        assert regions_of(lambda n=n_threads: each(4, lambda item, number: None, n, 1.9e9 * n)) == 0
+        assert regions_of(lambda n=n_threads: each(4, lambda item, number: None, n, 2.1e9 * n)) == 1
+    model = dforest.ExtraTreesRegressor(100, n_jobs=2, max_features=None, random_state=0, method="dense")
+    rows = np.tile(X, (20, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # all targets are equal, so that there is little to do after all
+        assert regions_of(lambda: model.fit(rows, np.ones(len(rows)))) == 1
+        assert regions_of(lambda: model.predict(rows)) == 0
+        assert regions_of(lambda: model.fit(X, np.ones(len(X)))) == 0
+
+
+def test_work_is_forced_into_regions_and_into_the_pool():
     model = dforest.RandomForestClassifier(8, n_jobs=2, random_state=0)
+    boosted = dforest.HistGradientBoostingClassifier(max_iter=4, n_jobs=2)
+    rows, y = np.tile(X, (20, 1)), np.tile(CLASSES, 20)
+    threads.use("openmp")
     assert regions_of(lambda: model.fit(X, CLASSES)) > 0
     model.predict(X)  # which packs the trees
-    assert regions_of(lambda: model.predict(np.tile(X, (20, 1)))) == 0
-    boosted = dforest.HistGradientBoostingClassifier(max_iter=4, n_jobs=2)
-    rows = np.tile(X, (4, 1))  # enough of them for two threads
-    assert regions_of(lambda: boosted.fit(rows, np.tile(CLASSES, 4))) >= 4
-    threads.use("openmp")
-    assert regions_of(lambda: model.predict(np.tile(X, (20, 1)))) > 0
+    assert regions_of(lambda: model.predict(rows)) > 0
+    assert regions_of(lambda: boosted.fit(rows, y)) >= 4
     threads.use("pool")
-    assert regions_of(lambda: model.fit(X, CLASSES).predict(X)) == 0
+    assert regions_of(lambda: (model.fit(X, CLASSES).predict(rows), boosted.fit(rows, y))) == 0
 
 
 def test_where_regions_are_not_opened():
@@ -168,7 +180,7 @@ def run(code, **environment):
 
 
 def test_the_environment_says_where():
-    code = "from dforest.core.threads import count_regions, each; each(9, lambda *_: None, 2); print(count_regions())"
+    code = "from dforest.core.threads import count_regions, each; each(9, lambda *_: None, 2, 1e11); print(count_regions())"
     assert run(code, DFOREST_THREADS="pool").stdout == "0\n"
     assert run(code, DFOREST_THREADS="openmp").stdout == run(code, DFOREST_THREADS="auto").stdout == "1\n"
     wrong = run("import dforest", DFOREST_THREADS="some")
@@ -185,14 +197,14 @@ def test_a_child_of_a_fork_opens_no_regions():
         def in_child():
             child = os.fork()
             if child == 0:
-                each(50, lambda *_: None, 3)
+                each(50, lambda *_: None, 3, 1e11)
                 os._exit(count_regions())
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
         print(in_child())
-        each(50, lambda *_: None, 3)
+        each(50, lambda *_: None, 3, 1e11)
         print(count_regions(), in_child() - count_regions())
-        each(50, lambda *_: None, 4)
+        each(50, lambda *_: None, 4, 1e11)
         print(count_regions())
     """)
     assert (done.stdout, done.returncode) == ("0\n1 0\n2\n", 0), done.stderr
@@ -210,13 +222,13 @@ def test_regions_have_no_threads_that_the_system_does_not_grant():
             used = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 2**24,) * 2)  # less than two stacks of threads
         seen = set()
-        each(200, lambda item, number: seen.add(item), 16)
+        each(200, lambda item, number: seen.add(item), 16, 1e11)
         print(len(seen))
     """)
     assert (done.stdout, done.returncode) == ("200\n", 0), done.stderr
 
 
-PROBE = "from dforest.core.threads import count_regions, each; each(40, lambda *_: None, 4); print(count_regions())"
+PROBE = "from dforest.core.threads import count_regions, each; each(40, lambda *_: None, 4, 1e11); print(count_regions())"
 
 
 @pytest.mark.parametrize("environment", [{"OMP_THREAD_LIMIT": "2"}, {"OMP_DYNAMIC": "true"}], ids=str)
@@ -254,7 +266,7 @@ def test_threads_that_the_runtime_ends_leave_no_state_behind():
             return n
 
         for n in (8, 2) * 100:
-            each(50, lambda *_: None, n)
+            each(50, lambda *_: None, n, 1e11)
         print(n_states())
     """)
     assert (done.returncode, done.stderr) == (0, "") and int(done.stdout) < 10

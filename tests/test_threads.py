@@ -127,10 +127,10 @@ def wanted(monkeypatch):
     """How many threads each growth is to take."""
     seen = []
 
-    def each(n_items, work, n_threads):
+    def each(n_items, do_item, n_threads, work):
         assert n_items == n_threads
         seen.append(n_threads)
-        return share(n_items, work, n_threads)
+        return share(n_items, do_item, n_threads, work)
 
     share = trainer.each
     monkeypatch.setattr(trainer, "each", each)

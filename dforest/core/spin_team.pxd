@@ -33,4 +33,4 @@ cdef class SpinTeam:
     cdef bint take_part(self) noexcept nogil
     cdef int serve(self, int member, WorkerContext* worker) except -1 nogil
     cdef void wake_all(self) noexcept nogil
-    cdef int run(self, SpinLead lead, void* context) except -1
+    cdef int run(self, SpinLead lead, void* context, double work) except -1

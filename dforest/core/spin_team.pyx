@@ -76,13 +76,16 @@ cdef class SpinTeam:
         free(self.wake_locks)
         free(self.asleep)
 
-    cdef int run(self, SpinLead lead, void* context) except -1:
-        """Have `lead` called by one thread, while others serve it. The caller holds the interpreter's lock, which is released."""
+    cdef int run(self, SpinLead lead, void* context, double work) except -1:
+        """Have `lead` called by one thread, while others serve it. The caller holds the interpreter's lock, which is released.
+
+        work : of all threads, in nanoseconds or so
+        """
         self.lead = lead
         self.own = context
         self.is_over = 0
         self.word = 0
-        return share(do_part, <void*> self, self.n_members, self.n_members)
+        return share(do_part, <void*> self, self.n_members, self.n_members, work)
 
     cdef int do_lead(self, WorkerContext* worker) except -1 nogil:
         """Be the leader, and let all members go then."""

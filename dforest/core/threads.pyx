@@ -10,10 +10,10 @@ knows nothing of, as it was loaded before dforest; nor by one that was loaded af
 knows none but this thread's cores; nor by one that gives fewer threads than are asked for.
 
 All other tasks have *workers* of a pool: threads that are started when they are first wanted, sleep while there is no task, and
-end with the process. So have brief ones, as predictions are: the threads of OpenMP look for the next region for a while after
-each, which slows down whatever else the cores have to do, and take milliseconds to come when they sleep on cores that are busy.
-`DFOREST_THREADS` in the environment, "openmp" or "pool", has all tasks run in regions where these may be opened, or none. Where a
-task runs changes no result.
+end with the process. So have tasks that are not long, as predictions and iterations of boosting are: the threads of OpenMP spin
+for up to ten milliseconds when they have no more to do in a region, and again after it, which would be more than a hundredth of
+such a task's time. They also take milliseconds to come when they sleep on cores that are busy. `DFOREST_THREADS` in the environment,
+"openmp" or "pool", has all tasks run in regions where these may be opened, or none. Where a task runs changes no result.
 
 Tasks within a task that has a region have that many threads less. All tasks share the workers of the pool. Together with a caller
 there are never more of them than the cores that the process may use or, if that is more, than the most threads that a caller has
@@ -67,6 +67,7 @@ cdef extern from "core/regions.h":
     void df_leave_python(df_python_state own) nogil
 
 cdef double TRUSTED_SECONDS = 0.1     # after a region in which the runtime is trusted to have kept its threads
+cdef double LONG_WORK = 2e9           # work, for each thread, of a task that is long enough for a region
 
 cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
@@ -337,9 +338,11 @@ cdef void be_member(Pool own, Task* task, int number) noexcept nogil:
     own.leave(task)
 
 
-cdef int region_for(bint is_brief, int n) except -1:
+cdef int region_for(double work, int n) except -1:
     """How many threads the next task has in a region, of at most n; 0: it has workers of the pool."""
-    if where == "pool" or (where == "auto" and (is_brief or shares_runtime)) or df_task != NULL or n_in_region > 0:
+    if where == "pool" or df_task != NULL or n_in_region > 0:
+        return 0
+    if where == "auto" and (work < LONG_WORK * n or shares_runtime):
         return 0
     if PyThread_get_thread_ident() != main_thread or not df_may_open(n) or binds_to_fewer(df_bound_cores()):
         return 0
@@ -349,10 +352,11 @@ cdef int region_for(bint is_brief, int n) except -1:
     return n if n > 1 else 0
 
 
-cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, bint is_brief=False) except -1:
+cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, double work=0) except -1:
     """Have `do_item` called with every item, by this thread and by others, at most n_threads threads together.
 
-    The caller holds the interpreter's lock, which is released while items are done. is_brief : see above
+    The caller holds the interpreter's lock, which is released while items are done. work : of all items, in nanoseconds or so, by
+    which it is decided whether the task is long; 0: it is not
     """
     global n_kept, n_regions, n_in_region, last_region
     cdef Task task
@@ -381,7 +385,7 @@ cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, b
     if task.done == NULL:
         raise MemoryError()
     try:
-        n = region_for(is_brief, task.n_wanted + 1)
+        n = region_for(work, task.n_wanted + 1)
         if n > 0:
             n_kept = n_in_region = n   # the runtime ends threads that a region does not have
             n_regions += 1
@@ -413,23 +417,25 @@ cdef int call(void* context, Py_ssize_t item, WorkerContext* worker) except -1 n
     return 0
 
 
-def each(Py_ssize_t n_items, work, int n_threads):
+def each(Py_ssize_t n_items, do_item, int n_threads, double work=0):
     """Call a function with every item, in this thread and others.
 
     Parameters
     ----------
     n_items : int
-    work : callable
+    do_item : callable
         Called with the number of the item, from 0, and that of the thread, which is below `n_threads`; the caller's is 0.
     n_threads : int
         Most threads at work together, the caller included.
+    work : float, default=0
+        That of all items, in nanoseconds or so.
 
     Raises
     ------
     BaseException
         The first exception that a call raised. No other calls are begun then, and it is raised here when those begun have ended.
     """
-    share(call, <void*> work, n_items, n_threads)
+    share(call, <void*> do_item, n_items, n_threads, work)
 
 
 cdef WorkerContext current_worker() noexcept nogil:

@@ -61,5 +61,5 @@ def count_items(SpinTeam team not None, int64_t n_calls, int64_t n_items, double
     counting.n_calls = n_calls
     counting.nap = nap
     counting.fails = fails
-    team.run(lead, &counting)
+    team.run(lead, &counting, 0)
     return counts[:n_items]

@@ -163,7 +163,7 @@ cdef class Kernels:
             if n_threads > 1:
                 launch.n_blocks = min(launch.groups.last - launch.groups.first, BLOCKS * n_threads)
             launch.time_limit = 1 << 62
-            share(do_block, &launch, launch.n_blocks, n_threads, True)
+            share(do_block, &launch, launch.n_blocks, n_threads)
             self.group_time[name] = launch.spent // n_groups
         finally:
             free(launch.memory)

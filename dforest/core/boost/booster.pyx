@@ -52,6 +52,7 @@ cdef extern from "core/boost/gradients.h" nogil:
 
 cdef enum:
     WALKERS = 16                       # rows that go down a tree together
+    CELL_WORK = 2                      # of a row and a column, in an iteration, in nanoseconds or so
     OWN_LEAF = -1                      # beside those of losses.h: a loss of one's own says what it is
 
 
@@ -274,7 +275,8 @@ cdef class Booster:
             would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
         """
         self.grown = []
-        self.team.run(lead, <void*> self)
+        cdef double n_cells = <double> self.n_drawn * self.data.n_features * self.n_trees_per_iteration
+        self.team.run(lead, <void*> self, CELL_WORK * n_cells)
         grown, self.grown = self.grown, None
         return grown
 

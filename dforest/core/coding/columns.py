@@ -19,6 +19,7 @@ CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
 ROWS_IN_CHUNK = 1 << 14  # least
 BLOCK_BYTES = 1 << 25  # most that columns copied out of X take, for one thread
 BATCH = 1 << 16  # stored values of a batch, about
+SORT_WORK = 50  # of a value that is sorted, in nanoseconds or so
 
 
 def code_columns(
@@ -167,7 +168,7 @@ def _sort_all(X, to_sort, kinds, sort, n_threads):
         for j, x in zip(blocks[b], block, strict=True):
             columns[j] = sorts[number].code(x, *sort)._replace(kind=kinds[j])
 
-    each(len(blocks), work, n_alone)
+    each(len(blocks), work, n_alone, SORT_WORK * n * n_rows)
     return columns
 
 

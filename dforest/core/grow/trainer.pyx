@@ -31,6 +31,7 @@ from dforest.core.tree.layout import join_parts
 from dforest.core.threads import Stopped, each
 
 cdef enum:
+    VISIT_WORK = 3                 # of a record, a feature and a level of a tree, in nanoseconds or so
     RECORDS_TOGETHER = 1 << 14     # of given subtrees that are grown one after another without a look at Python
 
 
@@ -118,13 +119,15 @@ class Growers:
             by_tree = max(by_tree, splitter.max_features)
         return n_trees * max(1, by_tree)
 
-    def _grow_each(self, n, begin, put, bint keep_leaves=False):
+    def _grow_each(self, n, n_records, begin, put, bint keep_leaves=False):
         """Grow some trees.
 
         Parameters
         ----------
         n : int
             How many.
+        n_records : int
+            Of all of them.
         begin : callable
             Called with a `Grower` and the number of a tree, from 0; grows the tree, but for the parts that are given away.
         put : callable
@@ -143,6 +146,9 @@ class Growers:
         cdef Team team = Team(n_threads)
         cdef bint is_wanted = True
         growers = self._growers      # kept until all are done: they work in each other's memory
+        n_levels = int(self._max_records).bit_length()
+        if self._rules.max_depth is not None:
+            n_levels = min(n_levels, self._rules.max_depth)
         parts = {}                   # by tree, of trees that are not finished: the parts that are, as `join_parts` takes them
         to_grow = iter(range(n))     # shared: each thread takes the next tree
 
@@ -190,7 +196,7 @@ class Growers:
                 raise
 
         try:
-            each(n_threads, work, n_threads)
+            each(n_threads, work, n_threads, VISIT_WORK * n_records * self._splitter.max_features * n_levels)
         finally:
             keep = None      # which knows itself, and would keep the growers alive until Python looks for cycles
 
@@ -253,7 +259,7 @@ class Trainer(Growers):
         def put_with_unit(tree, arrays, leaves):
             return put(tree, arrays, units.pop(tree, None), leaves)
 
-        self._grow_each(len(trees), begin, put_with_unit, keep_leaves)
+        self._grow_each(len(trees), len(trees) * self._max_records, begin, put_with_unit, keep_leaves)
 
 
 class Finisher(Growers):
@@ -306,4 +312,4 @@ class Finisher(Growers):
             put(edges[i], arrays)
             return True
 
-        self._grow_each(len(edges) - 1, begin, put_with_nodes)
+        self._grow_each(len(edges) - 1, int(sizes.sum()), begin, put_with_nodes)

@@ -26,6 +26,9 @@ from dforest.core.threads cimport WorkerContext, current_worker, df_add_to_long,
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
 from dforest.rules.random cimport DF_BLOCK
 
+cdef enum:
+    VOTE_WORK = 30        # of a row and a tree, in nanoseconds or so
+
 N_DIGITS = DF_DIGITS              # digits of a sum of errors: see `curve_of`
 
 
@@ -352,7 +355,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     voting.counts = VoteCounts(target, sums, votes, n_votes, exponent)
     voting.totals, voting.n_new = totals, n_new
     voting.classes = np.zeros(packed.values.shape[0], np.int32) if is_regression else leaf_class
-    share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads)
+    share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads, <double> VOTE_WORK * packed.n_trees * n)
     return sums, votes, n_votes, totals, n_new
 
 

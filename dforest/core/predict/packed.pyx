@@ -238,10 +238,10 @@ cdef class PackedForest:
         if rows.paths is not None:
             task.sparse = &rows.sparse
             task.paths = <PyObject*> rows.paths
-            return share(skip_block, task, n_blocks, used, True)
+            return share(skip_block, task, n_blocks, used)
         if not rows.is_sparse:
             task.rows = &rows.rows
-            return share(do_block, task, n_blocks, used, True)
+            return share(do_block, task, n_blocks, used)
         task.sparse = &rows.sparse
         task.n_block = n_block = max(1, min(n, n_block, UNPACKED_BYTES // <Py_ssize_t> rows.rows.stride))
         room = <char*> calloc(used * n_block, rows.rows.stride)
@@ -249,7 +249,7 @@ cdef class PackedForest:
             raise MemoryError()
         task.room = df_rows(room, rows.rows.stride, rows.rows.is_double)
         try:
-            return share(do_block, task, (n + n_block - 1) // n_block, used, True)
+            return share(do_block, task, (n + n_block - 1) // n_block, used)
         finally:
             free(room)
 

@@ -46,6 +46,7 @@ cdef enum:
     LEVEL_ROWS = 1 << 23      # rows of a background that are looked at together, times levels, at most
     SOME_ROWS = 64            # ... but at least this many rows
     TABLE_WORK = 1 << 28      # leaves times rows, and features on a path, that tables are looked up for at once
+    LEAF_WORK = 20            # of a row and a leaf, in nanoseconds or so
     PAIR_WORK = 60            # nanoseconds that a pair of rows takes, by the root of the number of leaves, about
 
 cdef struct Scratch:          # of a thread
@@ -532,7 +533,10 @@ cdef class ShapleyForest:
             z = in_groups(background)
             task.z = &z[0, 0, 0]
             task.n_background = len(background)
-        share(explain_block, &task, (n + n_block - 1) // n_block, n_threads)
+        work = LEAF_WORK * len(self.feature) // 2 * n
+        if background is not None:
+            work = PAIR_WORK * sqrt(self.largest) * self.n_trees * n * len(background)
+        share(explain_block, &task, (n + n_block - 1) // n_block, n_threads, work)
         return values, base
 
 
