@@ -12,8 +12,9 @@ knows none but this thread's cores; nor by one that gives fewer threads than are
 All other tasks have *workers* of a pool: threads that are started when they are first wanted, sleep while there is no task, and
 end with the process. So have tasks that are not long, as predictions and iterations of boosting are: the threads of OpenMP spin
 for up to ten milliseconds when they have no more to do in a region, and again after it, which would be more than a hundredth of
-such a task's time. They also take milliseconds to come when they sleep on cores that are busy. `DFOREST_THREADS` in the environment,
-"openmp" or "pool", has all tasks run in regions where these may be opened, or none. Where a task runs changes no result.
+such a task's time. They also take milliseconds to come when they sleep on cores that are busy. `DFOREST_THREADS` in the
+environment, "openmp" or "pool", has all tasks run in regions where these may be opened, or none. Where a task runs changes no
+result.
 
 Tasks within a task that has a region have that many threads less. All tasks share the workers of the pool. Together with a caller
 there are never more of them than the cores that the process may use or, if that is more, than the most threads that a caller has
