@@ -109,11 +109,22 @@ cdef extern from "core/loops.h" nogil:
     ctypedef void (*df_boost_fill)(const uint8_t* codes, int64_t stride, const int32_t* quantised, const uint32_t* times,
                                    const uint32_t* rows, int64_t first_row, int64_t n, const uint32_t* first, int begin, int end,
                                    uint64_t* words) noexcept nogil
+    ctypedef void (*df_boost_fill_lists)(const int64_t* from_row, const uint32_t* listed, const int32_t* quantised,
+                                         const uint32_t* times, const uint32_t* rows, int64_t first_row, int64_t n,
+                                         uint64_t* words) noexcept nogil
+    ctypedef df_boost_sums (*df_boost_total)(const int32_t* quantised, const uint32_t* times, const uint32_t* rows,
+                                             int64_t first_row, int64_t n) noexcept nogil
     ctypedef void (*df_boost_find)(const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
                                    const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
     ctypedef struct df_boost_loops:        # lists are by the kind of words
         df_boost_fill* fill
         df_boost_fill* fill_times
+        df_boost_fill_lists* fill_lists
+        df_boost_fill_lists* fill_lists_times
+        df_boost_total* total
+        df_boost_total* total_times
+        int64_t (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total, df_boost_sums* sums,
+                           int64_t* most) noexcept nogil
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
         df_boost_find* cut
         df_boost_find* subset

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from helpers.boosted_fits import weights_of_many_magnitudes
+from scipy.sparse import csr_array
 from twins import sampling
 from twins.boosting import flatten, grow_booster, predict_raw
 
@@ -15,6 +16,7 @@ from dforest.core.boost.booster import Booster
 from dforest.core.boost.constraints import Constraints
 from dforest.core.coding import code_columns
 from dforest.core.integer_weights import integer_weights
+from dforest.core.sparse_rows import SparseRows
 from dforest.rules.losses import LOSSES
 from dforest.testing import streams
 from dforest.testing.coding import CATEGORICAL, CONTINUOUS, ORDINAL
@@ -36,6 +38,13 @@ EXTREMES = {
     "seven threads": {"n_threads": 7},
     "portable loops": {"loops": "portable"},
     "AVX2 loops": {"loops": "avx2"},
+    "no bundles": {"bundles": False},
+    "lists": {"lists": True},
+    "lists, sums": {"lists": True, "word_rows": 0, "part_rows": 1, "n_threads": 3},
+    "sparse": {"sparse": True, "lists": False, "n_threads": 2},
+    "sparse lists": {"sparse": True, "lists": True, "partition_rows": 1, "n_threads": 2},
+    "sparse lists, sums of three words": {"sparse": True, "lists": True, "word_rows": 3},
+    "sparse, no bundles": {"sparse": True, "bundles": False, "subtracts": False},
 }
 
 
@@ -69,6 +78,9 @@ def random_problem(seed, loss):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(3, 120)), int(rng.integers(1, 6))
     X = np.round(rng.standard_normal((n, p)), int(rng.integers(0, 3))).astype(rng.choice([np.float32, np.float64]))
+    if rng.random() < 0.6:
+        X = np.hstack([X, exclusive_columns(rng, n)], dtype=X.dtype)[:, rng.permutation(p + 3)]
+        p += 3
     n_categories = np.where(rng.random(p) < 0.3, rng.integers(1, 80, p), 0) * (rng.random() < 0.6)
     for j in np.flatnonzero(n_categories):
         X[:, j] = np.minimum(rng.geometric(0.25, n), n_categories[j]) - 1
@@ -104,11 +116,20 @@ def random_problem(seed, loss):
     ))  # fmt: skip
 
 
-def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyType({}), **tuning):
+def exclusive_columns(rng, n):
+    """Three columns of which at most one is not 0 in most rows, or in all."""
+    X = np.zeros((n, 3))
+    here = rng.integers(-4, 3, n)
+    X[here >= 0, here[here >= 0]] = np.round(rng.choice([1.0, 20.0]) * rng.standard_normal((here >= 0).sum()))
+    X[rng.integers(0, n, 3), range(3)] = rng.choice([0.0, 1.0], 3)
+    return X
+
+
+def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyType({}), sparse=False, **tuning):
     """A compiled booster, which begins with the twin's baselines."""
     given = dict(problem.parameters)
     weight, loss = given.pop("sample_weight"), LOSSES[given.pop("loss")].number
-    columns = coded(problem)
+    columns = coded(problem, sparse)
     for name in ("max_bins", "n_categories", "ordinal"):
         del given[name]
     constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
@@ -117,7 +138,7 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
                    baseline=baselines, n_threads=n_threads, constraints=constraints, tuning=tuning, **given | more)  # fmt: skip
 
 
-def coded(problem):
+def coded(problem, is_sparse=False):
     """The columns of a problem."""
     weight, max_bins, n_categories, ordinal = (
         problem.parameters[name] for name in ("sample_weight", "max_bins", "n_categories", "ordinal")
@@ -125,6 +146,9 @@ def coded(problem):
     kinds = [CATEGORICAL if n > 0 else ORDINAL if is_ordinal else CONTINUOUS
              for n, is_ordinal in zip(n_categories, ordinal, strict=True)]  # fmt: skip
     weight = None if weight is None else integer_weights(weight).integers
+    if is_sparse:
+        X = SparseRows.of(csr_array(problem.X))
+        return code_columns(X, max_bins, weight, kinds=kinds, n_categories=n_categories, max_stored=0.7)
     return list(code_columns(problem.X, max_bins, weight, kinds=kinds, n_categories=n_categories))
 
 
@@ -244,6 +268,7 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     baselines = np.zeros(4 if loss == "multinomial" else 1)
     models = []
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
+    extremes += [{"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
     for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
         trees = [tree for _ in range(3) for tree in booster.grow_iteration()]
@@ -261,11 +286,10 @@ def test_l2_beyond_all_sums(l2):
 
 
 def test_few_values_get_few_threads():
-    few, many = (list(code_columns(np.random.default_rng(0).random((n, 10)), 256)) for n in (100, 5000))
-    assert Booster.threads_for(few, 100, 64, 16384) == 1
-    assert Booster.threads_for(many, 5000, 64, 16384) == 3
-    assert Booster.threads_for(many, 5000, 2, 16384) == 2
-    assert Booster.threads_for(few, 100, 64, 0) == 64
+    assert Booster.threads_for(1_400, 64, 16384) == 1
+    assert Booster.threads_for(60_200, 64, 16384) == 3
+    assert Booster.threads_for(60_200, 2, 16384) == 2
+    assert Booster.threads_for(1_400, 64, 0) == 64
 
 
 def test_rounds_go_on_from_raw_predictions():
@@ -360,5 +384,5 @@ def test_shapes_that_do_not_fit():
         Booster(columns, number, np.zeros(4), baseline=[0.0], raw=np.zeros((1, 3)), **given)
     with pytest.raises(ValueError, match=r"baseline \(2,\); allowed"):
         Booster(columns, number, np.zeros(4), baseline=[0.0, 1.0], **given)
-    with pytest.raises(ValueError, match="column 0 has codes of 2 bytes"):
+    with pytest.raises(ValueError, match="column 0 has 400 codes of 2 bytes; allowed are codes of one byte"):
         Booster(list(code_columns(np.arange(400.0)[:, None], 1000)), number, np.zeros(400), baseline=[0.0], **given)

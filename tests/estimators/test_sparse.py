@@ -1,6 +1,7 @@
 """Sparse X: forests, and all that they say, are those of the dense X, to the bit."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ from helpers.host_device import strict_device
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -25,6 +26,7 @@ from dforest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -37,6 +39,7 @@ from dforest.splitter import PythonSplitter
 
 KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
          ExtraTreesRegressor]  # fmt: skip
+BOOSTED = [HistGradientBoostingClassifier, HistGradientBoostingRegressor]
 FORMATS = ["csr", "csc", "coo", "dok", "lil", "bsr", "dia"]
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
@@ -142,6 +145,75 @@ def test_neighbours_intervals_and_shapley_values():
         assert longer.fit(rows, y).forest_.n_trees == 22
     with pytest.raises(ValueError, match="others than those of this fit"):
         again.set_params(warm_start=True, n_estimators=22).fit(X[::-1], y)
+
+
+@settings(max_examples=examples(100))
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(BOOSTED), threads=st.integers(1, 4))
+def test_boosted_trees(seed, kind, threads):
+    rng = np.random.default_rng(seed)
+    X, y = data(int(rng.integers(30, 400)), int(rng.integers(5, 60)), seed, rng.choice([np.float32, np.float64]))
+    dense, y = X.toarray(), targets(kind, y)
+    weight = None if rng.random() < 0.5 else rng.choice([0.0, 0.3, 1.0, 2.0], len(y), p=[0.1, 0.2, 0.4, 0.3])
+    chosen = {
+        "max_bins": rng.choice([255, 4]), "max_features": rng.choice([1.0, 0.3]), "subsample": rng.choice([1.0, 0.6]),
+        "early_stopping": bool(rng.integers(2)), "max_leaf_nodes": rng.choice([None, 7]),
+        "min_samples_leaf": int(rng.integers(1, 20)),
+        "monotonic_cst": rng.choice([None, {0: 1, 4: -1}]) if is_regressor(kind()) else None,
+        "interaction_cst": rng.choice([None, "pairwise"]),
+    }  # fmt: skip
+    model = kind(max_iter=4, random_state=0, **chosen)
+    if chosen["early_stopping"]:
+        model.set_params(validation_fraction=0.3, scoring=rng.choice(["loss", "accuracy" if is_classifier(model) else "r2"]))
+    found = clone(model).set_params(n_jobs=threads)
+    try:
+        model.fit(dense, y, weight)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            found.fit(X, y, weight)
+        return
+    found.fit(X, y, weight)
+    assert_same(found, model)
+    for name in ("predict", "predict_proba", "apply", "staged_predict", "staged_decision_function"):
+        if hasattr(model, name):
+            np.testing.assert_array_equal(list(getattr(found, name)(X)), list(getattr(model, name)(dense)), err_msg=name)
+    np.testing.assert_array_equal(found.feature_importances_, model.feature_importances_)
+    np.testing.assert_array_equal(found.validation_score_, model.validation_score_)
+    np.testing.assert_array_equal(found.shap_values(X[:5], X[5:9]).values, model.shap_values(dense[:5], dense[5:9]).values)
+    longer = {"warm_start": True, "max_iter": 6, "early_stopping": False}
+    assert_same(found.set_params(**longer).fit(X, y, weight), model.set_params(**longer).fit(dense, y, weight))
+
+
+def test_boosted_trees_of_many_columns():
+    """Rows have lists of most columns' codes, and columns of none, or of a single code."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((600, 3000), density=0.02, rng=rng, format="csr")
+    X.data = np.ceil(3 * X.data)
+    X[:, 7] = 2.0
+    y = np.nan_to_num(X[:, :40].sum(axis=1)) + 0.1 * rng.normal(size=600)
+    for parameters in ({}, {"subsample": 0.5, "max_features": 0.2, "min_samples_leaf": 2}, {"min_samples_leaf": 1}):
+        model = HistGradientBoostingRegressor(max_iter=5, random_state=0, **parameters).fit(X.toarray(), y)
+        assert_same(clone(model).set_params(n_jobs=3).fit(X, y), model)
+        assert len(model.forest_.feature) > 50
+
+
+@pytest.mark.parametrize("n_columns", [1, 40])
+def test_boosted_trees_of_columns_of_zeros(n_columns):
+    X, y = sp.csr_array((50, n_columns)), np.arange(50.0)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        model = HistGradientBoostingRegressor(max_iter=2).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), np.full(50, 24.5))
+
+
+def test_scorers_get_matrices():
+    X, y = data()
+
+    def scorer(estimator, rows, _):
+        seen.append(sp.issparse(rows) and rows.shape[1] == X.shape[1])
+        return 0.0
+
+    seen = []
+    HistGradientBoostingRegressor(max_iter=3, early_stopping=True, scoring=scorer).fit(X, y)
+    assert len(seen) > 2 and all(seen)
 
 
 def test_model_files(tmp_path):
@@ -365,11 +437,6 @@ def test_bad_input():
 def test_what_there_is_no_code_for():
     X, y = data()
     classes = targets(RandomForestClassifier, y)
-    with pytest.raises(TypeError, match=r"X is a sparse matrix, which HistGradientBoostingClassifier does not support.*toarray"):
-        HistGradientBoostingClassifier().fit(X, classes)
-    boosted = HistGradientBoostingClassifier(max_iter=2).fit(X.toarray(), classes)
-    with pytest.raises(TypeError, match="X is a sparse matrix, which HistGradientBoostingClassifier"):
-        boosted.predict(X)
     with pytest.raises(ValueError, match="categorical_features names X column 3, but X is a sparse matrix"):
         make(RandomForestClassifier, categorical_features=[3]).fit(X, classes)
     dense = np.nan_to_num(X.toarray(), posinf=1, neginf=1).round()

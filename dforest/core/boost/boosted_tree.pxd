@@ -2,14 +2,14 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.histograms cimport Histograms
-from dforest.core.data cimport DataView
-from dforest.core.loops cimport df_boost_constraint, df_boost_cut
+from dforest.core.loops cimport df_boost_cut
 from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
 from dforest.core.tree.split_heap cimport SplitHeap
-from dforest.rules.boost cimport df_boost_limits
+from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.records cimport df_gradient_sums, df_open_node
 
@@ -42,7 +42,8 @@ cdef struct BoostNode:
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
     df_gradient_sums quantised          # once the tree is grown; 0 where leaves are no Newton steps
-    int64_t most               # rows of the most frequent code, at most
+    df_boost_sums sums         # of its rows' narrow integers, if columns have defaults
+    int64_t most               # rows of the most frequent entry, at most
     double gain                # of its best cut, in units of the loss; 0: it is not split
     double value               # of a leaf, or what another node would add as one
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
@@ -67,13 +68,14 @@ cdef inline void set_bounds(BoostNode* node, df_bounds bounds) noexcept nogil:
 
 cdef struct BoostRoute:        # where a node sends rows that walk down the tree
     uint64_t[4] left           # a bit for each code that goes left; of a leaf all
-    int32_t feature            # of a leaf 0
+    int32_t bundle             # whose codes these are, of a leaf 0; or
+    int32_t listed             # the column whose codes these are, in the lists of rows; -1: they are those of the bundle
     int32_t next               # its left child; of a leaf itself, so that its rows stay there
 
 
 @cython.final
 cdef class BoostedTree:
-    cdef DataView data
+    cdef Bundles bundles
     cdef SpinTeam team
     cdef Histograms histograms
     # Limits
@@ -116,13 +118,16 @@ cdef class BoostedTree:
     cdef FeatureOrder order
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node
-    cdef df_boost_cut* cuts            # [2, n_columns] of the small and the large node
+    cdef df_boost_cut* cuts            # [2, n_items] of the small and the large node
     cdef BoostNode* weighed
     cdef df_boost_largest* largest     # [n_largest] of ranges of its rows; `weight` is first their least lightness
     cdef Py_ssize_t n_largest
+    cdef df_boost_sums* range_sums     # [n_range_sums] of ranges of its rows
+    cdef Py_ssize_t n_range_sums
     cdef double[2] factors
     cdef BoostNode* divided
-    cdef uint8_t* by_code              # whether each goes left
+    cdef uint8_t* by_code              # [DF_BOOST_CODES] whether each of the column's goes left, ...
+    cdef uint8_t* by_shared            # ... and each of its bundle's
     cdef int64_t range_rows
     cdef int64_t* n_left               # of each range of the divided node's rows, and then of all up to it
     cdef Py_ssize_t n_left_room
@@ -131,6 +136,8 @@ cdef class BoostedTree:
                   WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
+    cdef int add_up(self, BoostNode* node) except -1 nogil
+    cdef void add_range(self, int64_t item) noexcept nogil
     cdef void find_lightness(self, int64_t item) noexcept nogil
     cdef void find_largest(self, int64_t item) noexcept nogil
     cdef void quantise(self, int64_t item) noexcept nogil
@@ -138,13 +145,13 @@ cdef class BoostedTree:
     cdef int search_children(self, int32_t number) except -1 nogil
     cdef void search(self) noexcept nogil
     cdef void fill_part(self, int64_t item) noexcept nogil
-    cdef void search_column(self, int64_t item) noexcept nogil
+    cdef void search_item(self, int64_t item) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
     cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil
-    cdef void find_cut(self, Py_ssize_t column, const BoostNode* node, df_boost_cut* cut) noexcept nogil
+    cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil
-    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil
+    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil
     cdef const uint32_t* run(self, int64_t first) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
     cdef int64_t cut_into_ranges(self, int64_t n) noexcept nogil

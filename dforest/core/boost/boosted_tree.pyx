@@ -26,13 +26,14 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left, loops
 from dforest.core.sampling cimport count_blocks, rows_of_block
 from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_bounded_step, df_bounds_in_units, df_common_score,
+    DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units, df_common_score,
     df_gradient_exponent, df_is_light,
 )
 from dforest.rules.bounds cimport df_middle_prediction
@@ -114,8 +115,12 @@ cdef void fill_part(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).fill_part(item)
 
 
-cdef void search_column(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).search_column(item)
+cdef void search_item(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).search_item(item)
+
+
+cdef void add_range(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).add_range(item)
 
 
 cdef void find_lightness(void* tree, int64_t item) noexcept nogil:
@@ -144,7 +149,7 @@ cdef class BoostedTree:
 
     Parameters
     ----------
-    data : DataView
+    bundles : Bundles
     histograms : Histograms
     team : SpinTeam
         Whose leader grows trees.
@@ -163,20 +168,20 @@ cdef class BoostedTree:
         `part_rows`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
-    def __cinit__(self, DataView data not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes, max_depth,
+    def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes, max_depth,
                   int64_t min_samples_leaf, double min_hessian, double l2, double weight_unit, max_features,
                   constraints, int64_t n_drawn, dict tuning not None):
-        cdef Py_ssize_t j, n = data.n_features
-        self.data = data
+        cdef Py_ssize_t j, n = bundles.n_columns
+        self.bundles = bundles
         self.histograms = histograms
         self.team = team
         self.max_leaves = max_leaf_nodes or 0
-        self.max_depth = data.n_rows if max_depth is None else min(max_depth, data.n_rows)
+        self.max_depth = bundles.data.n_rows if max_depth is None else min(max_depth, bundles.data.n_rows)
         self.min_samples_leaf = min_samples_leaf
         self.max_columns = constraints.most_features
         self.groups = constraints.groups
         self.n_drawn = n_drawn
-        self.order = FeatureOrder(data.n_features)
+        self.order = FeatureOrder(n)
         self.part_rows = tuning.get("part_rows", 2048)
         self.partition_rows = tuning.get("partition_rows", 8192)
         self.subtracts = tuning.get("subtracts", True)
@@ -185,9 +190,10 @@ cdef class BoostedTree:
         self.weight_unit = weight_unit
         self.rows = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
         self.moved = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
-        self.cuts = <df_boost_cut*> malloc(2 * data.n_features * sizeof(df_boost_cut))
-        self.tried = <uint8_t*> malloc(2 * data.n_features)
-        self.by_code = <uint8_t*> malloc(DF_BOOST_CODES)
+        self.cuts = <df_boost_cut*> malloc(max(<Py_ssize_t> 1, 2 * bundles.n_items) * sizeof(df_boost_cut))
+        self.tried = <uint8_t*> malloc(2 * n)
+        self.by_code = <uint8_t*> malloc(2 * DF_BOOST_CODES)
+        self.by_shared = self.by_code + DF_BOOST_CODES
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
         self.n_tried = <int64_t*> malloc((n + 1) * sizeof(int64_t))
         if (self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.by_code == NULL
@@ -217,6 +223,7 @@ cdef class BoostedTree:
         free_split_heap(&self.frontier)
         free(self.n_left)
         free(self.largest)
+        free(self.range_sums)
 
     cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil:
@@ -235,7 +242,7 @@ cdef class BoostedTree:
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
         self.is_undivided = True
         self.add_node(&root, -1, 0)
-        self.nodes[0].most = self.histograms.most
+        self.nodes[0].most = self.bundles.most
         self.nodes[0].scale = scale[0]
         self.nodes[0].reference = heaviest
         self.nodes[0].lightness = 0
@@ -244,8 +251,10 @@ cdef class BoostedTree:
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
             self.large = NULL
-            self.small.slot = self.histograms.take()
             self.small.has_words = self.histograms.fits_words(self.small.at.n, self.small.most)
+            self.small.slot = self.histograms.take(self.small.has_words)
+            if self.bundles.has_defaults:
+                self.add_up(self.small)
             self.searches_small = True
             self.search()
             self.push(0)
@@ -282,7 +291,8 @@ cdef class BoostedTree:
         if self.drawn != NULL:
             ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
             memset(self.routes[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
-            self.routes[self.n_nodes - 1].feature = 0
+            self.routes[self.n_nodes - 1].bundle = 0
+            self.routes[self.n_nodes - 1].listed = -1
             self.routes[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
 
@@ -301,6 +311,7 @@ cdef class BoostedTree:
         cdef double l2 = self.limits_of(&self.nodes[number]).l2, middle = 0.0
         cdef int8_t direction = self.direction(&self.nodes[number])
         cdef df_open_node children[2]
+        cdef df_boost_sums sums[2]
         cdef int child
         self.divide(&self.nodes[number])
         if self.directions != NULL:
@@ -310,9 +321,12 @@ cdef class BoostedTree:
                                 bounds))
         for child in range(2):
             children[child] = df_child_of(&self.nodes[number].at, child, cut.n_left, direction, middle)
+        sums[0] = df_boost_sums(cut.gradient_left, cut.hessian_left, cut.n_left)
+        sums[1] = df_boost_sums(cut.gradient - cut.gradient_left, cut.hessian - cut.hessian_left, cut.n - cut.n_left)
         self.nodes[number].left = self.add_node(&children[0], number, False)
         self.add_node(&children[1], number, True)
         for child in range(2):
+            self.nodes[self.nodes[number].left + child].sums = sums[child]
             self.weigh(&self.nodes[self.nodes[number].left + child])
         return 0
 
@@ -349,7 +363,26 @@ cdef class BoostedTree:
         self.factors[0] = ldexp(1.0, node.scale.exponent_g)
         self.factors[1] = ldexp(1.0, node.scale.exponent_h)
         self.team.call(quantise, <void*> self, n_ranges)
+        return self.add_up(node) if self.bundles.has_defaults else 0
+
+    cdef int add_up(self, BoostNode* node) except -1 nogil:
+        """Find the sums of a node's rows."""
+        cdef int64_t n_ranges = self.cut_into_ranges(node.at.n), i
+        self.weighed = node
+        ensure_room(<void**> &self.range_sums, &self.n_range_sums, n_ranges, sizeof(df_boost_sums))
+        self.team.call(add_range, <void*> self, n_ranges)
+        node.sums = self.range_sums[0]
+        for i in range(1, n_ranges):
+            node.sums.gradient += self.range_sums[i].gradient
+            node.sums.hessian += self.range_sums[i].hessian
+            node.sums.count += self.range_sums[i].count
         return 0
+
+    cdef void add_range(self, int64_t item) noexcept nogil:
+        """Find the sums of a range of the node that is weighed."""
+        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
+        begin += self.weighed.at.first
+        self.range_sums[item] = self.histograms.total(self.run(begin), begin, n, self.quantised)
 
     cdef void find_lightness(self, int64_t item) noexcept nogil:
         """Find the least lightness of a range of the node that is weighed."""
@@ -385,7 +418,7 @@ cdef class BoostedTree:
         self.small.most = min(node.most, self.small.at.n)
         self.large.most = min(node.most, self.large.at.n)
         self.small.has_words = self.large.has_words = self.histograms.fits_words(self.large.at.n, self.large.most)
-        self.small.slot = self.histograms.take()
+        self.small.slot = self.histograms.take(self.small.has_words)
         self.large.slot = node.slot
         node.slot = -1
         if not self.subtracts or self.small.reference != node.reference or self.large.reference != node.reference:
@@ -420,17 +453,17 @@ cdef class BoostedTree:
         if self.searches_small:
             self.draw_columns(self.small, self.tried)
         if self.large != NULL:
-            self.draw_columns(self.large, self.tried + self.histograms.n_columns)
+            self.draw_columns(self.large, self.tried + self.bundles.n_columns)
         self.team.call(fill_part, <void*> self, self.n_parts)
-        self.team.call(search_column, <void*> self, self.histograms.n_columns)
+        self.team.call(search_item, <void*> self, self.histograms.n_items)
         if self.searches_small:
-            self.choose(self.small, self.cuts, self.tried)
+            self.choose(self.small, self.cuts)
         if self.large != NULL:
-            self.choose(self.large, self.cuts + self.histograms.n_columns, self.tried + self.histograms.n_columns)
+            self.choose(self.large, self.cuts + self.histograms.n_items)
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is"""
-        cdef Py_ssize_t j, n = self.histograms.n_columns, n_allowed, n_tried
+        cdef Py_ssize_t j, n = self.bundles.n_columns, n_allowed, n_tried
         if self.tries_all:
             memset(tried, True, n)
             return
@@ -449,7 +482,7 @@ cdef class BoostedTree:
 
     cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil:
         """How many columns a node may try, by those tested above it. OUT allowed : [n_columns] whether each may be"""
-        cdef Py_ssize_t j, n = self.histograms.n_columns, n_tested = 0, group
+        cdef Py_ssize_t j, n = self.bundles.n_columns, n_tested = 0, group
         cdef int32_t above = node.parent
         cdef int64_t n_allowed = 0
         memset(allowed, False, n)
@@ -478,40 +511,38 @@ cdef class BoostedTree:
         self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.at.first), self.small.at.first, self.small.at.n,
                                   self.quantised, self.small.slot, self.small.has_words)
 
-    cdef void search_column(self, int64_t item) noexcept nogil:
-        cdef BoostNode* small = self.small
-        cdef BoostNode* large = self.large
-        self.histograms.join_parts(item, self.n_parts, small.slot, small.has_words)
-        if self.searches_small and self.tried[item]:
-            self.find_cut(item, small, &self.cuts[item])
-        if large != NULL:
-            self.histograms.subtract(item, large.slot, small.slot, self.parent_had_words, large.has_words)
-            if self.tried[self.histograms.n_columns + item]:
-                self.find_cut(item, large, &self.cuts[self.histograms.n_columns + item])
+    cdef void search_item(self, int64_t item) noexcept nogil:
+        """Have the entries of an item for both nodes, and find the best cuts of its columns."""
+        self.histograms.join_parts(item, self.n_parts, self.small.slot, self.small.has_words)
+        if self.searches_small:
+            self.find_cut(item, 0)
+        if self.large != NULL:
+            self.histograms.subtract(item, self.large.slot, self.small.slot, self.parent_had_words, self.large.has_words)
+            self.find_cut(item, 1)
 
-    cdef void find_cut(self, Py_ssize_t column, const BoostNode* node, df_boost_cut* cut) noexcept nogil:
-        """The best cut of a node in a column."""
-        cdef df_boost_constraint constraint
-        if self.directions != NULL:
-            constraint.bounds = bounds_of(node)
-            constraint.direction = self.directions[column]
-        self.histograms.find_cut(column, node.slot, node.has_words, &self.limits,
-                                 NULL if self.directions == NULL else &constraint, cut)
+    cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil:
+        """The best cut of an item's columns in the small node, 0, or the large one, 1."""
+        cdef const BoostNode* node = self.small if which == 0 else self.large
+        cdef df_bounds bounds = bounds_of(node)
+        self.histograms.find_cut(item, node.slot, node.has_words, node.sums, &self.limits,
+                                 self.tried + which * self.bundles.n_columns, &bounds, self.directions,
+                                 &self.cuts[which * self.histograms.n_items + item])
 
-    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts, const uint8_t* tried) noexcept nogil:
+    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""
-        cdef Py_ssize_t j, best = -1
+        cdef Py_ssize_t i, best = -1
         cdef int64_t most = 0
         cdef double common = 0.0
-        for j in range(self.histograms.n_columns):
-            if tried[j]:
-                most = max(most, cuts[j].most)
-                if best < 0 or cuts[j].score > cuts[best].score:
-                    best = j
+        for i in range(self.histograms.n_items):
+            most = max(most, cuts[i].most)
+            if cuts[i].feature >= 0 and (best < 0 or cuts[i].score > cuts[best].score or (
+                    cuts[i].score == cuts[best].score and cuts[i].feature < cuts[best].feature)):
+                best = i
         if self.tries_all:
             node.most = most
+        if best < 0:                               # no column that is tried can have a cut
+            return
         node.cut = cuts[best]
-        node.cut.feature = <int32_t> best
         if self.directions == NULL:
             common = df_common_score(self.limits.l2, <double> node.cut.gradient, <double> node.cut.hessian)
         if node.cut.score > common:
@@ -527,8 +558,8 @@ cdef class BoostedTree:
 
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
         """Whether a node that has been split sends a code of its column to the left."""
-        cdef int32_t column = node.cut.feature
-        return df_boost_goes_left(&node.cut, self.histograms.is_category[column], code, self.histograms.n_codes[column])
+        cdef const BundledColumn* column = &self.bundles.columns[node.cut.feature]
+        return df_boost_goes_left(&node.cut, column.is_category, code, column.n_codes)
 
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil:
         """Of the column that a node tests."""
@@ -538,8 +569,8 @@ cdef class BoostedTree:
         """The leaves that some rows reach, which go down together, so that none waits for another. OUT leaves : [n]"""
         cdef const BoostRoute* routes = self.routes
         cdef const BoostRoute* route
-        cdef const uint8_t* codes = self.data.rows.codes
-        cdef int64_t stride = self.data.rows.stride
+        cdef const uint8_t* codes = self.bundles.shared.rows.codes
+        cdef int64_t stride = self.bundles.shared.rows.stride
         cdef int32_t next, moved = 1
         cdef int i, code
         memset(leaves, 0, n * sizeof(int32_t))
@@ -547,7 +578,10 @@ cdef class BoostedTree:
             moved = 0
             for i in range(n):
                 route = &routes[leaves[i]]
-                code = codes[rows[i] * stride + route.feature]
+                if route.listed < 0:
+                    code = codes[rows[i] * stride + route.bundle]
+                else:
+                    code = self.bundles.listed_code(route.listed, rows[i])
                 next = route.next + 1 - <int32_t> (route.left[code >> 6] >> (code & 63) & 1)
                 moved |= next ^ leaves[i]
                 leaves[i] = next
@@ -564,12 +598,14 @@ cdef class BoostedTree:
         cdef BoostRoute* route
         for code in range(DF_BOOST_CODES):
             self.by_code[code] = self.goes_left(node, code)
+        self.bundles.by_shared_code(node.cut.feature, self.by_code, self.by_shared)
         if self.drawn != NULL:
             route = &self.routes[node - self.nodes]
             memset(route.left, 0, DF_BOOST_CODES // 8)
             for code in range(DF_BOOST_CODES):
-                route.left[code >> 6] |= <uint64_t> self.by_code[code] << (code & 63)
-            route.feature = node.cut.feature
+                route.left[code >> 6] |= <uint64_t> self.by_shared[code] << (code & 63)
+            route.bundle = max(0, self.bundles.columns[node.cut.feature].bundle)
+            route.listed = node.cut.feature if self.bundles.columns[node.cut.feature].bundle < 0 else -1
             route.next = <int32_t> self.n_nodes     # where its children will be
         self.divided = node
         n_ranges = self.cut_into_ranges(node.at.n)
@@ -591,8 +627,8 @@ cdef class BoostedTree:
         """Divide a range: rows on the left come first, the others last and in reverse."""
         cdef BoostNode* node = self.divided
         cdef int64_t begin = node.at.first + item * self.range_rows, end = min(node.at.first + node.at.n, begin + self.range_rows)
-        self.n_left[item] = loops.boost.divide(
-            self.run(begin), begin, end - begin, <const uint8_t*> self.data.columns[node.cut.feature].codes, self.by_code,
+        self.n_left[item] = self.bundles.divide(
+            node.cut.feature, self.run(begin), begin, end - begin, self.by_code, self.by_shared,
             (self.rows if end - begin == node.at.n else self.moved) + begin, self.moved + end)
 
     cdef void place_range(self, int64_t item) noexcept nogil:

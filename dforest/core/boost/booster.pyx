@@ -16,10 +16,11 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
+from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.loss cimport Loss
 from dforest.core.loops cimport DF_SUBSET_WORDS, loops
 from dforest.core.tree.buffers cimport ensure_room
-from dforest.core.types cimport ORDINAL, Split
+from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_both_gradient_sums, df_bounds_in_units, df_choose_words,
     df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value,
@@ -34,7 +35,6 @@ from dforest.rules.random cimport df_tree_seed
 from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of, df_weight_shift
 
 from dforest.core.boost.constraints import Constraints
-from dforest.core.boost.histograms import max_rows_of_a_code
 from dforest.core.integer_weights import integer_weights
 
 cdef extern from "core/boost/quantile.h" nogil:
@@ -142,6 +142,7 @@ cdef class Booster:
                  double max_delta_step=INFINITY, constraints=None, tuning=None):
         cdef Py_ssize_t n_rows = y.shape[0], K, i
         cdef df_loss_facts facts
+        cdef Bundles bundles
         cdef int kind
         if isinstance(loss, Loss):
             K = loss.n_outputs
@@ -154,9 +155,9 @@ cdef class Booster:
             K = n_classes if self.loss == DF_MULTINOMIAL_LOSS else 1
         # Nobody looks at targets there, so that their memory stays untouched.
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
-        self.data.add_rows(n_threads)
         tuning = tuning or {}
-        n_threads = self.threads_for(columns, n_rows, n_threads, tuning.get("thread_cells", 16384))
+        bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
+        n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 16384))
         self.chunk = tuning.get("chunk_rows", 8192)
         self.leaf_rows = tuning.get("leaf_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
@@ -186,9 +187,8 @@ cdef class Booster:
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
         self.team = SpinTeam(n_threads)
-        self.histograms = Histograms(self.data, max_rows_of_a_code(columns, n_threads), kind, n_threads,
-                                     self.owners[2] if self.rows.times != NULL else None, tuning)
-        self.tree = BoostedTree(self.data, self.histograms, self.team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
+        self.histograms = Histograms(bundles, kind, n_threads, self.owners[2] if self.rows.times != NULL else None, tuning)
+        self.tree = BoostedTree(bundles, self.histograms, self.team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
                                 l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
         self.writer = TreeWriter(4, 2, True)
         self.quantised = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
@@ -243,10 +243,9 @@ cdef class Booster:
         return 0
 
     @staticmethod
-    def threads_for(columns, n_rows, n_threads, thread_cells):
-        """How many threads are worth starting: one for so many cells of data, and of histograms, which take longer."""
-        cells = n_rows * len(columns) + 4 * sum(len(column.values) for column in columns)
-        return n_threads if thread_cells == 0 else max(1, min(n_threads, cells // thread_cells))
+    def threads_for(n_cells, n_threads, thread_cells):
+        """How many threads are worth starting: one for so many cells."""
+        return n_threads if thread_cells == 0 else max(1, min(n_threads, n_cells // thread_cells))
 
     def __dealloc__(self):
         free(self.quantised)
@@ -275,7 +274,7 @@ cdef class Booster:
             would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
         """
         self.grown = []
-        cdef double n_cells = <double> self.n_drawn * self.data.n_features * self.n_trees_per_iteration
+        cdef double n_cells = <double> self.tree.bundles.n_cells * self.n_drawn / self.data.n_rows * self.n_trees_per_iteration
         self.team.run(lead, <void*> self, CELL_WORK * n_cells)
         grown, self.grown = self.grown, None
         return grown
@@ -599,7 +598,7 @@ cdef class Booster:
             split.missing_left = node.cut.missing_left
             split.is_deferred = False
             split.payload = NULL
-            if self.histograms.is_category[split.feature]:
+            if self.data.columns[split.feature].kind == CATEGORICAL:
                 self.find_subset(node, subset)
                 split.payload = subset
                 split.n_payload_words = DF_SUBSET_WORDS
@@ -620,7 +619,7 @@ cdef class Booster:
         """The categories that don't go where missing values go, a bit each. OUT words : [DF_SUBSET_WORDS]"""
         cdef int code
         memset(words, 0, DF_SUBSET_WORDS * sizeof(uint64_t))
-        for code in range(self.histograms.n_codes[node.cut.feature]):
+        for code in range(self.data.columns[node.cut.feature].n_codes):
             if self.tree.goes_left(node, code) != <bint> node.cut.missing_left:
                 words[code >> 6] |= <uint64_t> 1 << (code & 63)
 

@@ -2,7 +2,8 @@
  *
  * A row's narrow gradients are packed into one or two words (rules/boost.h). Rows with integer weights, their *times*, have two
  * words: each integer is multiplied by the weight. A histogram has the entries of one column behind those of another: `first[f]`
- * is where those of column f begin. Entries have one of two forms:
+ * is where those of column f begin. What is said of columns here holds of bundles of columns (bundles.pyx), too. Entries have one
+ * of two forms:
  *
  *     words    [n_entries * words per entry]   sums of the rows' words, while no entry stands for more than DF_SPILL rows
  *     sums     [3, n_entries]                  sums of gradients, Hessians and counts, for any number of rows
@@ -72,6 +73,65 @@ DF_INLINE void df_boost_fill_loop(const int kind, const int has_times, const uin
     }
     for (; i < n; i++)
         df_boost_add_row(kind, has_times, codes + (size_t)rows[i] * stride, quantised, times, rows[i], first, begin, end, words);
+}
+
+/* Add rows to the entries that their lists name. from_row : [n_rows + 1] where the list of each row begins in `listed`; rows,
+ * from : as above */
+DF_INLINE void df_boost_fill_lists_loop(const int kind, const int has_times, const int64_t *from_row, const uint32_t *listed,
+                                        const int32_t *quantised, const uint32_t *times, const uint32_t *rows, int64_t from,
+                                        int64_t n, uint64_t *words) {
+    for (int64_t i = 0; i < n; i++) {
+        const size_t row = rows != NULL ? rows[i] : (size_t)(from + i);
+        const int64_t end = from_row[row + 1];
+        uint64_t word, second = 0;
+        df_row_words(kind, has_times, quantised, times, row, &word, &second);
+        if (kind == DF_WIDE_WORDS || has_times) {
+            for (int64_t at = from_row[row]; at < end; at++) {
+                words[2 * (size_t)listed[at]] += word;
+                words[2 * (size_t)listed[at] + 1] += second;
+            }
+        } else {
+            for (int64_t at = from_row[row]; at < end; at++)
+                words[listed[at]] += word;
+        }
+    }
+}
+
+/* What rows add up to. */
+DF_INLINE df_boost_sums df_boost_total_loop(const int kind, const int has_times, const int32_t *quantised, const uint32_t *times,
+                                            const uint32_t *rows, int64_t from, int64_t n) {
+    df_boost_sums total = {0, 0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t word, second = 0;
+        df_boost_sums own;
+        df_row_words(kind, has_times, quantised, times, rows != NULL ? rows[i] : (size_t)(from + i), &word, &second);
+        own = df_sums_of(has_times ? DF_WIDE_WORDS : kind, word, second);
+        total.gradient += own.gradient;
+        total.hessian += own.hessian;
+        total.count += own.count;
+    }
+    return total;
+}
+
+/* The sums of all codes of a column, given its entries, which lack one for the default, and the node's total. Returns the rows
+ * that have another code than the default. OUT sums : [n_codes]; most : rows of the most frequent one of these codes */
+DF_INLINE int64_t df_boost_unpack_loop(const int kind, const df_boost_entries *entries, int n_codes, int default_code,
+                                       df_boost_sums total, df_boost_sums *sums, int64_t *most) {
+    const int64_t n = total.count;
+    *most = 0;
+    for (int code = 0; code < n_codes; code++) {
+        df_boost_sums entry;
+        if (code == default_code)
+            continue;
+        entry = df_boost_entry(kind, entries, code - (code > default_code));
+        total.gradient -= entry.gradient;
+        total.hessian -= entry.hessian;
+        total.count -= entry.count;
+        *most = entry.count > *most ? entry.count : *most;
+        sums[code] = entry;
+    }
+    sums[default_code] = total;
+    return n - total.count;
 }
 
 /* Add words to sums, and clear them. INOUT words : [n_entries, words of an entry]; g, h, n : [n_entries] */

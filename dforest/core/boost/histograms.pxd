@@ -1,43 +1,45 @@
 """Histograms of gradients of the nodes of a tree: see histograms.pyx."""
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from dforest.core.data cimport DataView
-from dforest.core.loops cimport df_boost_constraint, df_boost_cut
-from dforest.rules.boost cimport df_boost_limits
+from dforest.core.boost.bundles cimport Bundles
+from dforest.core.loops cimport df_boost_cut, df_boost_entries
+from dforest.rules.boost cimport df_boost_limits, df_boost_sums
+from dforest.rules.bounds cimport df_bounds
 
 
 @cython.final
 cdef class Histograms:
-    cdef DataView data
+    cdef Bundles bundles
     cdef readonly int kind             # of words, wide where there are times
-    cdef readonly Py_ssize_t n_columns, n_entries
-    cdef int* n_codes                  # [n_columns] of values
-    cdef uint8_t* has_missing          # [n_columns], as the next
-    cdef uint8_t* is_category
-    cdef uint32_t* first               # [n_columns + 1] entries of the columns before
-    cdef int64_t most                  # rows of the most frequent code of all
+    cdef readonly Py_ssize_t n_items, n_entries
+    cdef const uint32_t* first         # [n_items + 1] entries of the items before, the bundles'
     cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
     cdef object times_owner
     cdef int fill_kind                 # of words that rows would have without times
     cdef int64_t word_rows             # the most that words stand for; 0: histograms are sums
     cdef int width                     # words of an entry, and the most there may be
     cdef int max_width
-    cdef uint64_t** slots              # [n_slots] memory for a histogram each, of either form
+    cdef uint64_t** slots              # [n_slots] memory for a histogram each, ...
+    cdef int32_t* slot_widths          # ... of so many numbers for each entry
     cdef int32_t* unused               # [n_unused] numbers of slots
-    cdef Py_ssize_t n_slots, slot_room, n_unused, unused_room
+    cdef Py_ssize_t n_slots, slot_room, width_room, n_unused, unused_room
     cdef uint64_t** parts              # [n_parts] memory for words, and sums behind
     cdef readonly int n_parts
 
     cdef void use(self, int kind) noexcept nogil
-    cdef int32_t take(self) except -1 nogil
+    cdef int32_t take(self, bint has_words) except -1 nogil
     cdef void leave(self, int32_t* slot) noexcept nogil
     cdef bint fits_words(self, int64_t n, int64_t most) noexcept nogil
     cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised, uint64_t* words,
                    uint64_t* sums) noexcept nogil
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
                         int32_t slot, bint has_words) noexcept nogil
-    cdef void join_parts(self, Py_ssize_t column, int n_parts, int32_t slot, bint has_words) noexcept nogil
-    cdef void subtract(self, Py_ssize_t column, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil
-    cdef void find_cut(self, Py_ssize_t column, int32_t slot, bint has_words, const df_boost_limits* limits,
-                       const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
+    cdef void fill_items(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                         const int32_t* quantised, uint64_t* words) noexcept nogil
+    cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil
+    cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil
+    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, bint has_words) noexcept nogil
+    cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil
+    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, df_boost_sums total, const df_boost_limits* limits,
+                       const uint8_t* tried, const df_bounds* bounds, const int8_t* directions, df_boost_cut* best) noexcept nogil

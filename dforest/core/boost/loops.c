@@ -12,6 +12,28 @@
                                             int end, uint64_t *words) {                                                        \
         df_boost_fill_loop(kind, 1, codes, stride, quantised, times, rows, from, n, first, begin, end, words);                      \
     }                                                                                                                          \
+    static void df_boost_fill_lists_##label(const int64_t *from_row, const uint32_t *listed, const int32_t *quantised,         \
+                                            const uint32_t *times, const uint32_t *rows, int64_t from, int64_t n,              \
+                                            uint64_t *words) {                                                                 \
+        df_boost_fill_lists_loop(kind, 0, from_row, listed, quantised, times, rows, from, n, words);                           \
+    }                                                                                                                          \
+    static void df_boost_fill_lists_times_##label(const int64_t *from_row, const uint32_t *listed, const int32_t *quantised,   \
+                                                  const uint32_t *times, const uint32_t *rows, int64_t from, int64_t n,        \
+                                                  uint64_t *words) {                                                           \
+        df_boost_fill_lists_loop(kind, 1, from_row, listed, quantised, times, rows, from, n, words);                           \
+    }                                                                                                                          \
+    static df_boost_sums df_boost_total_##label(const int32_t *quantised, const uint32_t *times, const uint32_t *rows,         \
+                                                int64_t from, int64_t n) {                                                     \
+        return df_boost_total_loop(kind, 0, quantised, times, rows, from, n);                                                  \
+    }                                                                                                                          \
+    static df_boost_sums df_boost_total_times_##label(const int32_t *quantised, const uint32_t *times, const uint32_t *rows,   \
+                                                      int64_t from, int64_t n) {                                               \
+        return df_boost_total_loop(kind, 1, quantised, times, rows, from, n);                                                  \
+    }                                                                                                                          \
+    static int64_t df_boost_unpack_##label(const df_boost_entries *entries, int n_codes, int default_code,                     \
+                                           df_boost_sums total, df_boost_sums *sums, int64_t *most) {                          \
+        return df_boost_unpack_loop(kind, entries, n_codes, default_code, total, sums, most);                                  \
+    }                                                                                                                          \
     static void df_boost_spill_##label(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {               \
         df_boost_spill_loop(kind, words, n_entries, g, h, n);                                                                  \
     }                                                                                                                          \
@@ -36,6 +58,11 @@ DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
 const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .fill = DF_EACH_KIND(df_boost_fill),
     .fill_times = DF_EACH_KIND(df_boost_fill_times),
+    .fill_lists = DF_EACH_KIND(df_boost_fill_lists),
+    .fill_lists_times = DF_EACH_KIND(df_boost_fill_lists_times),
+    .total = DF_EACH_KIND(df_boost_total),
+    .total_times = DF_EACH_KIND(df_boost_total_times),
+    .unpack = DF_EACH_KIND(df_boost_unpack),
     .spill = DF_EACH_KIND(df_boost_spill),
     .cut = DF_EACH_KIND(df_boost_cut),
     .subset = DF_EACH_KIND(df_boost_subset),

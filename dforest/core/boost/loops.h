@@ -9,12 +9,21 @@ typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_
                               const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin, int end,
                               uint64_t *words);
 
+typedef void (*df_boost_fill_lists)(const int64_t *from_row, const uint32_t *listed, const int32_t *quantised,
+                                    const uint32_t *times, const uint32_t *rows, int64_t from, int64_t n, uint64_t *words);
+
+typedef df_boost_sums (*df_boost_total)(const int32_t *quantised, const uint32_t *times, const uint32_t *rows, int64_t from, int64_t n);
+
 typedef void (*df_boost_find)(const df_boost_entries *entries, int n_codes, int has_missing, const df_boost_limits *limits,
                               const df_boost_constraint *constraint, df_boost_cut *cut);
 
 /* Lists are by the kind of words. */
 typedef struct {
     df_boost_fill fill[3], fill_times[3]; /* of rows without times, and with them */
+    df_boost_fill_lists fill_lists[3], fill_lists_times[3];
+    df_boost_total total[3], total_times[3];
+    int64_t (*unpack[3])(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total, df_boost_sums *sums,
+                         int64_t *most);
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
     df_boost_find cut[3], subset[3]; /* of numbers, of categories */
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,

@@ -41,6 +41,7 @@ from dforest.estimators.state import StatePart
 from dforest.spmd.binning import code_columns_together
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
+MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that store more become dense
 
 
 class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, BaseEstimator):
@@ -55,14 +56,14 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
             `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
         y : array-like of shape (n_rows,)
             Targets: classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
-        X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), optional
+        X_val, y_val : {array-like, sparse matrix} of shape (n_val, n_features) and array-like of shape (n_val,), optional
             Validation rows and their targets, which are scored for early stopping. None means that with early stopping
             some rows of X are held out instead: see `validation_fraction`.
         sample_weight_val : array-like of shape (n_val,), optional
@@ -193,7 +194,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         loss, n_sums = self._loss, self._loss.n_sums
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
-            training = training._replace(X=training.X.astype(np.result_type(training.X, grown.threshold), copy=False))
+            training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
         baseline = loss.baseline(training.y, training.weight, ranks) if grown is None else grown.objective.baseline
         first, n_threads = 0 if grown is None else grown.n_trees // n_sums, count_threads(self.n_jobs)
         self.n_trees_per_iteration_ = n_sums
@@ -220,7 +221,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
         tasks.begin(self.max_iter - first, fitted, grown)
         if self.max_iter > first:
-            problem = self._state_problem(training, baseline, grown, seed, ranks)
+            problem = self._state_problem(training, baseline, grown, seed, ranks, MAX_STORED if engine.takes_sparse else 0.0)
             on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
             with engine.open(problem) as session:
                 forest = grow(
@@ -237,14 +238,14 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
         return self.min_sum_hessian_in_leaf if self.min_hessian == "deprecated" else self.min_hessian
 
-    def _state_problem(self, training, baseline, grown, seed, ranks):
-        """The `BoostingProblem` that the new trees are grown for."""
+    def _state_problem(self, training, baseline, grown, seed, ranks, max_stored):
+        """The `BoostingProblem` that the new trees are grown for. max_stored: as of `code_columns`"""
         X, y, weight, bin_weight = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = code_columns_together(
             ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds, self._features.n_categories,
-            row_major=ranks.size > 1, counts_missing=False,
+            row_major=ranks.size > 1, counts_missing=False, max_stored=max_stored,
         )  # fmt: skip
         rules = BoostingRules(
             learning_rate=self.learning_rate,
@@ -308,7 +309,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: their trees come first. None means all.
@@ -331,9 +332,9 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows whose raw predictions are to be explained.
-        background : array-like of shape (n_background, n_features), optional
+        background : {array-like, sparse matrix} of shape (n_background, n_features), optional
             At least one row: a feature that is not known has the value that it has in a row of the background, and the mean over
             all these rows is taken. None means that rows go to both sides of a test of such a feature, with the shares that
             these have in the training rows.
@@ -386,4 +387,5 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

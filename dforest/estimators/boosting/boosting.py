@@ -74,7 +74,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
@@ -93,7 +93,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
@@ -112,7 +112,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
@@ -131,7 +131,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
 
         Yields
@@ -148,7 +148,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
 
         Yields
@@ -165,7 +165,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
 
         Yields
@@ -235,7 +235,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
@@ -254,7 +254,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
 
         Yields

@@ -44,7 +44,7 @@ class ScoredRows:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray of shape (n_rows, n_features), or SparseRows
     score : callable
         Their score, given their sums: ndarray of shape (n_rows, n_sums).
     n_threads : int

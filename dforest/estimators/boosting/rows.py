@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
 
@@ -17,7 +18,7 @@ class Sample(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or SparseRows
     y : ndarray of shape (n_rows,), dtype float64
         Targets, or class numbers.
     weight : ndarray of shape (n_rows,), dtype float64, or None
@@ -26,7 +27,7 @@ class Sample(NamedTuple):
         Without those of classes.
     """
 
-    X: np.ndarray
+    X: np.ndarray | SparseRows
     y: np.ndarray
     weight: np.ndarray | None = None
     bin_weight: np.ndarray | None = None

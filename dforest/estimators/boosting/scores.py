@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import check_scoring
 from sklearn.utils import resample
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
 from dforest.estimators.boosting.losses import MeanLoss
 from dforest.estimators.scoring import told_classes
@@ -81,7 +82,8 @@ class _Scorer:
         else:
             self._predicted = PredictedNumbers(loss)
             self._y = sample.y[rows]
-        self._X = sample.X[rows]
+        X = sample.X[rows]
+        self._X = X.matrix() if isinstance(X, SparseRows) else X
         self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
         self._scoring = estimator.scoring
         self._scorer = check_scoring(self._predicted, estimator.scoring)
