@@ -84,6 +84,10 @@ cdef extern from "core/loops.h" nogil:
         uint32_t code, missing_left
         int64_t n_left, gradient_left, hessian_left, gradient, hessian, n, most
         uint64_t* left                 # [DF_SUBSET_WORDS]
+    ctypedef struct df_boost_unpacked:
+        int64_t* g
+        int64_t* h
+        int64_t* n
     ctypedef struct df_boost_constraint:
         df_bounds bounds
         int direction
@@ -123,8 +127,9 @@ cdef extern from "core/loops.h" nogil:
         df_boost_fill_lists* fill_lists_times
         df_boost_total* total
         df_boost_total* total_times
-        int64_t (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total, df_boost_sums* sums,
-                           int64_t* most) noexcept nogil
+        int64_t (*count)(const df_boost_entries* entries, int n, int64_t* most) noexcept nogil
+        void (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total,
+                        df_boost_unpacked* unpacked) noexcept nogil
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
         df_boost_find* cut
         df_boost_find* subset

@@ -42,7 +42,7 @@ cdef class Bundles:
     cdef readonly int64_t most         # rows of the most frequent entry
     cdef readonly int64_t n_cells      # codes that rows have, and four times the entries, which take longer
 
-    cdef int lay_out(self, ColumnFacts facts, together, listed) except -1
+    cdef int lay_out(self, ColumnFacts facts, together, listed, may_share) except -1
     cdef int write(self, columns, together, int n_threads) except -1
     cdef int write_column(self, Py_ssize_t j, int64_t first, uint8_t[::1] to) except -1
     cdef int write_lists(self, ColumnFacts facts, listed) except -1

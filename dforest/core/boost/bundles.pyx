@@ -28,6 +28,7 @@ import numpy as np
 
 from dforest.core.loops cimport DF_BOOST_CODES, loops
 from dforest.core.types cimport CATEGORICAL, Column
+from dforest.rules.boost cimport DF_SPILL
 
 from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.threads import each
@@ -240,7 +241,7 @@ cdef class Bundles:
             self.columns[j].is_category = data.columns[j].kind == CATEGORICAL
             self.columns[j].bundle = -1
         together, listed = choose_bundles(facts, min_samples, tuning.get("bundles", True), tuning.get("lists"))
-        self.lay_out(facts, together, listed)
+        self.lay_out(facts, together, listed, tuning.get("bundles", True))
         self.write(columns, together, n_threads)
         if listed:
             self.write_lists(facts, listed)
@@ -253,7 +254,7 @@ cdef class Bundles:
         free(self.list_from)
         free(self.listed)
 
-    cdef int lay_out(self, ColumnFacts facts, together, listed) except -1:
+    cdef int lay_out(self, ColumnFacts facts, together, listed, may_share) except -1:
         """Give columns their entries."""
         cdef Py_ssize_t item, m = 0, j
         cdef int64_t entry = 0
@@ -264,10 +265,14 @@ cdef class Bundles:
         self.members_from = <int64_t*> malloc((self.n_items + 1) * sizeof(int64_t))
         if self.first == NULL or self.members_from == NULL:
             raise MemoryError()
+        # Where it is for their most frequent code alone that columns need sums, words are enough if this has no entry.
+        saves_sums = may_share and max(facts.most) <= DF_SPILL
         for item, members in enumerate(items):
             self.first[item] = <uint32_t> entry
             self.members_from[item] = m
-            shares = item >= self.n_bundles or len(members) != 1 or self.data.columns[<Py_ssize_t> members[0]].stored != NULL
+            j = members[0]
+            shares = (item >= self.n_bundles or len(members) > 1 or self.data.columns[j].stored != NULL
+                      or saves_sums and self.data.n_rows - facts.n_others[j] > DF_SPILL)
             entry += shares and item < self.n_bundles
             for j in members:
                 column = &self.columns[j]

@@ -113,25 +113,46 @@ DF_INLINE df_boost_sums df_boost_total_loop(const int kind, const int has_times,
     return total;
 }
 
-/* The sums of all codes of a column, given its entries, which lack one for the default, and the node's total. Returns the rows
- * that have another code than the default. OUT sums : [n_codes]; most : rows of the most frequent one of these codes */
-DF_INLINE int64_t df_boost_unpack_loop(const int kind, const df_boost_entries *entries, int n_codes, int default_code,
-                                       df_boost_sums total, df_boost_sums *sums, int64_t *most) {
-    const int64_t n = total.count;
-    *most = 0;
-    for (int code = 0; code < n_codes; code++) {
-        df_boost_sums entry;
-        if (code == default_code)
-            continue;
-        entry = df_boost_entry(kind, entries, code - (code > default_code));
-        total.gradient -= entry.gradient;
-        total.hessian -= entry.hessian;
-        total.count -= entry.count;
-        *most = entry.count > *most ? entry.count : *most;
-        sums[code] = entry;
+/* How many rows n entries stand for. OUT most : rows of the most frequent one */
+DF_INLINE int64_t df_boost_count_loop(const df_boost_entries *entries, int n, int64_t *most) {
+    int64_t count = 0, top = 0;
+    for (int i = 0; i < n; i++) {
+        const int64_t own = entries->words != NULL ? (int64_t)(entries->words[i] & 0xFFF) : entries->n[i];
+        count += own;
+        top = own > top ? own : top;
     }
-    sums[default_code] = total;
-    return n - total.count;
+    *most = top;
+    return count;
+}
+
+/* The sums of all codes of a column. */
+typedef struct {
+    int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
+} df_boost_unpacked;
+
+/* Unpack entries from one on to the codes from `code` to end - 1. INOUT rest : is less by these */
+DF_INLINE void df_boost_unpack_some(const int kind, const df_boost_entries *entries, int from, int code, int end,
+                                    df_boost_unpacked *unpacked, df_boost_sums *rest) {
+    int64_t g = 0, h = 0, n = 0;
+    for (int i = 0; i < end - code; i++) {
+        const df_boost_sums own = df_boost_entry(kind, entries, from + i);
+        g += unpacked->g[code + i] = own.gradient;
+        h += unpacked->h[code + i] = own.hessian;
+        n += unpacked->n[code + i] = own.count;
+    }
+    rest->gradient -= g;
+    rest->hessian -= h;
+    rest->count -= n;
+}
+
+/* The sums of all codes of a column, given its entries, which lack one for the default, and the node's total. */
+DF_INLINE void df_boost_unpack_loop(const int kind, const df_boost_entries *entries, int n_codes, int default_code,
+                                    df_boost_sums total, df_boost_unpacked *unpacked) {
+    df_boost_unpack_some(kind, entries, 0, 0, default_code, unpacked, &total);
+    df_boost_unpack_some(kind, entries, default_code, default_code + 1, n_codes, unpacked, &total);
+    unpacked->g[default_code] = total.gradient;
+    unpacked->h[default_code] = total.hessian;
+    unpacked->n[default_code] = total.count;
 }
 
 /* Add words to sums, and clear them. INOUT words : [n_entries, words of an entry]; g, h, n : [n_entries] */

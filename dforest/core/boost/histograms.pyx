@@ -14,9 +14,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from dforest.core.boost.bundles cimport BundledColumn
-from dforest.core.loops cimport (
-    DF_BOOST_CODES, DF_BOOST_TILE, df_boost_constraint, df_boost_find, loops,
-)
+from dforest.core.loops cimport DF_BOOST_TILE, df_boost_constraint, df_boost_find, df_boost_unpacked, loops
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_word_of_sums
 
@@ -221,11 +219,12 @@ cdef class Histograms:
         OUT best : `feature` is -1 if no column is tried; `most` are rows of the item's most frequent entry, if all are tried
         """
         cdef const BundledColumn* column
-        cdef df_boost_sums sums[DF_BOOST_CODES]
+        cdef df_boost_unpacked unpacked
         cdef df_boost_entries entries
         cdef df_boost_constraint constraint
         cdef df_boost_cut cut
-        cdef int64_t most = 0, here, n_others
+        cdef int64_t most = 0, here
+        cdef int n_codes
         cdef df_boost_find find
         cdef Py_ssize_t m
         cdef int32_t j
@@ -239,19 +238,20 @@ cdef class Histograms:
             if directions != NULL:
                 constraint.bounds = bounds[0]
                 constraint.direction = directions[j]
-            find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
-            n_others = limits.min_samples
-            if column.default >= 0:
-                n_others = loops.boost.unpack[self.kind](&entries, column.n_codes + column.has_missing, column.default, total, sums,
-                                                         &here)
-                entries.words = NULL
-                entries.sums = sums
-            if n_others >= limits.min_samples:
+            n_codes = column.n_codes + column.has_missing
+            if column.default >= 0 and loops.boost.count(&entries, n_codes - 1, &here) < limits.min_samples:
+                cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
+                cut.gradient, cut.hessian, cut.n, cut.most = total.gradient, total.hessian, total.count, here
+            else:
+                if column.default >= 0:
+                    loops.boost.unpack[self.kind](&entries, n_codes, column.default, total, &unpacked)
+                    entries.words = NULL
+                    entries.g, entries.h, entries.n = unpacked.g, unpacked.h, unpacked.n
+                find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
                 find(&entries, column.n_codes, column.has_missing, limits, NULL if directions == NULL else &constraint, &cut)
-            else:                                  # no cut leaves rows enough on the side that lacks the default
-                cut.score = -1.0
-                cut.gradient, cut.hessian, cut.n = total.gradient, total.hessian, total.count
-            most = max(most, here if column.default >= 0 else cut.most)
+                if column.default >= 0:
+                    cut.most = here
+            most = max(most, cut.most)
             if best.feature < 0 or cut.score > best.score or (cut.score == best.score and j < best.feature):
                 best[0] = cut
                 best.feature = j

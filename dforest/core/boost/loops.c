@@ -30,9 +30,9 @@
                                                       int64_t from, int64_t n) {                                               \
         return df_boost_total_loop(kind, 1, quantised, times, rows, from, n);                                                  \
     }                                                                                                                          \
-    static int64_t df_boost_unpack_##label(const df_boost_entries *entries, int n_codes, int default_code,                     \
-                                           df_boost_sums total, df_boost_sums *sums, int64_t *most) {                          \
-        return df_boost_unpack_loop(kind, entries, n_codes, default_code, total, sums, most);                                  \
+    static void df_boost_unpack_##label(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total,   \
+                                        df_boost_unpacked *unpacked) {                                                         \
+        df_boost_unpack_loop(kind, entries, n_codes, default_code, total, unpacked);                                           \
     }                                                                                                                          \
     static void df_boost_spill_##label(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {               \
         df_boost_spill_loop(kind, words, n_entries, g, h, n);                                                                  \
@@ -62,6 +62,7 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .fill_lists_times = DF_EACH_KIND(df_boost_fill_lists_times),
     .total = DF_EACH_KIND(df_boost_total),
     .total_times = DF_EACH_KIND(df_boost_total_times),
+    .count = df_boost_count_loop,
     .unpack = DF_EACH_KIND(df_boost_unpack),
     .spill = DF_EACH_KIND(df_boost_spill),
     .cut = DF_EACH_KIND(df_boost_cut),

@@ -22,8 +22,9 @@ typedef struct {
     df_boost_fill fill[3], fill_times[3]; /* of rows without times, and with them */
     df_boost_fill_lists fill_lists[3], fill_lists_times[3];
     df_boost_total total[3], total_times[3];
-    int64_t (*unpack[3])(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total, df_boost_sums *sums,
-                         int64_t *most);
+    int64_t (*count)(const df_boost_entries *entries, int n, int64_t *most);
+    void (*unpack[3])(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total,
+                      df_boost_unpacked *unpacked);
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
     df_boost_find cut[3], subset[3]; /* of numbers, of categories */
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,
