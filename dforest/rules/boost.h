@@ -29,6 +29,7 @@ enum {
     DF_GRADIENT_SHIFT = 17,       /* narrow words: bits that a narrow gradient ... */
     DF_HESSIAN_SHIFT = 16,        /* ... and a narrow hessian leave out */
     DF_SPILL = 4095,              /* the most rows whose sums a word holds ... */
+    DF_WORD_ROWS = 0xFFF,         /* ... in these bits their number ... */
     DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
     DF_LIGHT_BITS = 8,            /* of how many bits the heaviest row of a node may fall short */
     DF_HEAVY_TAIL = 64,           /* how much larger than the mean the largest may be for narrow words */
@@ -119,26 +120,26 @@ typedef struct {
 
 static inline df_boost_sums df_sums_of_narrow(uint64_t word) {
     df_boost_sums sums;
-    sums.count = (int64_t)(word & 0xFFF);
+    sums.count = (int64_t)(word & DF_WORD_ROWS);
     sums.hessian = (int64_t)(word >> 12 & 0x3FFFFFF);
-    sums.gradient = (int64_t)word >> 38;
+    sums.gradient = (int64_t)(word >> 38 ^ (uint64_t)1 << 25) - ((int64_t)1 << 25); /* signed: AVX2 shifts no signed 64 bits */
     return sums;
 }
 
 /* A constant hessian of 1: its sum is the number of rows. */
 static inline df_boost_sums df_sums_of_constant(uint64_t word) {
     df_boost_sums sums;
-    sums.count = (int64_t)(word & 0xFFF);
+    sums.count = (int64_t)(word & DF_WORD_ROWS);
     sums.hessian = sums.count;
-    sums.gradient = (int64_t)word >> 12;
+    sums.gradient = (int64_t)(word >> 12 ^ (uint64_t)1 << 51) - ((int64_t)1 << 51);
     return sums;
 }
 
 static inline df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian) {
     df_boost_sums sums;
-    sums.count = (int64_t)(word & 0xFFF);
+    sums.count = (int64_t)(word & DF_WORD_ROWS);
     sums.hessian = (int64_t)hessian;
-    sums.gradient = (int64_t)word >> 12;
+    sums.gradient = (int64_t)(word >> 12 ^ (uint64_t)1 << 51) - ((int64_t)1 << 51);
     return sums;
 }
 

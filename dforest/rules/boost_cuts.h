@@ -68,10 +68,11 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_
     }
 }
 
-/* The highest score, or -1, of scores from 0 and -1: the bits of numbers from 0 are in their order, and those of -1 are below. */
-DF_ALWAYS_INLINE double df_top_score(const double *scores, int n) {
+/* The highest score, or -1, of scores from 0 and -1, and the first place that has it: the bits of numbers from 0 are in their
+ * order, and those of -1 are below. OUT first : n where there is no score */
+DF_ALWAYS_INLINE double df_top_score(const double *scores, int n, int *first) {
     double score = -1.0;
-    int64_t top;
+    int64_t top, at = n;
     memcpy(&top, &score, 8);
     for (int i = 0; i < n; i++) {
         int64_t bits;
@@ -79,6 +80,12 @@ DF_ALWAYS_INLINE double df_top_score(const double *scores, int n) {
         top = bits > top ? bits : top;
     }
     memcpy(&score, &top, 8);
+    for (int64_t i = n - 1; i >= 0; i--) {
+        int64_t bits;
+        memcpy(&bits, scores + i, 8);
+        at = bits == top ? i : at;
+    }
+    *first = (int)at;
     return score;
 }
 
@@ -97,10 +104,8 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_
     if (n_cuts <= 0)
         return;
     df_boost_scores(first, n_cuts, nothing, cut, limits, constraint, scores);
-    top = df_top_score(scores, n_cuts);
+    top = df_top_score(scores, n_cuts, &i);
     if (top >= 0.0) {
-        for (i = 0; scores[i] != top; i++)
-            ;
         cut->score = top;
         cut->code = (uint32_t)i;
         cut->n_left = first->n[i];
@@ -109,11 +114,9 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_
     }
     if (rest.count > 0) {
         df_boost_scores(first, n - 1, rest, cut, limits, constraint, scores);
-        top = df_top_score(scores, n - 1);
+        top = df_top_score(scores, n - 1, &i);
         if (top < 0.0 || top < cut->score)
             return;
-        for (i = 0; scores[i] != top; i++)
-            ;
         if (top > cut->score || i < (int)cut->code) {
             cut->score = top;
             cut->code = (uint32_t)i;
@@ -129,21 +132,40 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_
 /* Sums over the entries of a column, into the node's sums. OUT first : [n_codes + has_missing] */
 DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, df_boost_prefixes *first,
                                            df_boost_cut *cut) {
+    uint64_t words[DF_BOOST_CODES], sum = 0;
     int64_t g = 0, h = 0, count = 0, most = 0;
     for (int i = 0; i < n; i++) {
-        const df_boost_sums entry = df_boost_entry(kind, entries, i);
-        g += entry.gradient;
-        h += entry.hessian;
-        count += entry.count;
-        most = entry.count > most ? entry.count : most;
-        first->g[i] = g;
-        first->h[i] = h;
-        first->n[i] = count;
+        const int64_t own = entries->words != NULL ? (int64_t)(entries->words[i] & DF_WORD_ROWS) : df_boost_entry(kind, entries, i).count;
+        count += own;
+        most = own > most ? own : most;
     }
-    cut->gradient = g;
-    cut->hessian = h;
     cut->n = count;
     cut->most = most;
+    if (entries->words != NULL && count <= DF_SPILL) { /* a word holds all sums: one chain of additions is faster than three */
+        for (int i = 0; i < n; i++)
+            words[i] = sum += entries->words[i];
+        for (int i = 0; i < n; i++) {
+            const df_boost_sums sums = df_sums_of(kind, words[i], 0);
+            first->g[i] = sums.gradient;
+            first->h[i] = sums.hessian;
+            first->n[i] = sums.count;
+        }
+    } else {
+        for (int i = 0; i < n; i++) {
+            const df_boost_sums sums = df_boost_entry(kind, entries, i);
+            first->g[i] = sums.gradient;
+            first->h[i] = sums.hessian;
+            first->n[i] = sums.count;
+        }
+        count = 0;
+        for (int i = 0; i < n; i++) {
+            first->g[i] = g += first->g[i];
+            first->h[i] = h += first->h[i];
+            first->n[i] = count += first->n[i];
+        }
+    }
+    cut->gradient = first->g[n - 1];
+    cut->hessian = first->h[n - 1];
 }
 
 /* The best cut of a column of numbers: in the order of codes; the rest is what is missing. */

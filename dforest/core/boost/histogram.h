@@ -117,7 +117,7 @@ DF_INLINE df_boost_sums df_boost_total_loop(const int kind, const int has_times,
 DF_INLINE int64_t df_boost_count_loop(const df_boost_entries *entries, int n, int64_t *most) {
     int64_t count = 0, top = 0;
     for (int i = 0; i < n; i++) {
-        const int64_t own = entries->words != NULL ? (int64_t)(entries->words[i] & 0xFFF) : entries->n[i];
+        const int64_t own = entries->words != NULL ? (int64_t)(entries->words[i] & DF_WORD_ROWS) : entries->n[i];
         count += own;
         top = own > top ? own : top;
     }
