@@ -41,6 +41,22 @@ typedef struct {
     int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
 } df_boost_prefixes;
 
+/* (double)x in steps that AVX2 has for several numbers at once: both halves of x are exact as multiples of 1 and of 2^32, made with
+ * the exponents of 2^52 and 2^84, and their sum is rounded once. */
+DF_ALWAYS_INLINE double df_as_double(int64_t x) {
+#if defined(__AVX2__) && !defined(__AVX512DQ__)
+    const uint64_t low = ((uint64_t)x & 0xFFFFFFFF) | 0x4330000000000000, high = (uint64_t)x >> 32 ^ 0x4530000080000000;
+    const uint64_t both = 0x4530000080100000; /* 2^84 + 2^63 + 2^52 */
+    double a, b, c;
+    memcpy(&a, &low, 8);
+    memcpy(&b, &high, 8);
+    memcpy(&c, &both, 8);
+    return b - c + a;
+#else
+    return (double)x;
+#endif
+}
+
 /* Scores of the cuts after each of n entries; the rest, of these sums, is on the left besides. constraint : or NULL */
 DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
                                       const df_boost_limits *limits, const df_boost_constraint *constraint, double *scores) {
@@ -60,8 +76,8 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_
     }
     for (int i = 0; i < n; i++) {
         const int64_t g = pg[i] + mg, h = ph[i] + mh, count = pn[i] + mn;
-        const double h_left = (double)h, h_right = (double)(th - h);
-        const double score = df_cut_score(limit.l2, (double)g, h_left, (double)(tg - g), h_right);
+        const double h_left = df_as_double(h), h_right = df_as_double(th - h);
+        const double score = df_cut_score(limit.l2, df_as_double(g), h_left, df_as_double(tg - g), h_right);
         /* An l2 beyond all numbers makes no score one. */
         const int is_valid = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right);
         scores[i] = is_valid & (score >= 0.0) ? score : -1.0;
