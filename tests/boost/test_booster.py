@@ -39,6 +39,8 @@ EXTREMES = {
     "portable loops": {"loops": "portable"},
     "AVX2 loops": {"loops": "avx2"},
     "no bundles": {"bundles": False},
+    "a tree for each thread": {"by_tree": True, "n_threads": 3},
+    "a tree for each thread, sums": {"by_tree": True, "n_threads": 2, "word_rows": 0, "sparse": True},
     "lists": {"lists": True},
     "lists, sums": {"lists": True, "word_rows": 0, "part_rows": 1, "n_threads": 3},
     "sparse": {"sparse": True, "lists": False, "n_threads": 2},
@@ -268,7 +270,7 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     baselines = np.zeros(4 if loss == "multinomial" else 1)
     models = []
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
-    extremes += [{"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
+    extremes += [{"by_tree": True, "n_threads": 3}, {"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
     for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
         trees = [tree for _ in range(3) for tree in booster.grow_iteration()]

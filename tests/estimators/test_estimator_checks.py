@@ -44,7 +44,7 @@ def expected_failures(estimator):
     if getattr(estimator, "bootstrap", False):
         return dict.fromkeys(equivalence, "a bootstrap draws from other rows when some of them are left out or repeated")
     if getattr(estimator, "max_iter", None) and estimator.min_samples_leaf > 1:
-        return {equivalence[0]: "min_samples_leaf counts rows, whatever their weights"}
+        return dict.fromkeys(equivalence, "min_samples_leaf counts rows, whatever their weights")
     return {}
 
 

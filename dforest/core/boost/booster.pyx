@@ -3,44 +3,36 @@
 A booster keeps, for each training row, the sum of the values of the leaves that the row reached, in the order of the trees; with
 the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians are quantised
 (rules/boost.h), and the iteration's trees are grown from them: by all rows, or by those *drawn* for the iteration, while the
-others are *left out* and only go down its trees. A *leaf range* is as many rows of a leaf as one thread looks at in one go.
+others are *left out* and only go down its trees (tree_grower.pyx). All threads share each tree. But where an iteration has several
+trees and data are few, trees are shared out among threads, each of which has a grower and histograms of its own.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
 cimport cython
-from libc.math cimport INFINITY, fabs, ldexp
+from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
-from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.loss cimport Loss
-from dforest.core.loops cimport DF_SUBSET_WORDS, loops
-from dforest.core.tree.buffers cimport ensure_room
-from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
+from dforest.core.boost.tree_grower cimport OWN_LEAF, TreeGrower
+from dforest.core.loops cimport loops
+from dforest.core.threads cimport current_worker, df_add_to, keep_error, look_up
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_both_gradient_sums, df_bounds_in_units, df_choose_words,
     df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value,
     df_newton_value, df_takes_times, df_value_limits_of, df_word_kind,
 )
-from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport (
     DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
 )
-from dforest.rules.node cimport df_quantiser
 from dforest.rules.random cimport df_tree_seed
-from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of, df_weight_shift
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.integer_weights import integer_weights
-
-cdef extern from "core/boost/quantile.h" nogil:
-    double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
-    double df_huber_leaf(df_weighed* residuals, int64_t n, double delta)
-
 
 cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_lightness(double weight, double heaviest)
@@ -51,9 +43,8 @@ cdef extern from "core/boost/gradients.h" nogil:
                            const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
 
 cdef enum:
-    WALKERS = 16                       # rows that go down a tree together
     CELL_WORK = 2                      # of a row and a column, in an iteration, in nanoseconds or so
-    OWN_LEAF = -1                      # beside those of losses.h: a loss of one's own says what it is
+    TREE_CELLS = 1 << 22               # cells of a thread's share of the data, up to which a tree is grown by one thread
 
 
 cdef void measure(void* booster, int64_t item) noexcept nogil:
@@ -64,24 +55,16 @@ cdef void quantise_chunk(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).quantise_chunk(item)
 
 
-cdef void add_up(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).add_up(item)
+cdef void grow_alone(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).grow_alone(<int> item)
 
 
-cdef void weigh_leaf(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).weigh_leaf(item)
+# A function as `grow_tree` for a caller that looks at the answer -1 itself, where Cython would raise the exception.
+ctypedef int (*SilentGrow)(void* booster, int k, int which, WorkerContext* worker) noexcept nogil
 
 
-cdef void weigh_node(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).weigh_node(item)
-
-
-cdef void move_others(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).move_others(item)
-
-
-cdef void move_on(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).move_on(item)
+cdef int grow_tree(void* booster, int k, int which, WorkerContext* worker) except -1 nogil:
+    return (<Booster> booster).grow_tree(k, which, worker)
 
 
 cdef int lead(void* booster, SpinTeam team, WorkerContext* worker) except -1 nogil:
@@ -159,17 +142,16 @@ cdef class Booster:
         bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 16384))
         self.chunk = tuning.get("chunk_rows", 8192)
-        self.leaf_rows = tuning.get("leaf_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
         self.n_trees_per_iteration = <int> K
         self.n_trees = n_trees
         self.seed = seed
-        self.leaf = facts.leaf
-        self.parameter = parameter
+        self.fit.leaf = facts.leaf
+        self.fit.parameter = parameter
         is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
-        self.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, K)
-        self.l2 = l2
-        self.weight_unit = 1.0
+        self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, K)
+        self.fit.l2 = l2
+        self.fit.weight_unit = 1.0
         self.total_weight = n_rows
         self.rows.y = &y[0]
         self.raw = np.zeros((K, n_rows)) if raw is None else raw
@@ -187,10 +169,7 @@ cdef class Booster:
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
         self.team = SpinTeam(n_threads)
-        self.histograms = Histograms(bundles, kind, n_threads, self.owners[2] if self.rows.times != NULL else None, tuning)
-        self.tree = BoostedTree(bundles, self.histograms, self.team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian,
-                                l2, self.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
-        self.writer = TreeWriter(4, 2, True)
+        self.n_cells = bundles.n_cells
         self.quantised = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
         if self.heaviest > 0.0:
             self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
@@ -199,24 +178,42 @@ cdef class Booster:
                 raise MemoryError()
             for i in range(n_rows):
                 self.lightness[i] = df_lightness(self.rows.weight[i], self.heaviest)
-            self.tree.lightness = self.lightness
             self.rows.kept = self.kept
-            self.tree.weight = self.rows.weight
         self.factors = <double*> malloc(2 * K * sizeof(double))
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
         self.extents = <df_boost_extent*> calloc(self.n_chunks() * K, sizeof(df_boost_extent))    # joined before all is known
         self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
-        if self.leaf not in (DF_NEWTON_LEAF, OWN_LEAF):
-            self.weighed = <df_weighed*> malloc(n_rows * sizeof(df_weighed))
-            if self.weighed == NULL:
-                raise MemoryError()
         if (self.quantised == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
             raise MemoryError()
         if self.n_drawn < n_rows:
             self.drawn = DrawnRows(n_rows, self.n_drawn)
-            self.rows.list = self.tree.drawn = self.drawn.order
+            self.rows.list = self.drawn.order
         if isinstance(loss, Loss):
             self.own = OwnLoss(loss, y, weight, self.team, self.chunk)
+        self.fit.rows = &self.rows
+        self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)
+        # Shared out, trees take as long as the thread that has most of them.
+        pays = bundles.n_cells <= TREE_CELLS and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads)
+        by_tree = self.own is None and K > 1 and tuning.get("by_tree", pays)
+        self.growers = []
+        for i in range(n_threads if by_tree else 1):
+            team = SpinTeam(1) if by_tree else self.team
+            histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning)
+            tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l2,
+                               self.fit.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
+            if self.kept != NULL:
+                tree.lightness, tree.weight = self.lightness, self.rows.weight
+            tree.drawn = self.rows.list
+            grower = TreeGrower(tree, self.own)
+            grower.begin(&self.fit)
+            self.growers.append(grower)
+        self.n_growers = len(self.growers)
+        self.grower = <PyObject**> malloc(self.n_growers * sizeof(PyObject*))
+        self.is_busy = <int*> calloc(self.n_growers, sizeof(int))
+        if self.grower == NULL or self.is_busy == NULL:
+            raise MemoryError()
+        for i in range(self.n_growers):
+            self.grower[i] = <PyObject*> self.growers[i]
 
     cdef int weigh(self, weight) except -1:
         """Take the weights of rows: as integers, if these are small; none if all are equal."""
@@ -226,17 +223,17 @@ cdef class Booster:
         integers, unit, exact = integer_weights(weight)
         self.owners.extend([weight, integers, exact])
         times = integers
-        self.integer_weight = &times[0]
+        self.fit.integer_weight = &times[0]
         total = int(integers.sum(dtype=np.uint64))
         if not df_takes_times(integers.max(), total):
             self.rows.weight = &weights[0]
             if exact is not None:
                 exact_weights = exact
-                self.exact_weight = &exact_weights[0]
+                self.fit.exact_weight = &exact_weights[0]
             if df_is_light(weight.min(), weight.max()):
                 self.heaviest = weight.max()
             return 0
-        self.weight_unit = unit
+        self.fit.weight_unit = unit
         if integers.max() > 1:
             self.rows.times = &times[0]
             self.total_weight = total
@@ -255,9 +252,8 @@ cdef class Booster:
         free(self.scales)
         free(self.extents)
         free(self.totals)
-        free(self.leaf_ranges)
-        free(self.weighed)
-        free(self.waiting)
+        free(self.grower)
+        free(self.is_busy)
 
     @property
     def raw_sums(self):
@@ -273,16 +269,16 @@ cdef class Booster:
             A leaf keeps the words of `SumObjective`: its rows twice, its value, and 0. Another node keeps the value that it
             would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
         """
-        self.grown = []
-        cdef double n_cells = <double> self.tree.bundles.n_cells * self.n_drawn / self.data.n_rows * self.n_trees_per_iteration
+        self.grown = [None] * self.n_trees_per_iteration
+        cdef double n_cells = <double> self.n_cells * self.n_drawn / self.data.n_rows * self.n_trees_per_iteration
         self.team.run(lead, <void*> self, CELL_WORK * n_cells)
         grown, self.grown = self.grown, None
+        self.n_trees += self.n_trees_per_iteration
         return grown
 
     cdef int lead(self, WorkerContext* worker) except -1 nogil:
         """Grow the trees of an iteration, as the team's leader."""
         cdef int64_t n = self.n_chunks()
-        cdef df_word_kind kind
         cdef BoostScale* scale
         cdef int k
         if self.drawn is not None:
@@ -290,7 +286,7 @@ cdef class Booster:
             self.total_weight = self.drawn.total_weight
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
-        self.rows.parameter = self.delta() if self.leaf == DF_HUBER_LEAF else self.parameter
+        self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.fit.leaf == DF_HUBER_LEAF else self.fit.parameter
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
         self.team.call(measure, <void*> self, n)
@@ -303,20 +299,35 @@ cdef class Booster:
             self.factors[2 * k + 1] = ldexp(1.0, scale.exponent_h)
         self.team.call(quantise_chunk, <void*> self, n)
         self.join_extents()
+        if self.n_growers > 1:
+            self.team.call(grow_alone, <void*> self, self.n_trees_per_iteration)
+            return look_up(worker)
         for k in range(self.n_trees_per_iteration):
-            scale = &self.scales[k]
-            kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
-            self.histograms.use(kind)
-            scale.narrow_g = scale.exponent_g - df_gradient_shift(kind)
-            scale.narrow_h = scale.exponent_h - df_hessian_shift(kind)
-            self.k = k
-            self.tree.grow(self.quantised_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale,
-                           self.heaviest, df_tree_seed(self.seed, <uint32_t> self.n_trees), worker)
-            self.finish_tree()
-            self.write_tree()
-            with gil:
-                self.grown.append(self.writer.arrays().copy())
-            self.n_trees += 1
+            self.grow_tree(k, 0, worker)
+        return 0
+
+    cdef void grow_alone(self, int k) noexcept nogil:
+        """Grow the k-th tree of an iteration by a grower that is free."""
+        cdef WorkerContext worker = current_worker()
+        cdef int which = 0
+        while df_add_to(self.is_busy[which], 1) > 0:       # there are as many as threads
+            df_add_to(self.is_busy[which], -1)
+            which = (which + 1) % self.n_growers
+        if (<SilentGrow> grow_tree)(<void*> self, k, which, &worker) == -1:
+            keep_error(worker.task)
+        df_add_to(self.is_busy[which], -1)
+
+    cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
+        """Grow the k-th tree of an iteration."""
+        cdef BoostScale* scale = &self.scales[k]
+        cdef df_word_kind kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
+        scale.narrow_g = scale.exponent_g - df_gradient_shift(kind)
+        scale.narrow_h = scale.exponent_h - df_hessian_shift(kind)
+        (<TreeGrower> self.grower[which]).grow(
+            kind, self.quantised_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale, self.heaviest,
+            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
+        with gil:
+            self.grown[k] = (<TreeGrower> self.grower[which]).writer.arrays().copy()
         return 0
 
     cdef bint is_heavy(self, int k) noexcept nogil:
@@ -367,265 +378,3 @@ cdef class Booster:
         for k in range(self.n_trees_per_iteration):
             for i in range(self.n_chunks()):
                 df_join_extent(&self.totals[k], &self.extents[i * self.n_trees_per_iteration + k])
-
-    # Leaves --------------------------------------------------------------------------------------------------------------
-
-    cdef int finish_tree(self) except -1 nogil:
-        """Find the values of the leaves, and add them to the raw predictions."""
-        self.list_leaf_ranges()
-        if self.leaf == DF_NEWTON_LEAF:
-            self.team.call(add_up, <void*> self, self.n_leaf_ranges)
-            self.make_steps()
-        elif self.tree.directions == NULL:
-            self.team.call(weigh_leaf, <void*> self, self.tree.n_nodes)
-        else:
-            self.weigh_nodes()
-        if self.own is not None:
-            self.own.loss.check()
-        self.team.call(move_on, <void*> self, self.n_leaf_ranges)
-        if self.drawn is not None:
-            self.team.call(move_others, <void*> self, (self.data.n_rows - self.n_drawn + self.chunk - 1) // self.chunk)
-        return 0
-
-    cdef void make_steps(self) noexcept nogil:
-        """Newton's steps of all nodes, from the sums of leaf ranges."""
-        cdef Py_ssize_t i
-        cdef BoostNode* node
-        cdef BoostNode* nodes = self.tree.nodes
-        cdef df_bounds bounds
-        cdef double l2 = self.l2 / self.weight_unit
-        for i in range(self.tree.n_nodes):
-            nodes[i].quantised.gradient = nodes[i].quantised.hessian = 0
-            nodes[i].quantised.gradient_exponent = nodes[i].scale.exponent_g
-            nodes[i].quantised.hessian_exponent = nodes[i].scale.exponent_h
-        for i in range(self.n_leaf_ranges):
-            node = &nodes[self.leaf_ranges[i].node]
-            node.quantised.gradient += self.leaf_ranges[i].g
-            node.quantised.hessian += self.leaf_ranges[i].h
-        for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
-            node = &nodes[i]
-            if node.left >= 0:
-                node.quantised = df_both_gradient_sums(nodes[node.left].quantised, nodes[node.left + 1].quantised)
-            node.value = df_newton_value(&self.limits, node.quantised, l2)
-            if self.tree.directions != NULL:
-                bounds = self.bounds_of_values(node)
-                node.value = df_clip(node.value, bounds.lower, bounds.upper)
-
-    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
-        """The bounds of a node's value, from those of its steps, which are in units of narrow gradients."""
-        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), node.scale.narrow_h - node.scale.narrow_g, 0)
-        bounds.lower = self.value_of(bounds.lower)
-        bounds.upper = self.value_of(bounds.upper)
-        return bounds
-
-    cdef inline double value_of(self, double step) noexcept nogil:
-        """The value of a leaf with this step."""
-        return df_limited_value(&self.limits, step, self.limits.learning_rate * step)
-
-    cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
-        """The integer weight of a row."""
-        return self.integer_weight[row] if self.integer_weight != NULL else 1
-
-    cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil:
-        """The shift of the weights of n rows (rules/weights.h): above 0 if they are all far lighter than the heaviest of all."""
-        cdef double heaviest = 0.0
-        cdef int64_t i
-        if self.exact_weight == NULL:
-            return 0
-        for i in range(n):
-            heaviest = max(heaviest, self.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
-        return df_weight_shift(heaviest) if heaviest < df_light_below(0) else 0
-
-    cdef int weigh_nodes(self) except -1 nogil:
-        """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.
-
-        Bounds of steps become those of values, from each node to its children, which have higher numbers.
-        """
-        cdef BoostNode* nodes = self.tree.nodes
-        cdef BoostNode* node
-        cdef int64_t deepest = 0
-        cdef double values[2]
-        cdef double middle
-        cdef Py_ssize_t i
-        cdef int side
-        for i in range(self.tree.n_nodes):
-            deepest = max(deepest, nodes[i].at.depth)
-        for i in range(deepest + 1):
-            self.depth = i
-            self.team.call(weigh_node, <void*> self, self.tree.n_nodes)
-        for i in range(self.tree.n_nodes):
-            node = &nodes[i]
-            if node.left < 0:
-                node.value = df_clip(node.value, node.at.lower, node.at.upper)
-                continue
-            for side in range(2):
-                values[side] = df_clip(nodes[node.left + side].value, node.at.lower, node.at.upper)
-            middle = df_middle_prediction(values[0], values[1])
-            for side in range(2):
-                set_bounds(&nodes[node.left + side], df_child_bounds(bounds_of(node), side, self.tree.direction(node), middle))
-        return 0
-
-    cdef void weigh_leaf(self, int64_t item) noexcept nogil:
-        """Find the value of a leaf; other nodes have none."""
-        if self.tree.nodes[item].left < 0:
-            self.weigh_rows(&self.tree.nodes[item])
-
-    cdef void weigh_node(self, int64_t item) noexcept nogil:
-        """Find the value of a node of the depth at hand."""
-        if self.tree.nodes[item].at.depth == self.depth:
-            self.weigh_rows(&self.tree.nodes[item])
-
-    cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
-        """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
-        cdef df_weighed* weighed
-        cdef const uint32_t* rows = self.tree.run(node.at.first)
-        cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
-        cdef df_quantiser weigher = df_weigher_of(shift)
-        cdef int64_t i, row
-        if self.own is not None:
-            node.value = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
-            return
-        weighed = self.weighed + node.at.first
-        for i in range(node.at.n):
-            row = node.at.first + i if rows == NULL else <int64_t> rows[i]
-            weighed[i].value = (self.rows.y[row] - (self.rows.raw[row] + self.rows.baseline)) + 0.0     # no -0.0
-            weighed[i].weight = self.weight_of(row) if shift == 0 else <int64_t> df_node_weight(&weigher, self.exact_weight[row])
-        if self.leaf == DF_HUBER_LEAF:
-            node.value = self.value_of(df_huber_leaf(weighed, node.at.n, self.rows.parameter))
-        else:
-            node.value = self.value_of(df_weighted_quantile(
-                weighed, node.at.n, self.rows.parameter if self.leaf == DF_QUANTILE_LEAF else 0.5))
-
-    cdef double delta(self) noexcept nogil:
-        """How far from its target a raw prediction is no outlier to Huber's loss: a quantile of the distances, by this thread."""
-        cdef int64_t i
-        for i in range(self.data.n_rows):
-            self.weighed[i].value = fabs(self.rows.y[i] - (self.rows.raw[i] + self.rows.baseline))
-            self.weighed[i].weight = self.weight_of(i)
-        return df_weighted_quantile(self.weighed, self.data.n_rows, self.parameter)
-
-    cdef int list_leaf_ranges(self) except -1 nogil:
-        cdef const BoostNode* node
-        cdef LeafRange* some
-        cdef Py_ssize_t i
-        cdef int64_t begin
-        self.n_leaf_ranges = 0
-        for i in range(self.tree.n_nodes):
-            node = &self.tree.nodes[i]
-            begin = 0
-            while node.left < 0 and begin < node.at.n:
-                ensure_room(<void**> &self.leaf_ranges, &self.leaf_range_room, self.n_leaf_ranges + 1, sizeof(LeafRange))
-                some = &self.leaf_ranges[self.n_leaf_ranges]
-                self.n_leaf_ranges += 1
-                some.node = <int32_t> i
-                some.first = node.at.first + begin
-                some.n = min(self.leaf_rows, node.at.n - begin)
-                begin += some.n
-        return 0
-
-    cdef void add_up(self, int64_t item) noexcept nogil:
-        """Sum the quantised gradients of a leaf range."""
-        cdef LeafRange* some = &self.leaf_ranges[item]
-        cdef const int32_t* quantised = self.quantised_of(self.k)
-        cdef const uint32_t* rows = self.tree.run(0)
-        cdef int64_t i, row, times, g = 0, h = 0
-        for i in range(some.first, some.first + some.n):
-            row = i if rows == NULL else <int64_t> rows[i]
-            times = 1 if self.rows.times == NULL else self.rows.times[row]
-            if self.has_hessian:
-                g += times * quantised[2 * row]
-                h += times * quantised[2 * row + 1]
-            else:
-                g += times * quantised[row]
-                h += times
-        some.g = g
-        some.h = h
-
-    cdef void move_on(self, int64_t item) noexcept nogil:
-        """Add the leaf's value to the raw predictions of a leaf range."""
-        cdef const LeafRange* some = &self.leaf_ranges[item]
-        cdef double value = self.tree.nodes[some.node].value
-        cdef double* raw = &self.raw[self.k, 0]
-        cdef const uint32_t* rows = self.tree.run(0)
-        cdef int64_t i
-        for i in range(some.first, some.first + some.n):
-            raw[i if rows == NULL else <int64_t> rows[i]] += value
-
-    cdef void move_others(self, int64_t item) noexcept nogil:
-        """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
-        cdef int32_t leaves[WALKERS]
-        cdef double* raw = &self.raw[self.k, 0]
-        cdef int64_t at = self.n_drawn + item * self.chunk, end = min(self.data.n_rows, at + self.chunk)
-        cdef const uint32_t* rows
-        cdef int i, n
-        while at < end:
-            rows = self.drawn.order + at
-            n = <int> min(<int64_t> WALKERS, end - at)
-            self.tree.find_leaves(rows, n, leaves)
-            for i in range(n):
-                raw[rows[i]] += self.tree.nodes[leaves[i]].value
-            at += n
-
-    # Trees ---------------------------------------------------------------------------------------------------------------
-
-    cdef int write_tree(self) except -1 nogil:
-        """Write the tree in preorder."""
-        cdef const BoostNode* nodes = self.tree.nodes
-        cdef const BoostNode* node
-        cdef Split split
-        cdef uint64_t subset[DF_SUBSET_WORDS]
-        cdef Py_ssize_t number = 0, written, parent
-        cdef int64_t* leaf
-        cdef double* values
-        ensure_room(<void**> &self.waiting, &self.n_waiting, self.tree.n_nodes, sizeof(WaitingNode))
-        cdef WaitingNode* waiting = self.waiting
-        cdef Py_ssize_t n = 1
-        waiting[0].number = 0
-        waiting[0].parent = -1
-        waiting[0].is_right = False
-        self.writer.clear()
-        while n > 0:
-            n -= 1
-            node = &nodes[waiting[n].number]
-            parent = waiting[n].parent
-            if node.left < 0:
-                leaf = self.writer.add_leaf(parent, waiting[n].is_right)
-                leaf[0] = leaf[1] = node.at.n
-                memcpy(&leaf[2], &node.value, sizeof(double))
-                leaf[3] = 0
-                continue
-            split.feature = node.cut.feature
-            split.missing_left = node.cut.missing_left
-            split.is_deferred = False
-            split.payload = NULL
-            if self.data.columns[split.feature].kind == CATEGORICAL:
-                self.find_subset(node, subset)
-                split.payload = subset
-                split.n_payload_words = DF_SUBSET_WORDS
-            else:
-                split.threshold = self.threshold(split.feature, node.cut.code)
-            written = self.writer.add_inner(parent, waiting[n].is_right, &split)
-            values = self.writer.add_node_values()
-            values[0] = node.value if self.leaf == DF_NEWTON_LEAF else 0.0
-            values[1] = node.gain
-            for number in range(2):                # the left one is taken first
-                waiting[n + number].number = node.left + 1 - number
-                waiting[n + number].parent = written
-                waiting[n + number].is_right = number == 0
-            n += 2
-        return 0
-
-    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil:
-        """The categories that don't go where missing values go, a bit each. OUT words : [DF_SUBSET_WORDS]"""
-        cdef int code
-        memset(words, 0, DF_SUBSET_WORDS * sizeof(uint64_t))
-        for code in range(self.data.columns[node.cut.feature].n_codes):
-            if self.tree.goes_left(node, code) != <bint> node.cut.missing_left:
-                words[code >> 6] |= <uint64_t> 1 << (code & 63)
-
-    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil:
-        """The upper edge of a bin; of an ordinal column, the highest value in it."""
-        cdef const void* values = self.data.columns[column].values
-        if self.data.columns[column].kind == ORDINAL:
-            values = self.data.columns[column].highs
-        return (<const float*> values)[code] if self.data.columns[column].is_float32 else (<const double*> values)[code]

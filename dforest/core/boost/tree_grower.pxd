@@ -1,0 +1,82 @@
+"""Grows the trees of an iteration: see tree_grower.pyx."""
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree
+from dforest.core.boost.loss cimport OwnLoss
+from dforest.core.data cimport DataView
+from dforest.core.loops cimport df_boost_rows
+from dforest.core.spin_team cimport SpinTeam
+from dforest.core.threads cimport WorkerContext
+from dforest.core.tree.writer cimport TreeWriter
+from dforest.rules.boost cimport df_value_limits
+from dforest.rules.bounds cimport df_bounds
+
+cdef extern from "core/boost/quantile.h" nogil:
+    ctypedef struct df_weighed:
+        double value
+        int64_t weight
+
+cdef enum:
+    OWN_LEAF = -1                      # beside those of losses.h: a loss of one's own says what it is
+
+cdef struct LeafSetting:       # what is the same for the leaves of all trees of a fit
+    int leaf                   # how their values are found, a DF_..._LEAF of losses.h or OWN_LEAF
+    double parameter           # of the loss
+    df_value_limits limits
+    double l2, weight_unit
+    bint has_hessian           # quantised gradients of a row are two
+    const df_boost_rows* rows
+    const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
+    const double* exact_weight  # [n_rows] of rules/weights.h; NULL: integer weights are no rounded ones
+    int64_t chunk, leaf_rows   # rows that a thread takes at a time, of all and of a leaf, at most
+
+cdef struct LeafRange:         # some rows of a leaf
+    int32_t node
+    int64_t first, n           # of the tree's rows
+    int64_t g, h               # sums of their quantised gradients
+
+cdef struct WaitingNode:       # a node that is to be written
+    Py_ssize_t number
+    Py_ssize_t parent          # as it was written; -1: it is the root
+    bint is_right
+
+
+@cython.final
+cdef class TreeGrower:
+    cdef DataView data
+    cdef SpinTeam team                 # the tree's
+    cdef BoostedTree tree
+    cdef OwnLoss own                   # None: the loss has a number
+    cdef TreeWriter writer
+    cdef const LeafSetting* fit        # the booster's
+    cdef const int32_t* quantised      # [n_rows, 1 or 2] of the present tree
+    cdef double* raw                   # [n_rows] sums of leaf values, of the present tree and those before
+    cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
+    cdef LeafRange* leaf_ranges        # [n_leaf_ranges] all rows that are drawn, leaf by leaf
+    cdef Py_ssize_t n_leaf_ranges, leaf_range_room
+    cdef int64_t depth                 # of the nodes that are weighed
+    cdef WaitingNode* waiting          # [n_waiting] of the tree that is written, the next one last
+    cdef Py_ssize_t n_waiting
+
+    cdef int begin(self, const LeafSetting* setting) except -1
+    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+                  double* raw, WorkerContext* worker) except -1 nogil
+    cdef int finish_tree(self) except -1 nogil
+    cdef void make_steps(self) noexcept nogil
+    cdef int64_t weight_of(self, int64_t row) noexcept nogil
+    cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil
+    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil
+    cdef double value_of(self, double step) noexcept nogil
+    cdef int weigh_nodes(self) except -1 nogil
+    cdef void weigh_leaf(self, int64_t item) noexcept nogil
+    cdef void weigh_node(self, int64_t item) noexcept nogil
+    cdef void weigh_rows(self, BoostNode* node) noexcept nogil
+    cdef double delta(self) noexcept nogil
+    cdef int list_leaf_ranges(self) except -1 nogil
+    cdef void add_up(self, int64_t item) noexcept nogil
+    cdef void move_on(self, int64_t item) noexcept nogil
+    cdef void move_others(self, int64_t item) noexcept nogil
+    cdef int write_tree(self) except -1 nogil
+    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil
+    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil

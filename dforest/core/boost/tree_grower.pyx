@@ -1,0 +1,348 @@
+"""Grows the trees of an iteration, one after another: their splits, the values of their leaves, raw predictions, arrays.
+
+A `TreeGrower` serves one booster, whose arrays it borrows. Where an iteration has several trees and data are few, each thread has
+a grower of its own for trees of its own; else all threads share one. A *leaf range* is as many rows of a leaf as one thread looks
+at in one go. A grower owns its tree, its histograms and the arrays that it writes trees to.
+"""
+cimport cython
+from libc.math cimport fabs
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
+from dforest.core.loops cimport DF_SUBSET_WORDS
+from dforest.core.tree.buffers cimport ensure_room
+from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
+from dforest.rules.boost cimport df_both_gradient_sums, df_bounds_in_units, df_limited_value, df_newton_value
+from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
+from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
+from dforest.rules.node cimport df_quantiser
+from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of, df_weight_shift
+
+cdef extern from "core/boost/quantile.h" nogil:
+    double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
+    double df_huber_leaf(df_weighed* residuals, int64_t n, double delta)
+
+cdef enum:
+    WALKERS = 16                       # rows that go down a tree together
+
+
+cdef void add_up(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).add_up(item)
+
+
+cdef void weigh_leaf(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).weigh_leaf(item)
+
+
+cdef void weigh_node(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).weigh_node(item)
+
+
+cdef void move_others(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).move_others(item)
+
+
+cdef void move_on(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).move_on(item)
+
+
+@cython.final
+cdef class TreeGrower:
+    """Grows one tree after another.
+
+    Parameters
+    ----------
+    tree : BoostedTree
+    own : OwnLoss or None
+        The user's loss, which says what leaves are, or None.
+    """
+
+    def __cinit__(self, BoostedTree tree not None, OwnLoss own):
+        self.tree, self.own = tree, own
+        self.data, self.team = tree.bundles.data, tree.team
+        self.writer = TreeWriter(4, 2, True)
+
+    cdef int begin(self, const LeafSetting* setting) except -1:
+        """Take what is the same for all trees of the fit."""
+        self.fit = setting
+        if setting.leaf != DF_NEWTON_LEAF and setting.leaf != OWN_LEAF:
+            self.weighed = <df_weighed*> malloc(self.data.n_rows * sizeof(df_weighed))
+            if self.weighed == NULL:
+                raise MemoryError()
+        return 0
+
+    def __dealloc__(self):
+        free(self.leaf_ranges)
+        free(self.weighed)
+        free(self.waiting)
+
+    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+                  double* raw, WorkerContext* worker) except -1 nogil:
+        """Grow a tree, and write it. kind : of words; raw : [n_rows] sums of leaf values, INOUT; for others see `BoostedTree.grow`"""
+        self.quantised, self.raw = quantised, raw
+        self.tree.histograms.use(kind)
+        self.tree.grow(quantised, kept, scale, heaviest, seed, worker)
+        self.finish_tree()
+        return self.write_tree()
+
+    cdef int finish_tree(self) except -1 nogil:
+        """Find the values of the leaves, and add them to the raw predictions."""
+        self.list_leaf_ranges()
+        if self.fit.leaf == DF_NEWTON_LEAF:
+            self.team.call(add_up, <void*> self, self.n_leaf_ranges)
+            self.make_steps()
+        elif self.tree.directions == NULL:
+            self.team.call(weigh_leaf, <void*> self, self.tree.n_nodes)
+        else:
+            self.weigh_nodes()
+        if self.own is not None:
+            self.own.loss.check()
+        self.team.call(move_on, <void*> self, self.n_leaf_ranges)
+        if self.tree.drawn != NULL:
+            self.team.call(move_others, <void*> self, (self.data.n_rows - self.tree.n_drawn + self.fit.chunk - 1) // self.fit.chunk)
+        return 0
+
+    cdef void make_steps(self) noexcept nogil:
+        """Newton's steps of all nodes, from the sums of leaf ranges."""
+        cdef Py_ssize_t i
+        cdef BoostNode* node
+        cdef BoostNode* nodes = self.tree.nodes
+        cdef df_bounds bounds
+        cdef double l2 = self.fit.l2 / self.fit.weight_unit
+        for i in range(self.tree.n_nodes):
+            nodes[i].quantised.gradient = nodes[i].quantised.hessian = 0
+            nodes[i].quantised.gradient_exponent = nodes[i].scale.exponent_g
+            nodes[i].quantised.hessian_exponent = nodes[i].scale.exponent_h
+        for i in range(self.n_leaf_ranges):
+            node = &nodes[self.leaf_ranges[i].node]
+            node.quantised.gradient += self.leaf_ranges[i].g
+            node.quantised.hessian += self.leaf_ranges[i].h
+        for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
+            node = &nodes[i]
+            if node.left >= 0:
+                node.quantised = df_both_gradient_sums(nodes[node.left].quantised, nodes[node.left + 1].quantised)
+            node.value = df_newton_value(&self.fit.limits, node.quantised, l2)
+            if self.tree.directions != NULL:
+                bounds = self.bounds_of_values(node)
+                node.value = df_clip(node.value, bounds.lower, bounds.upper)
+
+    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
+        """The bounds of a node's value, from those of its steps, which are in units of narrow gradients."""
+        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), node.scale.narrow_h - node.scale.narrow_g, 0)
+        bounds.lower = self.value_of(bounds.lower)
+        bounds.upper = self.value_of(bounds.upper)
+        return bounds
+
+    cdef inline double value_of(self, double step) noexcept nogil:
+        """The value of a leaf with this step."""
+        return df_limited_value(&self.fit.limits, step, self.fit.limits.learning_rate * step)
+
+    cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
+        """The integer weight of a row."""
+        return self.fit.integer_weight[row] if self.fit.integer_weight != NULL else 1
+
+    cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil:
+        """The shift of the weights of n rows (rules/weights.h): above 0 if they are all far lighter than the heaviest of all."""
+        cdef double heaviest = 0.0
+        cdef int64_t i
+        if self.fit.exact_weight == NULL:
+            return 0
+        for i in range(n):
+            heaviest = max(heaviest, self.fit.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
+        return df_weight_shift(heaviest) if heaviest < df_light_below(0) else 0
+
+    cdef int weigh_nodes(self) except -1 nogil:
+        """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.
+
+        Bounds of steps become those of values, from each node to its children, which have higher numbers.
+        """
+        cdef BoostNode* nodes = self.tree.nodes
+        cdef BoostNode* node
+        cdef int64_t deepest = 0
+        cdef double values[2]
+        cdef double middle
+        cdef Py_ssize_t i
+        cdef int side
+        for i in range(self.tree.n_nodes):
+            deepest = max(deepest, nodes[i].at.depth)
+        for i in range(deepest + 1):
+            self.depth = i
+            self.team.call(weigh_node, <void*> self, self.tree.n_nodes)
+        for i in range(self.tree.n_nodes):
+            node = &nodes[i]
+            if node.left < 0:
+                node.value = df_clip(node.value, node.at.lower, node.at.upper)
+                continue
+            for side in range(2):
+                values[side] = df_clip(nodes[node.left + side].value, node.at.lower, node.at.upper)
+            middle = df_middle_prediction(values[0], values[1])
+            for side in range(2):
+                set_bounds(&nodes[node.left + side], df_child_bounds(bounds_of(node), side, self.tree.direction(node), middle))
+        return 0
+
+    cdef void weigh_leaf(self, int64_t item) noexcept nogil:
+        """Find the value of a leaf; other nodes have none."""
+        if self.tree.nodes[item].left < 0:
+            self.weigh_rows(&self.tree.nodes[item])
+
+    cdef void weigh_node(self, int64_t item) noexcept nogil:
+        """Find the value of a node of the depth at hand."""
+        if self.tree.nodes[item].at.depth == self.depth:
+            self.weigh_rows(&self.tree.nodes[item])
+
+    cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
+        """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
+        cdef df_weighed* weighed
+        cdef const uint32_t* rows = self.tree.run(node.at.first)
+        cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
+        cdef df_quantiser weigher = df_weigher_of(shift)
+        cdef int64_t i, row
+        if self.own is not None:
+            node.value = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
+            return
+        weighed = self.weighed + node.at.first
+        for i in range(node.at.n):
+            row = node.at.first + i if rows == NULL else <int64_t> rows[i]
+            weighed[i].value = (self.fit.rows.y[row] - (self.raw[row] + self.fit.rows.baseline)) + 0.0     # no -0.0
+            weighed[i].weight = self.weight_of(row) if shift == 0 else <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
+        if self.fit.leaf == DF_HUBER_LEAF:
+            node.value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
+        else:
+            node.value = self.value_of(df_weighted_quantile(
+                weighed, node.at.n, self.fit.rows.parameter if self.fit.leaf == DF_QUANTILE_LEAF else 0.5))
+
+    cdef double delta(self) noexcept nogil:
+        """How far from its target a raw prediction is no outlier to Huber's loss: a quantile of the distances, by this thread."""
+        cdef int64_t i
+        for i in range(self.data.n_rows):
+            self.weighed[i].value = fabs(self.fit.rows.y[i] - (self.fit.rows.raw[i] + self.fit.rows.baseline))
+            self.weighed[i].weight = self.weight_of(i)
+        return df_weighted_quantile(self.weighed, self.data.n_rows, self.fit.parameter)
+
+    cdef int list_leaf_ranges(self) except -1 nogil:
+        cdef const BoostNode* node
+        cdef LeafRange* some
+        cdef Py_ssize_t i
+        cdef int64_t begin
+        self.n_leaf_ranges = 0
+        for i in range(self.tree.n_nodes):
+            node = &self.tree.nodes[i]
+            begin = 0
+            while node.left < 0 and begin < node.at.n:
+                ensure_room(<void**> &self.leaf_ranges, &self.leaf_range_room, self.n_leaf_ranges + 1, sizeof(LeafRange))
+                some = &self.leaf_ranges[self.n_leaf_ranges]
+                self.n_leaf_ranges += 1
+                some.node = <int32_t> i
+                some.first = node.at.first + begin
+                some.n = min(self.fit.leaf_rows, node.at.n - begin)
+                begin += some.n
+        return 0
+
+    cdef void add_up(self, int64_t item) noexcept nogil:
+        """Sum the quantised gradients of a leaf range."""
+        cdef LeafRange* some = &self.leaf_ranges[item]
+        cdef const int32_t* quantised = self.quantised
+        cdef const uint32_t* rows = self.tree.run(0)
+        cdef int64_t i, row, times, g = 0, h = 0
+        for i in range(some.first, some.first + some.n):
+            row = i if rows == NULL else <int64_t> rows[i]
+            times = 1 if self.fit.rows.times == NULL else self.fit.rows.times[row]
+            if self.fit.has_hessian:
+                g += times * quantised[2 * row]
+                h += times * quantised[2 * row + 1]
+            else:
+                g += times * quantised[row]
+                h += times
+        some.g = g
+        some.h = h
+
+    cdef void move_on(self, int64_t item) noexcept nogil:
+        """Add the leaf's value to the raw predictions of a leaf range."""
+        cdef const LeafRange* some = &self.leaf_ranges[item]
+        cdef double value = self.tree.nodes[some.node].value
+        cdef double* raw = self.raw
+        cdef const uint32_t* rows = self.tree.run(0)
+        cdef int64_t i
+        for i in range(some.first, some.first + some.n):
+            raw[i if rows == NULL else <int64_t> rows[i]] += value
+
+    cdef void move_others(self, int64_t item) noexcept nogil:
+        """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
+        cdef int32_t leaves[WALKERS]
+        cdef double* raw = self.raw
+        cdef int64_t at = self.tree.n_drawn + item * self.fit.chunk, end = min(self.data.n_rows, at + self.fit.chunk)
+        cdef const uint32_t* rows
+        cdef int i, n
+        while at < end:
+            rows = self.tree.drawn + at
+            n = <int> min(<int64_t> WALKERS, end - at)
+            self.tree.find_leaves(rows, n, leaves)
+            for i in range(n):
+                raw[rows[i]] += self.tree.nodes[leaves[i]].value
+            at += n
+
+    # Trees ---------------------------------------------------------------------------------------------------------------
+
+    cdef int write_tree(self) except -1 nogil:
+        """Write the tree in preorder."""
+        cdef const BoostNode* nodes = self.tree.nodes
+        cdef const BoostNode* node
+        cdef Split split
+        cdef uint64_t subset[DF_SUBSET_WORDS]
+        cdef Py_ssize_t number = 0, written, parent
+        cdef int64_t* leaf
+        cdef double* values
+        ensure_room(<void**> &self.waiting, &self.n_waiting, self.tree.n_nodes, sizeof(WaitingNode))
+        cdef WaitingNode* waiting = self.waiting
+        cdef Py_ssize_t n = 1
+        waiting[0].number = 0
+        waiting[0].parent = -1
+        waiting[0].is_right = False
+        self.writer.clear()
+        while n > 0:
+            n -= 1
+            node = &nodes[waiting[n].number]
+            parent = waiting[n].parent
+            if node.left < 0:
+                leaf = self.writer.add_leaf(parent, waiting[n].is_right)
+                leaf[0] = leaf[1] = node.at.n
+                memcpy(&leaf[2], &node.value, sizeof(double))
+                leaf[3] = 0
+                continue
+            split.feature = node.cut.feature
+            split.missing_left = node.cut.missing_left
+            split.is_deferred = False
+            split.payload = NULL
+            if self.data.columns[split.feature].kind == CATEGORICAL:
+                self.find_subset(node, subset)
+                split.payload = subset
+                split.n_payload_words = DF_SUBSET_WORDS
+            else:
+                split.threshold = self.threshold(split.feature, node.cut.code)
+            written = self.writer.add_inner(parent, waiting[n].is_right, &split)
+            values = self.writer.add_node_values()
+            values[0] = node.value if self.fit.leaf == DF_NEWTON_LEAF else 0.0
+            values[1] = node.gain
+            for number in range(2):                # the left one is taken first
+                waiting[n + number].number = node.left + 1 - number
+                waiting[n + number].parent = written
+                waiting[n + number].is_right = number == 0
+            n += 2
+        return 0
+
+    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil:
+        """The categories that don't go where missing values go, a bit each. OUT words : [DF_SUBSET_WORDS]"""
+        cdef int code
+        memset(words, 0, DF_SUBSET_WORDS * sizeof(uint64_t))
+        for code in range(self.data.columns[node.cut.feature].n_codes):
+            if self.tree.goes_left(node, code) != <bint> node.cut.missing_left:
+                words[code >> 6] |= <uint64_t> 1 << (code & 63)
+
+    cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil:
+        """The upper edge of a bin; of an ordinal column, the highest value in it."""
+        cdef const void* values = self.data.columns[column].values
+        if self.data.columns[column].kind == ORDINAL:
+            values = self.data.columns[column].highs
+        return (<const float*> values)[code] if self.data.columns[column].is_float32 else (<const double*> values)[code]
