@@ -81,6 +81,40 @@ class BoostedLosses:
         self.model.fit(self.problem.X, self.y, self.weight)
 
 
+class BoostedSparse:
+    """Training on one thread and two, of texts and of categories that were made columns; of these, also as dense X."""
+
+    params = (["text", "one_hot", "dense one_hot"], [1, 2])
+    param_names = ("problem", "n_jobs")
+
+    def setup(self, problem, n_jobs):
+        X, self.y, _ = data.sparse(problem.removeprefix("dense "), {"text": 4_000}.get(problem, 20_000))
+        self.X = X.toarray() if problem.startswith("dense") else X
+        self.model = dforest.HistGradientBoostingClassifier(max_iter=20, random_state=0, early_stopping=False, n_jobs=n_jobs)
+
+    def time_fit(self, problem, n_jobs):
+        self.model.fit(self.X, self.y)
+
+    def peakmem_fit(self, problem, n_jobs):
+        self.model.fit(self.X, self.y)
+
+
+class BoostedClasses:
+    """Training of as many trees an iteration as there are classes, on one thread and two."""
+
+    params = ([3, 26, 100], [1, 2])
+    param_names = ("classes", "n_jobs")
+
+    def setup(self, classes, n_jobs):
+        problem = data.load("friedman", ROWS // 3)
+        n = len(problem.y)
+        self.X, self.y = problem.X, np.argsort(np.argsort(problem.y)) * min(classes, n // 4) // n
+        self.model = dforest.HistGradientBoostingClassifier(max_iter=5, random_state=0, early_stopping=False, n_jobs=n_jobs)
+
+    def time_fit(self, classes, n_jobs):
+        self.model.fit(self.X, self.y)
+
+
 class BoostedRounds:
     """Prediction by numbers of trees that fill lanes of 16, and one less, of rows that don't."""
 
