@@ -270,7 +270,8 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     baselines = np.zeros(4 if loss == "multinomial" else 1)
     models = []
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
-    extremes += [{"by_tree": True, "n_threads": 3}, {"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
+    extremes.append({"by_tree": True, "n_threads": 3})
+    extremes += [{"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
     for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
         trees = [tree for _ in range(3) for tree in booster.grow_iteration()]

@@ -33,8 +33,8 @@ from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units, df_common_score,
-    df_gradient_exponent, df_is_light,
+    DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units,
+    df_common_score, df_gradient_exponent, df_is_light,
 )
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -168,8 +168,8 @@ cdef class BoostedTree:
         `part_rows`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
-    def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes, max_depth,
-                  int64_t min_samples_leaf, double min_hessian, double l2, double weight_unit, max_features,
+    def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
+                  max_depth, int64_t min_samples_leaf, double min_hessian, double l2, double weight_unit, max_features,
                   constraints, int64_t n_drawn, dict tuning not None):
         cdef Py_ssize_t j, n = bundles.n_columns
         self.bundles = bundles

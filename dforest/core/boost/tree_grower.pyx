@@ -80,7 +80,11 @@ cdef class TreeGrower:
 
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
                   double* raw, WorkerContext* worker) except -1 nogil:
-        """Grow a tree, and write it. kind : of words; raw : [n_rows] sums of leaf values, INOUT; for others see `BoostedTree.grow`"""
+        """Grow a tree, and write it.
+
+        IN kind : of words
+        INOUT raw : [n_rows] sums of leaf values; for the others see `BoostedTree.grow`
+        """
         self.quantised, self.raw = quantised, raw
         self.tree.histograms.use(kind)
         self.tree.grow(quantised, kept, scale, heaviest, seed, worker)
@@ -89,6 +93,7 @@ cdef class TreeGrower:
 
     cdef int finish_tree(self) except -1 nogil:
         """Find the values of the leaves, and add them to the raw predictions."""
+        cdef int64_t n_others
         self.list_leaf_ranges()
         if self.fit.leaf == DF_NEWTON_LEAF:
             self.team.call(add_up, <void*> self, self.n_leaf_ranges)
@@ -101,7 +106,8 @@ cdef class TreeGrower:
             self.own.loss.check()
         self.team.call(move_on, <void*> self, self.n_leaf_ranges)
         if self.tree.drawn != NULL:
-            self.team.call(move_others, <void*> self, (self.data.n_rows - self.tree.n_drawn + self.fit.chunk - 1) // self.fit.chunk)
+            n_others = self.data.n_rows - self.tree.n_drawn
+            self.team.call(move_others, <void*> self, (n_others + self.fit.chunk - 1) // self.fit.chunk)
         return 0
 
     cdef void make_steps(self) noexcept nogil:
@@ -206,7 +212,9 @@ cdef class TreeGrower:
         for i in range(node.at.n):
             row = node.at.first + i if rows == NULL else <int64_t> rows[i]
             weighed[i].value = (self.fit.rows.y[row] - (self.raw[row] + self.fit.rows.baseline)) + 0.0     # no -0.0
-            weighed[i].weight = self.weight_of(row) if shift == 0 else <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
+            weighed[i].weight = self.weight_of(row)
+            if shift != 0:
+                weighed[i].weight = <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
         if self.fit.leaf == DF_HUBER_LEAF:
             node.value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
         else:
