@@ -3,8 +3,8 @@
 A booster keeps, for each training row, the sum of the values of the leaves that the row reached, in the order of the trees; with
 the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians are quantised
 (rules/boost.h), and the iteration's trees are grown from them: by all rows, or by those *drawn* for the iteration, while the
-others are *left out* and only go down its trees (tree_grower.pyx). All threads share each tree. But where an iteration has several
-trees and data are few, trees are shared out among threads, each of which has a grower and histograms of its own.
+others are *left out* and only go down its trees (tree_grower.pyx). All threads share each tree. But where an iteration has
+several trees and data are few, trees are shared out among threads, each of which has a grower and histograms of its own.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
@@ -22,13 +22,10 @@ from dforest.core.boost.tree_grower cimport OWN_LEAF, TreeGrower
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport current_worker, df_add_to, keep_error, look_up
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_both_gradient_sums, df_bounds_in_units, df_choose_words,
-    df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value,
-    df_newton_value, df_takes_times, df_value_limits_of, df_word_kind,
+    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_choose_words, df_gradient_exponent, df_gradient_shift,
+    df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
 )
-from dforest.rules.losses cimport (
-    DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, DF_QUANTILE_LEAF, df_facts_of_loss, df_loss_facts,
-)
+from dforest.rules.losses cimport DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_loss_facts
 from dforest.rules.random cimport df_tree_seed
 
 from dforest.core.boost.constraints import Constraints
@@ -196,7 +193,7 @@ cdef class Booster:
         pays = bundles.n_cells <= TREE_CELLS and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads)
         by_tree = self.own is None and K > 1 and tuning.get("by_tree", pays)
         self.growers = []
-        for i in range(n_threads if by_tree else 1):
+        for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
             histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l2,

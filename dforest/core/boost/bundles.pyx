@@ -1,8 +1,8 @@
 """Columns of few uncommon codes: how histograms are filled without looking at each of them.
 
 The *default* of a column is its most frequent code, or, of a sparse column, the code of what is not stored. Columns are
-*exclusive* if in each row at most one of them has another code than its default. Exclusive columns share a *bundle*: one code of a
-byte for each row, 0 where all have their defaults. The entries of a bundle are those of its columns, one column behind another,
+*exclusive* if in each row at most one of them has another code than its default. Exclusive columns share a *bundle*: one code of
+a byte for each row, 0 where all have their defaults. The entries of a bundle are those of its columns, one column behind another,
 without the default of each; what the default stands for is the node's total less the column's other entries, which is exact, as
 all are integers. Other columns have a bundle to themselves:
 
@@ -12,8 +12,8 @@ all are integers. Other columns have a bundle to themselves:
 
 Where bundles would be many and have little in them, as of words of texts, each row has a *list* of entries instead.
 
-Bundles are found greedily, the columns of most uncommon codes first. This is graph colouring, of columns that meet in a row: Ke et
-al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. Here columns of a bundle never meet, so that
+Bundles are found greedily, the columns of most uncommon codes first. This is graph colouring, of columns that meet in a row: Ke
+et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. Here columns of a bundle never meet, so that
 trees are the same with and without bundles.
 
 Entries of a histogram come in *items*, which threads take: the entries of a bundle, or of some columns whose codes are in lists.
@@ -83,7 +83,7 @@ cdef class _Open:
     """Columns that share a bundle, as far as it has come."""
     cdef readonly list members
     cdef readonly int64_t n_others, n_entries      # of all of them; the entry for all defaults, too
-    cdef uint64_t[::1] taken                       # [n_rows / 64] a bit for each row in which one has another code than its default
+    cdef uint64_t[::1] taken                       # [n_rows / 64] a bit for each row in which one has no default
 
     def __init__(self, n_rows):
         self.members, self.n_entries = [], 1

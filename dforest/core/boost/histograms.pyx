@@ -211,7 +211,8 @@ cdef class Histograms:
             quantised, self.times, rows, first, n)
 
     cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, df_boost_sums total, const df_boost_limits* limits,
-                       const uint8_t* tried, const df_bounds* bounds, const int8_t* directions, df_boost_cut* best) noexcept nogil:
+                       const uint8_t* tried, const df_bounds* bounds, const int8_t* directions,
+                       df_boost_cut* best) noexcept nogil:
         """The best cut of an item's columns that are tried, of equal ones that of the first column.
 
         IN total : what all rows of the node add up to; only looked at if columns have defaults

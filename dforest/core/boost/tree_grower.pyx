@@ -6,7 +6,7 @@ at in one go. A grower owns its tree, its histograms and the arrays that it writ
 """
 cimport cython
 from libc.math cimport fabs
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
