@@ -38,6 +38,8 @@ EXTREMES = {
     "seven threads": {"n_threads": 7},
     "portable loops": {"loops": "portable"},
     "AVX2 loops": {"loops": "avx2"},
+    "ranges of a column": {"range_items": 1, "n_threads": 3},
+    "ranges of a column, sums": {"range_items": 1, "n_threads": 2, "word_rows": 2},
     "no bundles": {"bundles": False},
     "a tree for each thread": {"by_tree": True, "n_threads": 3},
     "a tree for each thread, sums": {"by_tree": True, "n_threads": 2, "word_rows": 0, "sparse": True},

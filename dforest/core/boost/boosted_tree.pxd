@@ -91,6 +91,7 @@ cdef class BoostedTree:
     cdef df_boost_limits limits        # in units of the nodes that are searched
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
+    cdef int n_item_ranges             # into which items are divided where the rows of a node are too few for parts
     cdef int64_t partition_rows        # that a thread divides at a time, of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
@@ -146,6 +147,8 @@ cdef class BoostedTree:
     cdef void search(self) noexcept nogil
     cdef void fill_part(self, int64_t item) noexcept nogil
     cdef void search_item(self, int64_t item) noexcept nogil
+    cdef void search_range(self, int64_t item) noexcept nogil
+    cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
     cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil
     cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil

@@ -123,6 +123,10 @@ cdef void add_range(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).add_range(item)
 
 
+cdef void search_range(void* tree, int64_t item) noexcept nogil:
+    (<BoostedTree> tree).search_range(item)
+
+
 cdef void find_lightness(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).find_lightness(item)
 
@@ -165,7 +169,7 @@ cdef class BoostedTree:
     n_drawn : int
         How many rows trees are grown from: all, or as many as the booster puts into `drawn` before each tree.
     tuning : dict
-        `part_rows`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
+        `part_rows`, `range_items`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
     """
 
     def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
@@ -185,6 +189,10 @@ cdef class BoostedTree:
         self.part_rows = tuning.get("part_rows", 2048)
         self.partition_rows = tuning.get("partition_rows", 8192)
         self.subtracts = tuning.get("subtracts", True)
+        # The entries of lists are filled together.
+        self.n_item_ranges = 1
+        if bundles.n_bundles == bundles.n_items:
+            self.n_item_ranges = max(1, min(team.n_members, bundles.n_items // tuning.get("range_items", 4)))
         self.min_hessian = min_hessian
         self.l2 = l2
         self.weight_unit = weight_unit
@@ -454,8 +462,14 @@ cdef class BoostedTree:
             self.draw_columns(self.small, self.tried)
         if self.large != NULL:
             self.draw_columns(self.large, self.tried + self.bundles.n_columns)
-        self.team.call(fill_part, <void*> self, self.n_parts)
-        self.team.call(search_item, <void*> self, self.histograms.n_items)
+        if self.n_parts > 1:
+            self.team.call(fill_part, <void*> self, self.n_parts)
+            self.team.call(search_item, <void*> self, self.histograms.n_items)
+        elif self.n_item_ranges > 1 or self.team.n_members == 1:
+            self.team.call(search_range, <void*> self, self.n_item_ranges)
+        else:
+            self.fill(0, self.histograms.n_items)
+            self.team.call(search_item, <void*> self, self.histograms.n_items)
         if self.searches_small:
             self.choose(self.small, self.cuts)
         if self.large != NULL:
@@ -513,12 +527,26 @@ cdef class BoostedTree:
 
     cdef void search_item(self, int64_t item) noexcept nogil:
         """Have the entries of an item for both nodes, and find the best cuts of its columns."""
-        self.histograms.join_parts(item, self.n_parts, self.small.slot, self.small.has_words)
+        if self.n_parts > 1:
+            self.histograms.join_parts(item, self.n_parts, self.small.slot, self.small.has_words)
         if self.searches_small:
             self.find_cut(item, 0)
         if self.large != NULL:
             self.histograms.subtract(item, self.large.slot, self.small.slot, self.parent_had_words, self.large.has_words)
             self.find_cut(item, 1)
+
+    cdef void search_range(self, int64_t item) noexcept nogil:
+        """Fill the histogram of the small node in a range of items, and search these."""
+        cdef Py_ssize_t n = self.histograms.n_items, i
+        cdef Py_ssize_t begin = n * item // self.n_item_ranges, end = n * (item + 1) // self.n_item_ranges
+        self.fill(begin, end)
+        for i in range(begin, end):
+            self.search_item(i)
+
+    cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil:
+        """Fill the histogram of the small node in items from `item` to `last` - 1."""
+        self.histograms.fill_slot(item, last, self.run(self.small.at.first), self.small.at.first, self.small.at.n, self.quantised,
+                                  self.small.slot, self.small.has_words)
 
     cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil:
         """The best cut of an item's columns in the small node, 0, or the large one, 1."""

@@ -137,7 +137,7 @@ cdef class Booster:
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
         tuning = tuning or {}
         bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
-        n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 16384))
+        n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))
         self.chunk = tuning.get("chunk_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
         self.n_trees_per_iteration = <int> K

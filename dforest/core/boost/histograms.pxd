@@ -31,10 +31,12 @@ cdef class Histograms:
     cdef int32_t take(self, bint has_words) except -1 nogil
     cdef void leave(self, int32_t* slot) noexcept nogil
     cdef bint fits_words(self, int64_t n, int64_t most) noexcept nogil
-    cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised, uint64_t* words,
-                   uint64_t* sums) noexcept nogil
+    cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                   const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
                         int32_t slot, bint has_words) noexcept nogil
+    cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                        const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil
     cdef void fill_items(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                          const int32_t* quantised, uint64_t* words) noexcept nogil
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil

@@ -110,33 +110,38 @@ cdef class Histograms:
         """Whether words are enough for a histogram of n rows, of which at most `most` have one entry."""
         return self.kind != DF_WIDE_WORDS and min(n, most) <= self.word_rows
 
-    cdef void fill(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised, uint64_t* words,
-                   uint64_t* sums) noexcept nogil:
-        """Add up n rows: into words, and these into sums if they are not NULL. A tile of bundles comes after another.
+    cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                   const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil:
+        """Add up n rows in items from `item` to `last` - 1: into words, and these into sums if they are not NULL.
+
+        A tile of bundles comes after another.
 
         IN rows : [n] their numbers; NULL: they are numbered from `first`
         OUT words : [n_entries, width]; cleared if sums are wanted
         OUT sums : [3, n_entries]
         """
-        cdef Py_ssize_t item = 0, last, at, n_entries = self.n_entries
+        cdef Py_ssize_t end, at, n_at, n_entries = self.n_entries
         cdef int64_t i, m
-        memset(words, 0, self.width * n_entries * sizeof(uint64_t))
-        if sums != NULL:
-            memset(sums, 0, 3 * n_entries * sizeof(uint64_t))
-        while item < self.n_items:
-            last = self.n_items
+        cdef int k
+        while item < last:
+            end = last
             if item < self.bundles.n_bundles:
-                last = min(item + DF_BOOST_TILE, self.bundles.n_bundles)
+                end = min(item + DF_BOOST_TILE, min(last, self.bundles.n_bundles))
             at = self.first[item]
+            n_at = self.first[end] - at
+            memset(words + self.width * at, 0, self.width * n_at * sizeof(uint64_t))
+            if sums != NULL:
+                for k in range(3):
+                    memset(sums + k * n_entries + at, 0, n_at * sizeof(uint64_t))
             i = 0
             while i < n:
                 m = n - i if sums == NULL else min(max(<int64_t> 1, self.word_rows), n - i)
-                self.fill_items(item, last, rows + i if rows != NULL else NULL, first + i, m, quantised, words)
+                self.fill_items(item, end, rows + i if rows != NULL else NULL, first + i, m, quantised, words)
                 if sums != NULL:
-                    loops.boost.spill[self.kind](words + self.width * at, self.first[last] - at, <int64_t*> sums + at,
+                    loops.boost.spill[self.kind](words + self.width * at, n_at, <int64_t*> sums + at,
                                                  <int64_t*> sums + n_entries + at, <int64_t*> sums + 2 * n_entries + at)
                 i += m
-            item = last
+            item = end
 
     cdef void fill_items(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                          const int32_t* quantised, uint64_t* words) noexcept nogil:
@@ -151,22 +156,22 @@ cdef class Histograms:
 
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
                         int32_t slot, bint has_words) noexcept nogil:
-        """Add up a part of n rows: into the part's memory, or into the slot if it is the only one."""
+        """Add up a part of n rows, one of several, into the part's memory."""
         cdef int64_t begin = n * part // n_parts, end = n * (part + 1) // n_parts
-        cdef uint64_t* words = self.parts[part]
-        cdef uint64_t* sums = words + self.width * self.n_entries
-        if n_parts == 1:
-            words, sums = (self.slots[slot], sums) if has_words else (words, self.slots[slot])
-        self.fill(rows + begin if rows != NULL else NULL, first + begin, end - begin, quantised, words,
-                  NULL if has_words else sums)
+        self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin, quantised,
+                  self.parts[part], NULL if has_words else self.parts[part] + self.width * self.n_entries)
+
+    cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                        const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil:
+        """Add up n rows in some items, into the slot."""
+        self.fill(item, last, rows, first, n, quantised, self.slots[slot] if has_words else self.parts[0],
+                  NULL if has_words else self.slots[slot])
 
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil:
         """Have the entries of an item in a slot, when all parts are filled."""
         cdef Py_ssize_t begin = self.first[item], end = self.first[item + 1], i, _, part
         cdef uint64_t* to = self.slots[slot]
         cdef const uint64_t* words
-        if n_parts == 1:
-            return
         for _ in range(1 if has_words else 3):
             for part in range(n_parts):
                 words = self.parts[part] + (0 if has_words else self.width * self.n_entries)
