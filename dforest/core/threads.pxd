@@ -51,7 +51,7 @@ cdef struct WorkerContext:    # what a thread knows of a task it is at
     int64_t work              # that the thread has done since it last looked whether to give up
 
 cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, double work=*) except -1
-cdef void keep_error(Task* task) noexcept nogil
+cdef int pass_on() except -1
 cdef WorkerContext current_worker() noexcept nogil
 cdef int look_up(WorkerContext* worker) except -1 nogil
 cdef int check_signals() except -1 nogil

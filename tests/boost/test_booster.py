@@ -1,5 +1,6 @@
 """The compiled booster: whole models equal to those of the naive twin, to the bit, whatever the machinery does."""
 
+import signal
 from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
@@ -242,6 +243,26 @@ def test_wide_words_are_those_of_the_twin(loss):
     for trees in twin.rounds:
         for tree, expected in zip(booster.grow_iteration(), trees, strict=True):
             assert_equal_trees(tree, expected, problem.X.dtype)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+@pytest.mark.parametrize("by_tree", [False, True])
+def test_signals_end_an_iteration(by_tree):
+    problem = large_problem("multinomial", False, n=200_000)
+    booster = make_booster(problem, np.zeros(4), n_threads=2, by_tree=by_tree)
+
+    def interrupt(*_):
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(InterruptedError):
+            while True:
+                booster.grow_iteration()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def large_problem(loss, is_weighted, n_drawn=None, n=30_000, p=5):

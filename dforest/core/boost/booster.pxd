@@ -33,6 +33,8 @@ cdef class Booster:
     cdef PyObject** grower             # [n_growers] the same
     cdef int* is_busy                  # [n_growers] above 0 while one grows a tree
     cdef int n_growers
+    cdef object errors                 # list of what threads have raised that grew trees alone
+    cdef int has_failed
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_trees_per_iteration, n_rows] sums of leaf values
     cdef int32_t* quantised                 # [n_trees_per_iteration, n_rows, 1 or 2]
@@ -50,6 +52,8 @@ cdef class Booster:
 
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil
     cdef void grow_alone(self, int k) noexcept nogil
+    cdef void keep_error(self) noexcept nogil
+    cdef int raise_error(self) except -1 nogil
     cdef int lead(self, WorkerContext* worker) except -1 nogil
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil

@@ -20,7 +20,7 @@ from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.loss cimport Loss
 from dforest.core.boost.tree_grower cimport OWN_LEAF, TreeGrower
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport current_worker, df_add_to, keep_error, look_up
+from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, pass_on
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_choose_words, df_gradient_exponent, df_gradient_shift,
     df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
@@ -30,6 +30,7 @@ from dforest.rules.random cimport df_tree_seed
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.integer_weights import integer_weights
+from dforest.core.threads import Stopped
 
 cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_lightness(double weight, double heaviest)
@@ -41,7 +42,8 @@ cdef extern from "core/boost/gradients.h" nogil:
 
 cdef enum:
     CELL_WORK = 2                      # of a row and a column, in an iteration, in nanoseconds or so
-    TREE_CELLS = 1 << 22               # cells of a thread's share of the data, up to which a tree is grown by one thread
+    TREE_CELLS = 1 << 22               # cells of the data up to which a tree is grown by one thread, ...
+    TREE_ENTRIES = 1 << 21             # ... if the histograms of all threads have at most this many entries
 
 
 cdef void measure(void* booster, int64_t item) noexcept nogil:
@@ -74,7 +76,7 @@ cdef class Booster:
 
     Parameters
     ----------
-    columns : list of CodedColumn
+    columns : sequence of CodedColumn
         Codes of one byte, by method hist.
     loss : int or Loss
         Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
@@ -190,9 +192,10 @@ cdef class Booster:
         self.fit.rows = &self.rows
         self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)
         # Shared out, trees take as long as the thread that has most of them.
-        pays = bundles.n_cells <= TREE_CELLS and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads)
+        pays = (bundles.n_cells <= TREE_CELLS and n_threads * bundles.n_entries <= TREE_ENTRIES
+                and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads))
         by_tree = self.own is None and K > 1 and tuning.get("by_tree", pays)
-        self.growers = []
+        self.growers, self.errors = [], []
         for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
             histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning)
@@ -298,7 +301,7 @@ cdef class Booster:
         self.join_extents()
         if self.n_growers > 1:
             self.team.call(grow_alone, <void*> self, self.n_trees_per_iteration)
-            return look_up(worker)
+            return self.raise_error() if df_glance(self.has_failed) else 0
         for k in range(self.n_trees_per_iteration):
             self.grow_tree(k, 0, worker)
         return 0
@@ -311,8 +314,23 @@ cdef class Booster:
             df_add_to(self.is_busy[which], -1)
             which = (which + 1) % self.n_growers
         if (<SilentGrow> grow_tree)(<void*> self, k, which, &worker) == -1:
-            keep_error(worker.task)
+            self.keep_error()
         df_add_to(self.is_busy[which], -1)
+
+    cdef void keep_error(self) noexcept nogil:
+        """Keep the exception that the calling thread has raised, until all trees of the iteration are grown."""
+        with gil:
+            try:
+                pass_on()
+            except BaseException as error:
+                self.errors.append(error)
+            df_set(self.has_failed, 1)
+
+    cdef int raise_error(self) except -1 nogil:
+        """Raise what a thread has raised."""
+        with gil:
+            errors, self.errors, self.has_failed = self.errors, [], 0
+            raise next((error for error in errors if not isinstance(error, Stopped)), errors[0])
 
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
         """Grow the k-th tree of an iteration."""
