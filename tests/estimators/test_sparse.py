@@ -409,6 +409,16 @@ def test_on_a_device(method, n_threads, monkeypatch):
     np.testing.assert_array_equal(found.variable_importance_, expected.variable_importance_)
 
 
+def test_boosted_trees_on_a_device(monkeypatch):
+    X, y = data(150)
+    model = HistGradientBoostingRegressor(max_iter=3, random_state=0, min_samples_leaf=5)
+    expected = clone(model).fit(X.toarray(), y)
+    monkeypatch.setattr("dforest.estimators.boosting.base.training_device", lambda *_: strict_device())
+    found = model.fit(X, y)
+    assert_same(found, expected)
+    assert found.fit_report_.device != expected.fit_report_.device
+
+
 # What is refused
 
 
