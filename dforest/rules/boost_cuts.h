@@ -85,7 +85,7 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_
 }
 
 /* The highest score, or -1, of scores from 0 and -1, and the first place that has it: the bits of numbers from 0 are in their
- * order, and those of -1 are below. OUT first : n where there is no score */
+ * order, and those of -1 are below. OUT first : only looked at where there is a score */
 DF_ALWAYS_INLINE double df_top_score(const double *scores, int n, int *first) {
     double score = -1.0;
     int64_t top, at = n;

@@ -10,13 +10,13 @@ parent's.
 Rows drawn for an iteration, without replacement, are those of `dforest.core.sampling.Subsample`. Interaction constraints say
 which columns may be tested on one path: those of a *group*.
 
-Threads share the rows of a node, and the columns of two. All that is added up are integers, so neither the number of threads nor
+Threads share the rows of a large node, and the columns of two nodes; or, of a small one, the columns alone. A team may also be
+one thread, while others grow other trees. All that is added up are integers, so neither the number of threads nor
 their order makes a difference.
 
-A `BoostedTree` serves one booster for one tree after another. It owns its rows and nodes; the quantised gradients and the
+A `BoostedTree` serves one grower for one tree after another. It owns its rows and nodes; the quantised gradients and the
 derivatives that are kept are the booster's, and those of light nodes' rows are changed here.
 """
-import math
 from numbers import Integral
 
 cimport cython
@@ -207,9 +207,13 @@ cdef class BoostedTree:
         if (self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.by_code == NULL
                 or self.tested == NULL or self.n_tried == NULL):
             raise MemoryError()
+        n_allowed = np.arange(n + 1)
+        n_tried = (np.minimum(max_features, n_allowed) if isinstance(max_features, Integral)
+                   else np.maximum(1, np.ceil(max_features * n_allowed)).astype(np.int64))
         for j in range(n + 1):
-            self.n_tried[j] = min(max_features, j) if isinstance(max_features, Integral) else max(1, math.ceil(max_features * j))
+            self.n_tried[j] = n_tried[j]
         self.tries_all = self.n_tried[n] == n and self.max_columns == 0 and self.groups is None
+        memset(self.tried, True, 2 * n)
         if constraints.directions is not None and np.any(constraints.directions):
             self.directions = <int8_t*> malloc(n)
             if self.directions == NULL:
@@ -295,6 +299,7 @@ cdef class BoostedTree:
             node.reference = self.nodes[parent].reference
             node.lightness = self.nodes[parent].lightness
         node.gain = node.value = 0.0
+        node.sums = df_boost_sums(0, 0, 0)
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
         if self.drawn != NULL:
             ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
@@ -476,10 +481,9 @@ cdef class BoostedTree:
             self.choose(self.large, self.cuts + self.histograms.n_items)
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
-        """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is"""
-        cdef Py_ssize_t j, n = self.bundles.n_columns, n_allowed, n_tried
+        """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is; already so where all are"""
+        cdef Py_ssize_t j, n_allowed, n_tried
         if self.tries_all:
-            memset(tried, True, n)
             return
         n_allowed = self.allow_columns(node, tried)
         n_tried = self.n_tried[n_allowed]
@@ -523,7 +527,7 @@ cdef class BoostedTree:
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
         self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.at.first), self.small.at.first, self.small.at.n,
-                                  self.quantised, self.small.slot, self.small.has_words)
+                                  self.quantised, self.small.has_words)
 
     cdef void search_item(self, int64_t item) noexcept nogil:
         """Have the entries of an item for both nodes, and find the best cuts of its columns."""

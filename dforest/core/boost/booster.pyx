@@ -20,7 +20,7 @@ from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.loss cimport Loss
 from dforest.core.boost.tree_grower cimport OWN_LEAF, TreeGrower
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, pass_on
+from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, look_up, pass_on
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_choose_words, df_gradient_exponent, df_gradient_shift,
     df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
@@ -41,7 +41,7 @@ cdef extern from "core/boost/gradients.h" nogil:
                            const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
 
 cdef enum:
-    CELL_WORK = 2                      # of a row and a column, in an iteration, in nanoseconds or so
+    CELL_WORK = 2                      # of a cell (see `Bundles`), in an iteration, in nanoseconds or so
     TREE_CELLS = 1 << 22               # cells of the data up to which a tree is grown by one thread, ...
     TREE_ENTRIES = 1 << 21             # ... if the histograms of all threads have at most this many entries
 
@@ -192,7 +192,7 @@ cdef class Booster:
         self.fit.rows = &self.rows
         self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)
         # Shared out, trees take as long as the thread that has most of them.
-        pays = (bundles.n_cells <= TREE_CELLS and n_threads * bundles.n_entries <= TREE_ENTRIES
+        pays = (max(bundles.n_cells, n_rows * n_threads) <= TREE_CELLS and n_threads * bundles.n_entries <= TREE_ENTRIES
                 and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads))
         by_tree = self.own is None and K > 1 and tuning.get("by_tree", pays)
         self.growers, self.errors = [], []
@@ -310,6 +310,8 @@ cdef class Booster:
         """Grow the k-th tree of an iteration by a grower that is free."""
         cdef WorkerContext worker = current_worker()
         cdef int which = 0
+        if df_glance(self.has_failed):
+            return
         while df_add_to(self.is_busy[which], 1) > 0:       # there are as many as threads
             df_add_to(self.is_busy[which], -1)
             which = (which + 1) % self.n_growers
@@ -334,6 +336,7 @@ cdef class Booster:
 
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
         """Grow the k-th tree of an iteration."""
+        look_up(worker)
         cdef BoostScale* scale = &self.scales[k]
         cdef df_word_kind kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
         scale.narrow_g = scale.exponent_g - df_gradient_shift(kind)

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from dforest.core.data cimport DataView
 
 cdef struct BundledColumn:
-    int32_t bundle             # -1: rows have lists of its codes
+    int32_t bundle             # -1: rows have lists of its codes, or it has no entries
     int32_t default            # the code that has no entry of its own; -1: each has one
     uint32_t first             # the entry of its first code, but for the default
     int32_t n_codes            # of values
@@ -39,7 +39,7 @@ cdef class Bundles:
     cdef readonly bint has_defaults    # of some columns
     cdef int64_t* list_from            # [n_rows + 1] where the list of a row begins in `listed`; NULL: there are no lists
     cdef uint32_t* listed              # the entries that rows have beside those of bundles, ascending in each row
-    cdef readonly int64_t most         # rows of the most frequent entry
+    cdef readonly int64_t most         # rows of the most frequent entry that is read
     cdef readonly int64_t n_cells      # codes that rows have, and four times the entries, which take longer
 
     cdef int lay_out(self, ColumnFacts facts, together, listed, may_share) except -1

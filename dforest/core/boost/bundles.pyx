@@ -27,6 +27,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.loops cimport DF_BOOST_CODES, loops
+from dforest.core.threads cimport check_signals
 from dforest.core.types cimport CATEGORICAL, Column
 from dforest.rules.boost cimport DF_SPILL
 
@@ -60,6 +61,8 @@ cdef class ColumnFacts:
         cdef int64_t code, default
         if column.width != 1 or column.n_codes + column.has_missing > DF_BOOST_CODES:
             raise ValueError(f"column {j} has {column.n_codes} codes of {column.width} bytes; allowed are codes of one byte")
+        if column.stored != NULL and column.implied >= column.n_codes + column.has_missing:
+            raise ValueError(f"column {j} stores all rows; allowed are sparse columns that imply a code")
         with nogil:
             memset(counts, 0, sizeof(counts))
             for i in range(n):
@@ -151,6 +154,7 @@ def exclusive(ColumnFacts facts not None, columns, bint opens_all):
     cdef Py_ssize_t j
     bundles, is_open, others = [], [], []
     for j in columns:
+        check_signals()
         column = &data.columns[j]
         if column.stored == NULL:
             find_others(column, data.n_rows, facts.default[j], bits)
@@ -165,13 +169,31 @@ def exclusive(ColumnFacts facts not None, columns, bint opens_all):
             bundles.append(bundle)
             is_open.append(bundle)
             if len(is_open) > MAX_OPEN:
-                (<_Open> is_open.pop(0)).taken = None
+                (<_Open> is_open.pop(0)).taken = None      # it takes as many bytes as a column
         bundle.add(j, column, bits, facts.n_others[j], facts.n_codes[j] - 1)
+        if bundle.n_entries == DF_BOOST_CODES:
+            is_open.remove(bundle)
+    for bundle in bundles:
+        bundle.taken = None
     return bundles, others
 
 
 def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list):
-    """(the columns of each bundle; those whose codes are in lists, ascending): all but those that can't have a cut."""
+    """Choose which columns share bundles, and which are in lists.
+
+    Parameters
+    ----------
+    facts : ColumnFacts
+    min_samples, may_share, may_list
+        As of `Bundles`, the latter two as `bundles` and `lists` of its tuning.
+
+    Returns
+    -------
+    together : list of list of int
+        The columns of each bundle, ascending.
+    listed : list of int
+        Columns whose codes are in lists, ascending. If columns may share, those that can't have a cut are in neither.
+    """
     cdef Py_ssize_t n_rows = facts.data.n_rows, j
     n_others = np.asarray(facts.n_others)
     is_dense = np.array([facts.data.columns[j].stored == NULL for j in range(facts.data.n_features)])
@@ -206,8 +228,8 @@ cdef class Bundles:
         Least number of rows of a leaf. Columns of fewer rows with another code than the default have no cuts, and no entries.
     n_threads : int
     tuning : dict
-        `bundles`: whether columns may share a bundle; `lists`: whether columns that share one have lists instead, or, by default,
-        whether they have if that pays.
+        `bundles`: whether columns may share a bundle; `lists`: whether columns that are worth no bundle are in lists, or, by
+        default, whether they are if that pays.
 
     Attributes
     ----------
@@ -215,7 +237,7 @@ cdef class Bundles:
     n_entries : int
         Of a histogram.
     most : int
-        Rows of the most frequent entry.
+        Rows of the most frequent entry, but for those of bundles for rows with all defaults, which nobody reads.
     n_cells : int
         Codes that rows have, and four times the entries, which take longer.
     """
@@ -225,7 +247,7 @@ cdef class Bundles:
         cdef ColumnFacts facts = ColumnFacts(data)
         self.data = data
         self.n_columns = n
-        self.columns = <BundledColumn*> malloc(n * sizeof(BundledColumn))
+        self.columns = <BundledColumn*> calloc(n, sizeof(BundledColumn))
         self.members = <int32_t*> malloc(n * sizeof(int32_t))
         if self.columns == NULL or self.members == NULL:
             raise MemoryError()
@@ -239,7 +261,7 @@ cdef class Bundles:
             self.columns[j].n_codes = <int32_t> data.columns[j].n_codes
             self.columns[j].has_missing = data.columns[j].has_missing
             self.columns[j].is_category = data.columns[j].kind == CATEGORICAL
-            self.columns[j].bundle = -1
+            self.columns[j].bundle = self.columns[j].default = -1
         together, listed = choose_bundles(facts, min_samples, tuning.get("bundles", True), tuning.get("lists"))
         self.lay_out(facts, together, listed, tuning.get("bundles", True))
         self.write(columns, together, n_threads)
@@ -265,7 +287,7 @@ cdef class Bundles:
         self.members_from = <int64_t*> malloc((self.n_items + 1) * sizeof(int64_t))
         if self.first == NULL or self.members_from == NULL:
             raise MemoryError()
-        # Where it is for their most frequent code alone that columns need sums, words are enough if this has no entry.
+        # If no column has two codes of more than DF_SPILL rows, words are enough once its most frequent code has no entry.
         saves_sums = may_share and max(facts.most) <= DF_SPILL
         for item, members in enumerate(items):
             self.first[item] = <uint32_t> entry
@@ -360,6 +382,7 @@ cdef class Bundles:
                 if self.listed == NULL:
                     raise MemoryError(f"{4 * total} bytes for what rows have of columns with few values")
             for j in listed:
+                check_signals()
                 column = &self.data.columns[j]
                 codes = <const uint8_t*> column.codes
                 n = n_rows if column.stored == NULL else column.n_stored
@@ -403,21 +426,14 @@ cdef class Bundles:
     cdef int listed_code(self, Py_ssize_t column, int64_t row) noexcept nogil:
         """The code that a row has of a column whose codes are in lists."""
         cdef const BundledColumn* own = &self.columns[column]
-        cdef int64_t begin = self.list_from[row], end = self.list_from[row + 1], middle
+        cdef int64_t begin = self.list_from[row], end = self.list_from[row + 1], middle, code
         while begin < end:                         # the first entry that is not below the column's
             middle = (begin + end) // 2
             if self.listed[middle] < own.first:
                 begin = middle + 1
             else:
                 end = middle
-        return code_of(own, self.listed[begin] if begin < self.list_from[row + 1] else -1)
-
-
-cdef inline int code_of(const BundledColumn* column, int64_t entry) noexcept nogil:
-    """The code that a column has where its bundle, or a row's list, has this entry."""
-    cdef int64_t code = entry - column.first
-    if column.default < 0:
-        return <int> code
-    if code < 0 or code >= column.n_codes + column.has_missing - 1:
-        return column.default
-    return <int> (code + (code >= column.default))
+        code = self.listed[begin] - own.first if begin < self.list_from[row + 1] else -1
+        if code < 0 or code >= own.n_codes + own.has_missing - 1:
+            return own.default
+        return <int> (code + (code >= own.default))

@@ -5,7 +5,8 @@
  * is where those of column f begin. What is said of columns here holds of bundles of columns (bundles.pyx), too. Entries have one
  * of two forms:
  *
- *     words    [n_entries * words per entry]   sums of the rows' words, while no entry stands for more than DF_SPILL rows
+ *     words    [n_entries * words per entry]   sums of the rows' words, while no entry that is read stands for more than DF_SPILL
+ *                                              rows; that of a bundle for rows with all defaults is never read
  *     sums     [3, n_entries]                  sums of gradients, Hessians and counts, for any number of rows
  *
  * Nothing here owns memory. */

@@ -34,7 +34,7 @@ cdef class Histograms:
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                    const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
-                        int32_t slot, bint has_words) noexcept nogil
+                        bint has_words) noexcept nogil
     cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                         const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil
     cdef void fill_items(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,

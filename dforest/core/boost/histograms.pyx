@@ -7,7 +7,7 @@ memory for what some of a node's rows add up to, as threads share a large node's
 The entries of a histogram come in *items*, of bundles and of columns whose codes are in lists (`bundles.pyx`). Columns have
 entries for each of their codes, or for all but one, the default.
 
-A `Histograms` serves one booster, and owns slots and parts. Slots that no node has are kept for other nodes.
+A `Histograms` serves one grower, and owns slots and parts. Slots that no node has are kept for other nodes.
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
@@ -114,7 +114,8 @@ cdef class Histograms:
                    const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil:
         """Add up n rows in items from `item` to `last` - 1: into words, and these into sums if they are not NULL.
 
-        A tile of bundles comes after another.
+        A tile of bundles comes after another. Entries of other items are not looked at. Items of lists are filled together, all
+        that there are.
 
         IN rows : [n] their numbers; NULL: they are numbered from `first`
         OUT words : [n_entries, width]; cleared if sums are wanted
@@ -155,7 +156,7 @@ cdef class Histograms:
             <int> item, <int> last, words)
 
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
-                        int32_t slot, bint has_words) noexcept nogil:
+                        bint has_words) noexcept nogil:
         """Add up a part of n rows, one of several, into the part's memory."""
         cdef int64_t begin = n * part // n_parts, end = n * (part + 1) // n_parts
         self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin, quantised,
@@ -246,6 +247,7 @@ cdef class Histograms:
                 constraint.direction = directions[j]
             n_codes = column.n_codes + column.has_missing
             if column.default >= 0 and loops.boost.count(&entries, n_codes - 1, &here) < limits.min_samples:
+                memset(&cut, 0, sizeof(cut))
                 cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
                 cut.gradient, cut.hessian, cut.n, cut.most = total.gradient, total.hessian, total.count, here
             else:
@@ -258,7 +260,7 @@ cdef class Histograms:
                 if column.default >= 0:
                     cut.most = here
             most = max(most, cut.most)
-            if best.feature < 0 or cut.score > best.score or (cut.score == best.score and j < best.feature):
+            if best.feature < 0 or cut.score > best.score:     # columns ascend
                 best[0] = cut
                 best.feature = j
         best.most = most

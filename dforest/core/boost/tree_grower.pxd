@@ -56,8 +56,8 @@ cdef class TreeGrower:
     cdef LeafRange* leaf_ranges        # [n_leaf_ranges] all rows that are drawn, leaf by leaf
     cdef Py_ssize_t n_leaf_ranges, leaf_range_room
     cdef int64_t depth                 # of the nodes that are weighed
-    cdef WaitingNode* waiting          # [n_waiting] of the tree that is written, the next one last
-    cdef Py_ssize_t n_waiting
+    cdef WaitingNode* waiting          # [waiting_room] of the tree that is written, the next one last
+    cdef Py_ssize_t waiting_room
 
     cdef int begin(self, const LeafSetting* setting) except -1
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,

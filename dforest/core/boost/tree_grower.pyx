@@ -302,7 +302,7 @@ cdef class TreeGrower:
         cdef Py_ssize_t number = 0, written, parent
         cdef int64_t* leaf
         cdef double* values
-        ensure_room(<void**> &self.waiting, &self.n_waiting, self.tree.n_nodes, sizeof(WaitingNode))
+        ensure_room(<void**> &self.waiting, &self.waiting_room, self.tree.n_nodes, sizeof(WaitingNode))
         cdef WaitingNode* waiting = self.waiting
         cdef Py_ssize_t n = 1
         waiting[0].number = 0
