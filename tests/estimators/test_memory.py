@@ -62,7 +62,7 @@ def resets_peaks():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not resets_peaks(), reason="this system does not measure the peak of a stretch of time")
+@pytest.mark.skipif(not resets_peaks(), reason="this system does not measure the peak since a moment")
 @pytest.mark.parametrize(
     "problem",
     [

@@ -1,4 +1,4 @@
-"""A boosted tree as it grows, and the rows drawn for its iteration: see boosted_tree.pyx."""
+"""A boosted tree as it grows: see boosted_tree.pyx."""
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -12,20 +12,6 @@ from dforest.core.tree.split_heap cimport SplitHeap
 from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.records cimport df_gradient_sums, df_open_node
-
-
-@cython.final
-cdef class DrawnRows:
-    cdef readonly int64_t n_rows, n_drawn
-    cdef uint32_t* order               # [n_rows] those that are drawn, and those left out, each in order
-    cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
-    cdef int64_t total_weight          # sum of `times` of those that are drawn, or their number
-    cdef uint32_t seed                 # of the iteration
-    cdef int64_t* of_block             # [n_blocks] sums of `times` of the rows drawn of each block
-
-    cdef void draw(self, uint32_t seed, const uint32_t* times, SpinTeam team) noexcept nogil
-    cdef int64_t n_before(self, int64_t row) noexcept nogil
-    cdef void draw_block(self, int64_t item) noexcept nogil
 
 
 cdef extern from "core/boost/gradients.h" nogil:

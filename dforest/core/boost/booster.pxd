@@ -3,7 +3,8 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree, DrawnRows
+from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree
+from dforest.core.boost.drawn_rows cimport DrawnRows
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
 from dforest.core.boost.tree_grower cimport LeafSetting

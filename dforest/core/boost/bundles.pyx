@@ -288,7 +288,7 @@ cdef class Bundles:
         if self.first == NULL or self.members_from == NULL:
             raise MemoryError()
         # If no column has two codes of more than DF_SPILL rows, words are enough once its most frequent code has no entry.
-        saves_sums = may_share and max(facts.most) <= DF_SPILL
+        saves_sums = may_share and np.max(facts.most) <= DF_SPILL
         for item, members in enumerate(items):
             self.first[item] = <uint32_t> entry
             self.members_from[item] = m

@@ -174,7 +174,7 @@ class NumberTargets:
         return np.zeros(len(y), np.int64)
 
     def _set_oob_score(self, prediction, true, seen, ranks):
-        """The same; the score of several outputs is the mean of their R²."""
+        """Keep the out-of-bag predictions of all rows, and the score of those that have one; of several outputs the mean R²."""
         self.oob_prediction_ = prediction if true.ndim == 2 else prediction[:, 0]
         if callable(self.oob_score):
             if len(true):
