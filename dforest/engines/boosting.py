@@ -28,7 +28,7 @@ class BoostingSession(Session):
 
     @property
     def raw_sums(self):
-        """The sums of the leaf values of each row that is here: ndarray of shape (n_sums, n_rows), dtype float64; lent."""
+        """The sums of the offset and the leaf values of each row that is here: ndarray of shape (n_sums, n_rows), dtype float64; lent."""
         return self._grower.raw_sums
 
     def _take_targets(self):

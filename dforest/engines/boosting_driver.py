@@ -4,15 +4,13 @@ The shard (`dforest.engines.shard.BoostingShard`) has the rows, and `dforest.eng
 `rules/boost.h`.
 """
 
-import math
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
+from dforest.core.boost.tried_columns import TriedColumns
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.integer_weights import integer_weights
-from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.tree.layout import lay_out, number_children
 from dforest.engines.driver import Driver
 from dforest.rules import arrays, boosting
@@ -20,6 +18,7 @@ from dforest.rules.losses import LOSSES
 from dforest.rules.records import constants, record
 
 N_LEAF_WORDS = 4  # rows twice, the value, and 0
+_NAMES_OF_NODES = ("seed", np.uint32), ("path", np.uint64), ("depth", np.int64)  # what decides the columns that a node tries
 
 
 @dataclass
@@ -105,13 +104,12 @@ class Iterations:
         # Thresholds, by code.
         self.values = [column.highs if int(column.kind) == ordinal else column.values for column in problem.columns]
         self.is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in problem.columns])
-        self.order = FeatureOrder(problem.n_features)
-        p, asked = problem.n_features, problem.rules.max_features
-        self.n_tried = min(asked, p) if isinstance(asked, Integral) else max(1, math.ceil(asked * p))
+        rules = problem.rules
+        self.tried = TriedColumns(problem.n_features, rules.max_features, rules.colsample_bytree, rules.colsample_bylevel)
 
     @property
     def raw_sums(self):
-        """The sums of leaf values of each row of the shard: ndarray of shape (n_sums, n_rows), dtype float64."""
+        """The sums of the offset and the leaf values of each row of the shard: ndarray of shape (n_sums, n_rows), dtype float64."""
         return self.shard.raw_sums()
 
     def grow_iteration(self):
@@ -180,11 +178,11 @@ class BoostingDriver(Driver):
         searched = np.flatnonzero(may_be_split)
         if len(searched):
             some = nodes[searched]
-            found = self.shard.find_cuts(some, self._features(some), np.ascontiguousarray(narrow[searched, 1]))
+            found = self.shard.find_cuts(some, self._features(some), narrow[searched])
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            gains[searched] = boosting.gains(*columns, rules.l2, narrow[searched], self.weights.unit)
+            gains[searched] = boosting.gains(*columns, rules.l1, rules.l2, narrow[searched], self.weights.unit)
         cuts["feature"][gains <= 0.0] = -1
         return {"cut": cuts, "score": gains, "exponents": exponents, "reference": reference}
 
@@ -206,11 +204,10 @@ class BoostingDriver(Driver):
 
     def _features(self, nodes):
         """The features that nodes try, in ascending order: ndarray of shape (n_nodes, n_tried), dtype int32."""
-        order, n_tried, n = self.iterations.order, self.iterations.n_tried, len(self.iterations.values)
-        if n_tried == n:
-            return np.tile(np.arange(n, dtype=np.int32), (len(nodes), 1))
-        seeds, paths = (np.ascontiguousarray(nodes[name]) for name in ("seed", "path"))
-        return np.sort(order.draw_each(seeds, paths, 0, n_tried), axis=1)
+        if self.iterations.tried.tries_all:
+            return np.tile(np.arange(len(self.iterations.values), dtype=np.int32), (len(nodes), 1))
+        columns = (np.ascontiguousarray(nodes[name], dtype) for name, dtype in _NAMES_OF_NODES)
+        return self.iterations.tried.draw_each(*columns)
 
     def _assemble(self, roots, feature, children):
         """Find the values of all nodes, add those of leaves to the raw predictions, and write the tree in preorder."""
@@ -252,8 +249,8 @@ class BoostingDriver(Driver):
         parents = np.ascontiguousarray(numbers[~is_leaf][::-1])
         boosting.add_up_children(sums, parents, np.ascontiguousarray(children[parents, 0]))
         rules, is_damped = self.rules, not LOSSES[self.iterations.problem.loss.name].has_constant_hessian
-        l2, n_sums = rules.l2 / self.weights.unit, self.iterations.problem.n_sums
-        return boosting.newton_values(sums[numbers], rules.learning_rate, l2, rules.max_delta_step, is_damped, n_sums)
+        l1, l2, n_sums = rules.l1 / self.weights.unit, rules.l2 / self.weights.unit, self.iterations.problem.n_sums
+        return boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, rules.max_delta_step, is_damped, n_sums)
 
 
 def _subset(cut, n_categories):

@@ -233,6 +233,10 @@ class BoostingRules:
         How many features, or which share of those that may be tried, are tried in each node.
     max_delta_step : float, default=inf
         Largest magnitude of a leaf's value before it is multiplied by the learning rate.
+    colsample_bytree, colsample_bylevel : float, default=1.0
+        The share of all features that a tree draws, and of these that a level of the tree draws.
+    l1 : float, default=0.0
+        By how much a leaf's sum of gradients is brought closer to 0.
     """
 
     learning_rate: float
@@ -243,6 +247,9 @@ class BoostingRules:
     l2: float
     max_features: int | float
     max_delta_step: float = inf
+    colsample_bytree: float = 1.0
+    colsample_bylevel: float = 1.0
+    l1: float = 0.0
 
     def asdict(self):
         return asdict(self)
@@ -278,7 +285,8 @@ class BoostingProblem:
     n_grown : int, default=0
         How many trees there are already.
     raw : ndarray of shape (n_sums, n_own_rows), dtype float64, or None
-        What the leaves of these add up to, for each row; engines may write to it. None means zeros.
+        What the sums of each row are to begin with: its offset, and the leaves of the trees that there are. Engines may write to
+        it. None means zeros.
     """
 
     columns: Sequence

@@ -183,8 +183,8 @@ class BoostingShard(ABC):
         Parameters
         ----------
         features : ndarray of shape (n_nodes, n_tried), dtype int32
-        exponents : ndarray of shape (n_nodes,), dtype int32
-            Of narrow hessians.
+        exponents : ndarray of shape (n_nodes, 2), dtype int32
+            Of narrow gradients and hessians.
 
         Returns
         -------

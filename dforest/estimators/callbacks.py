@@ -48,9 +48,9 @@ class FitTasks:
 
     def __init__(self, estimator, name, partition):
         self._estimator, self._name = estimator, name
-        _, X, y, sample_weight, groups = partition
+        _, X, y, sample_weight, groups, offset = partition
         self.data = X, y, sample_weight
-        metadata = {"sample_weight": sample_weight, "groups": groups}
+        metadata = {"sample_weight": sample_weight, "groups": groups, "offset": offset}
         self._given = {"X": X, "y": y, "metadata": {name: array for name, array in metadata.items() if array is not None}}
         self._fit = self._step = self._fitted = None
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))

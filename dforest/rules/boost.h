@@ -184,19 +184,20 @@ DF_ALWAYS_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_
            : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
 }
 
-/* What cuts of a tree are judged by, in units of its narrow hessians. */
+/* What cuts of a tree are judged by: l1 in units of its narrow gradients, all else in units of its narrow hessians. */
 typedef struct {
-    double l2, min_hessian, smoothing;
+    double l1, l2, min_hessian, smoothing;
     int64_t min_samples;
 } df_boost_limits;
 
-/* exponent : of the tree's narrow hessians; weight_unit : the weight that an integer weight of 1 stands for */
-static inline df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent,
-                                                 double weight_unit) {
+/* exponents : of the tree's narrow gradients and hessians; weight_unit : the weight that an integer weight of 1 stands for */
+static inline df_boost_limits df_boost_limits_of(double l1, double l2, double min_hessian, int64_t min_samples_leaf,
+                                                 int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit) {
     df_boost_limits limits;
-    limits.l2 = ldexp(l2 / weight_unit, exponent);
-    limits.min_hessian = ldexp(min_hessian / weight_unit, exponent);
-    limits.smoothing = ldexp(DF_CATEGORY_SMOOTHING / weight_unit, exponent);
+    limits.l1 = ldexp(l1 / weight_unit, gradient_exponent);
+    limits.l2 = ldexp(l2 / weight_unit, hessian_exponent);
+    limits.min_hessian = ldexp(min_hessian / weight_unit, hessian_exponent);
+    limits.smoothing = ldexp(DF_CATEGORY_SMOOTHING / weight_unit, hessian_exponent);
     limits.min_samples = min_samples_leaf > 1 ? min_samples_leaf : 1;
     return limits;
 }
@@ -219,10 +220,17 @@ static inline double df_common_score(double l2, double gradient, double hessian)
     return l2 == 0.0 ? 0.0 : (l2 * (gradient * gradient)) / ((hessian + l2) * (hessian + (l2 + l2)));
 }
 
-/* Monotonic constraints. The *step* of a node is what its prediction changes by, in units of its narrow gradients, and kept within
- * the node's bounds. */
-static inline double df_bounded_step(double l2, double gradient, double hessian, df_bounds bounds) {
-    return df_clip(-gradient / (hessian + l2), bounds.lower, bounds.upper);
+/* A sum of gradients brought closer to 0 by l1: with l1 = 2, 5 becomes 3, and -1 becomes 0. */
+static inline double df_shrunk(double gradient, double l1) {
+    if (!(l1 > 0.0))
+        return gradient;
+    return gradient > l1 ? gradient - l1 : gradient < -l1 ? gradient + l1 : 0.0;
+}
+
+/* L1 and monotonic constraints. The *step* of a node is what its prediction changes by, in units of its narrow gradients, and kept
+ * within the node's bounds. With l1 it is the minimum of g s + (h + l2) s^2 / 2 + l1 |s|, which is convex in s. */
+static inline double df_bounded_step(const df_boost_limits *limits, double gradient, double hessian, df_bounds bounds) {
+    return df_clip(-df_shrunk(gradient, limits->l1) / (hessian + limits->l2), bounds.lower, bounds.upper);
 }
 
 /* Bounds of a node's steps in units of other exponents: where a hessian's exponent exceeds the gradient's by `unit`, not
@@ -234,22 +242,32 @@ static inline df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int
 }
 
 /* Twice what a step changes the loss by. */
-static inline double df_step_loss(double l2, double gradient, double hessian, double step) {
-    return (2.0 * gradient + (hessian + l2) * step) * step;
+static inline double df_step_loss(const df_boost_limits *limits, double gradient, double hessian, double step) {
+    const double loss = (2.0 * gradient + (hessian + limits->l2) * step) * step;
+    return limits->l1 > 0.0 ? loss + 2.0 * limits->l1 * (step < 0.0 ? -step : step) : loss;
 }
 
 /* The gain of a cut within bounds, of which cuts are compared by; -1 if it gains nothing, or if the steps of its sides have
  * not the direction of a constraint. direction : 1: the right side's must not be below the left side's; -1: not above; 0:
  * either. With l2 = 0, no bounds, and the sums above: steps -3 and 1, losses -9 and -1, of the node -2: 8 is gained. */
-static inline double df_bounded_gain(double l2, double gradient_left, double hessian_left, double gradient_right,
-                                     double hessian_right, double gradient, double hessian, df_bounds bounds,
-                                     int direction) {
-    const double left = df_bounded_step(l2, gradient_left, hessian_left, bounds);
-    const double right = df_bounded_step(l2, gradient_right, hessian_right, bounds);
-    const double loss = df_step_loss(l2, gradient, hessian, df_bounded_step(l2, gradient, hessian, bounds));
-    const double gain = loss - (df_step_loss(l2, gradient_left, hessian_left, left) +
-                                df_step_loss(l2, gradient_right, hessian_right, right));
+static inline double df_bounded_gain(const df_boost_limits *limits, double gradient_left, double hessian_left,
+                                     double gradient_right, double hessian_right, double gradient, double hessian,
+                                     df_bounds bounds, int direction) {
+    const double left = df_bounded_step(limits, gradient_left, hessian_left, bounds);
+    const double right = df_bounded_step(limits, gradient_right, hessian_right, bounds);
+    const double loss = df_step_loss(limits, gradient, hessian, df_bounded_step(limits, gradient, hessian, bounds));
+    const double gain = loss - (df_step_loss(limits, gradient_left, hessian_left, left) +
+                                df_step_loss(limits, gradient_right, hessian_right, right));
     return gain > 0.0 && direction * (right - left) >= 0.0 ? gain : -1.0;
+}
+
+/* Whether cuts are compared by their bounded gains. is_constrained : by directions of columns */
+static inline int df_is_bounded(const df_boost_limits *limits, int is_constrained) { return is_constrained || limits->l1 > 0.0; }
+
+/* What a cut gains by its score, given the sums of the node; 0 or less: nothing. */
+static inline double df_gain_of_score(const df_boost_limits *limits, int is_constrained, double score, double gradient,
+                                      double hessian) {
+    return df_is_bounded(limits, is_constrained) ? score : score - df_common_score(limits->l2, gradient, hessian);
 }
 
 /* Where a category of a node has its place: categories are ordered by this, of equal ones by number. */
@@ -311,9 +329,9 @@ static inline double df_limited_value(const df_value_limits *limits, double step
     return df_clip(value, -most, most);
 }
 
-/* The value of a leaf by a Newton step; 0 where there is nothing to divide by. l2 : in units of weight */
-static inline double df_newton_value(const df_value_limits *limits, df_gradient_sums sums, double l2) {
-    const double above = ldexp((double)sums.gradient, -sums.gradient_exponent);
+/* The value of a leaf by a Newton step; 0 where there is nothing to divide by. l1, l2 : in units of weight */
+static inline double df_newton_value(const df_value_limits *limits, df_gradient_sums sums, double l1, double l2) {
+    const double above = df_shrunk(ldexp((double)sums.gradient, -sums.gradient_exponent), l1);
     const double below = ldexp((double)sums.hessian, -sums.hessian_exponent) + l2;
     return below > 0.0 ? df_limited_value(limits, above / below, -(limits->learning_rate * above) / below) : 0.0;
 }

@@ -14,7 +14,7 @@ cdef extern from "rules/boost.h" nogil:
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
     ctypedef struct df_boost_limits:
-        double l2, min_hessian, smoothing
+        double l1, l2, min_hessian, smoothing
         int64_t min_samples
     ctypedef struct df_value_limits:
         double learning_rate, max_step, damping
@@ -37,19 +37,18 @@ cdef extern from "rules/boost.h" nogil:
     df_boost_sums df_sums_of_constant(uint64_t word)
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
     uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
-    df_boost_limits df_boost_limits_of(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent,
-                                       double weight_unit)
+    df_boost_limits df_boost_limits_of(double l1, double l2, double min_hessian, int64_t min_samples_leaf,
+                                       int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
     double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)
     double df_common_score(double l2, double gradient, double hessian)
-    double df_bounded_step(double l2, double gradient, double hessian, df_bounds bounds)
-    double df_bounded_gain(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right,
-                           double gradient, double hessian, df_bounds bounds, int direction)
+    double df_bounded_step(const df_boost_limits* limits, double gradient, double hessian, df_bounds bounds)
+    double df_gain_of_score(const df_boost_limits* limits, bint is_constrained, double score, double gradient, double hessian)
     double df_category_key(double gradient, double hessian, double smoothing)
     double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
     double df_limited_value(const df_value_limits* limits, double step, double value)
-    double df_newton_value(const df_value_limits* limits, df_gradient_sums sums, double l2)
+    double df_newton_value(const df_value_limits* limits, df_gradient_sums sums, double l1, double l2)
     bint df_reaches_quantile(int64_t upto, int64_t total, double quantile)
     bint df_ends_at_quantile(int64_t upto, int64_t total, double quantile)
     double df_between_values(double value, double next)

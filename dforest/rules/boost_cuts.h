@@ -63,14 +63,16 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_
     const int64_t tg = node->gradient, th = node->hessian, tn = node->n, mg = rest.gradient, mh = rest.hessian, mn = rest.count;
     const int64_t *pg = first->g, *ph = first->h, *pn = first->n;
     const df_boost_limits limit = *limits;
-    if (constraint != NULL) {
+    if (df_is_bounded(limits, constraint != NULL)) {
+        const df_bounds bounds = constraint != NULL ? constraint->bounds : df_no_bounds();
+        const int direction = constraint != NULL ? constraint->direction : 0;
         for (int i = 0; i < n; i++) {
             const int64_t g = pg[i] + mg, h = ph[i] + mh, count = pn[i] + mn;
             const double h_left = (double)h, h_right = (double)(th - h);
             scores[i] = -1.0;
             if (df_is_enough(&limit, count, h_left) && df_is_enough(&limit, tn - count, h_right))
-                scores[i] = df_bounded_gain(limit.l2, (double)g, h_left, (double)(tg - g), h_right, (double)tg, (double)th,
-                                            constraint->bounds, constraint->direction);
+                scores[i] = df_bounded_gain(&limit, (double)g, h_left, (double)(tg - g), h_right, (double)tg, (double)th, bounds,
+                                            direction);
         }
         return;
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_both_gradient_sums,
-    df_choose_words, df_common_score, df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light,
+    df_choose_words, df_gain_of_score, df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light,
     df_newton_value, df_takes_times, df_value_limits, df_value_limits_of, df_word_kind,
 )
 from dforest.rules.records cimport df_gradient_sums
@@ -78,8 +78,8 @@ def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent n
     return Words(int(kind), quantised, (quantised[0] - df_gradient_shift(kind), quantised[1] - df_hessian_shift(kind)))
 
 
-def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l2,
-          const int32_t[:, ::1] narrow not None, double weight_unit):
+def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l1,
+          double l2, const int32_t[:, ::1] narrow not None, double weight_unit):
     """The gains of nodes' cuts in units of the loss; 0 where there is none.
 
     Parameters
@@ -88,7 +88,7 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
         Of the best cuts; below 0 where there is none.
     gradient, hessian : ndarray of shape (n_nodes,), dtype int64
         Sums of the nodes, of narrow gradients.
-    l2 : float
+    l1, l2 : float
         In units of the loss.
     narrow : ndarray of shape (n_nodes, 2), dtype int32
         The exponents of narrow gradients and hessians.
@@ -101,14 +101,14 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
     """
     cdef Py_ssize_t i
     cdef df_boost_limits limits
-    cdef double common
+    cdef double gain
     result = np.zeros(scores.shape[0])
     cdef double[::1] out = result
     for i in range(scores.shape[0]):
-        limits = df_boost_limits_of(l2, 0.0, 1, narrow[i, 1], weight_unit)
-        common = df_common_score(limits.l2, <double> gradient[i], <double> hessian[i])
-        if scores[i] > common:
-            out[i] = df_absolute_gain(scores[i] - common, narrow[i, 0], narrow[i, 1], weight_unit)
+        limits = df_boost_limits_of(l1, l2, 0.0, 1, narrow[i, 0], narrow[i, 1], weight_unit)
+        gain = df_gain_of_score(&limits, False, scores[i], <double> gradient[i], <double> hessian[i])
+        if gain > 0.0:
+            out[i] = df_absolute_gain(gain, narrow[i, 0], narrow[i, 1], weight_unit)
     return result
 
 
@@ -145,20 +145,20 @@ def add_up_children(df_gradient_sums[::1] sums not None, const int64_t[::1] pare
         sums[parents[i]] = df_both_gradient_sums(sums[left[i]], sums[left[i] + 1])
 
 
-def newton_values(const df_gradient_sums[::1] sums not None, double learning_rate, double l2, double max_step, bint is_damped,
-                  int n_sums):
+def newton_values(const df_gradient_sums[::1] sums not None, double learning_rate, double l1, double l2, double max_step,
+                  bint is_damped, int n_sums):
     """The values of nodes by Newton's steps: ndarray of shape (n_nodes,), dtype float64.
 
     Parameters
     ----------
     sums : ndarray of shape (n_nodes,), dtype df_gradient_sums
-    learning_rate, l2, max_step, is_damped, n_sums : float, float, float, bool, int
-        See boost.h; l2 is in units of weight.
+    learning_rate, l1, l2, max_step, is_damped, n_sums : float, float, float, float, bool, int
+        See boost.h; l1 and l2 are in units of weight.
     """
     cdef Py_ssize_t i
     cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
     result = np.empty(sums.shape[0])
     cdef double[::1] out = result
     for i in range(sums.shape[0]):
-        out[i] = df_newton_value(&limits, sums[i], l2)
+        out[i] = df_newton_value(&limits, sums[i], l1, l2)
     return result

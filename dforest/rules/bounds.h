@@ -2,11 +2,18 @@
 #ifndef DFOREST_RULES_BOUNDS_H
 #define DFOREST_RULES_BOUNDS_H
 
+#include <math.h>
 #include <stdint.h>
 
 typedef struct {
     double lower, upper;
 } df_bounds;
+
+/* Those of a node without constraints. */
+static inline df_bounds df_no_bounds(void) {
+    const df_bounds bounds = {-HUGE_VAL, HUGE_VAL};
+    return bounds;
+}
 
 static inline double df_clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 

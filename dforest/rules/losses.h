@@ -2,7 +2,7 @@
  * link, the loss itself.
  *
  * F is a row's raw prediction, y its target. A loss has a *constant Hessian* if its Hessian is 1. The *parameter* of a loss is
- * its quantile, Huber's delta, or nothing. Losses are those of scikit-learn, without terms that do not depend on F. Each function
+ * its quantile, Huber's delta, Tweedie's power, or nothing. Losses are those of scikit-learn, without terms that do not depend on F. Each function
  * is one sequence of IEEE operations; e^x is df_exp, which is finite, so that derivatives are finite for finite F and y. Nothing
  * cancels but where F is close to the optimum.
  *
@@ -32,6 +32,7 @@ enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_QUANTILE_LEAF, DF_HUBER_LEAF };
     entry(DF_HUBER_LOSS, huber, 1, DF_FINITE_TARGETS, DF_HUBER_LEAF)                      \
     entry(DF_POISSON_LOSS, poisson, 0, DF_TARGETS_FROM_0, DF_NEWTON_LEAF)                 \
     entry(DF_GAMMA_LOSS, gamma, 0, DF_TARGETS_ABOVE_0, DF_NEWTON_LEAF)                    \
+    entry(DF_TWEEDIE_LOSS, tweedie, 0, DF_TARGETS_FROM_0, DF_NEWTON_LEAF)                 \
     entry(DF_LOG_LOSS, log_loss, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)                       \
     entry(DF_EXPONENTIAL_LOSS, exponential, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)
 
@@ -158,6 +159,20 @@ static inline double df_gamma_prediction(double raw) { return df_exp(raw); }
 static inline double df_gamma_loss(double raw, double y, double parameter) {
     (void)parameter;
     return raw + df_finite(y * df_exp(-raw));
+}
+
+/* Half the Tweedie deviance of a power p between 1 and 2, the parameter, y >= 0: e^((2 - p) F) / (2 - p) + y e^((1 - p) F) / (p - 1).
+ * The Hessian is a mean of two finite numbers. */
+static inline df_derivatives df_tweedie_derivatives(double raw, double y, double parameter) {
+    const double of_mean = df_exp((2.0 - parameter) * raw), of_target = df_finite(y * df_exp((1.0 - parameter) * raw));
+    return df_derivatives_of(of_mean - of_target, (2.0 - parameter) * of_mean + (parameter - 1.0) * of_target);
+}
+
+static inline double df_tweedie_prediction(double raw) { return df_exp(raw); }
+
+static inline double df_tweedie_loss(double raw, double y, double parameter) {
+    const double of_mean = df_exp((2.0 - parameter) * raw), of_target = df_finite(y * df_exp((1.0 - parameter) * raw));
+    return df_finite(of_mean / (2.0 - parameter) + of_target / (parameter - 1.0));
 }
 
 /* Minus the logarithm of the probability of class y, that of class 1 being p = 1 / (1 + e^-F): ln(1 + e^F) - y F. The gradient is

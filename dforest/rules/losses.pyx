@@ -77,7 +77,7 @@ def derivatives(loss, const double[::1] raw not None, const double[::1] y not No
         Of `LOSSES`, other than "multinomial".
     raw, y : ndarray of shape (n_rows,), dtype float64
     parameter : float
-        The quantile of "quantile", Huber's delta of "huber"; others have none.
+        The quantile of "quantile", Huber's delta of "huber", the power of "tweedie"; others have none.
 
     Returns
     -------

@@ -69,7 +69,7 @@ def targets(rng, loss, n):
         y[:n_classes] = range(n_classes)
         return y.astype(float)
     y = np.round(3.0 * rng.standard_normal(n), 1)
-    if loss == "poisson":
+    if loss in ("poisson", "tweedie"):
         return np.append(np.abs(np.round(y[1:])), 1.0)
     if loss == "gamma":
         return np.abs(y) + 0.1
@@ -111,6 +111,7 @@ def random_problem(seed, loss):
         max_features=float(rng.random() + 1e-9) if rng.random() < 0.3 else int(rng.integers(1, p + 1)),
         max_bins=int(rng.choice([256, 8])),
         quantile=float(rng.choice([0.25, 0.5, 0.9])),
+        power=float(rng.choice([1.1, 1.5, 1.9])),
         sample_weight=weight,
         seed=int(rng.integers(2**63)),
         n_categories=n_categories,
@@ -118,6 +119,10 @@ def random_problem(seed, loss):
         monotonic=monotonic,
         interactions=interactions[rng.integers(len(interactions))],
         n_drawn=None if rng.random() < 0.5 else int(rng.integers(1, n + 1)),
+        colsample_bytree=float(rng.choice([1.0, 1.0, 0.6])),
+        colsample_bylevel=float(rng.choice([1.0, 1.0, 0.6])),
+        l1_regularization=float(rng.choice([0.0, 0.0, 0.3, 3.0])),
+        offset=rng.standard_normal((n, 3 if loss == "multinomial" else 1)) if rng.random() < 0.3 else None,
     ))  # fmt: skip
 
 
@@ -133,14 +138,17 @@ def exclusive_columns(rng, n):
 def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyType({}), sparse=False, **tuning):
     """A compiled booster, which begins with the twin's baselines."""
     given = dict(problem.parameters)
-    weight, loss = given.pop("sample_weight"), LOSSES[given.pop("loss")].number
+    weight, loss, offset = given.pop("sample_weight"), given.pop("loss"), given.pop("offset", None)
+    parameters = {"quantile": given.pop("quantile"), "power": given.pop("power", None)}
     columns = coded(problem, sparse)
     for name in ("max_bins", "n_categories", "ordinal"):
         del given[name]
     constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
     tuning = {"thread_cells": 0} | tuning
-    return Booster(columns, loss, problem.y, weight, parameter=given.pop("quantile"), l2=given.pop("l2_regularization"),
-                   baseline=baselines, n_threads=n_threads, constraints=constraints, tuning=tuning, **given | more)  # fmt: skip
+    return Booster(columns, LOSSES[loss].number, problem.y, weight, l2=given.pop("l2_regularization"),
+                   l1=given.pop("l1_regularization", 0.0), parameter=parameters["power" if loss == "tweedie" else "quantile"],
+                   baseline=baselines, n_threads=n_threads, constraints=constraints, tuning=tuning,
+                   **{"raw": None if offset is None else offset.T.copy()} | given | more)  # fmt: skip
 
 
 def coded(problem, is_sparse=False):
@@ -198,7 +206,7 @@ def test_weighted_models_are_those_of_the_twin(loss):
     X, y = np.round(rng.standard_normal((n, problem.X.shape[1])), 1), targets(rng, loss, n)
     parameters = problem.parameters | {
         "sample_weight": rng.choice([0.1, 1.0, 7.5], n), "min_hessian": 0.0, "max_leaf_nodes": 5, "max_depth": None,
-        "n_categories": np.zeros(X.shape[1], int), "n_drawn": None,
+        "n_categories": np.zeros(X.shape[1], int), "n_drawn": None, "offset": None,
     }  # fmt: skip
     assert_equal_models(Problem(X, y, parameters))
 
@@ -219,7 +227,7 @@ def test_models_of_weights_of_many_magnitudes(loss, seed):
 
 def assert_equal_models(problem):
     twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters)
-    assert np.array_equal(predict_raw(twin, problem.X), twin.raw)
+    assert np.array_equal(predict_raw(twin, problem.X, problem.parameters["offset"]), twin.raw)
     for name, extreme in EXTREMES.items():
         wanted = extreme.get("loops")
         loops.use(wanted if wanted in loops.names() else None)

@@ -425,7 +425,7 @@ def test_what_raw_predictions_say():
     assert raw.shape == (300, 3) == model.predict_proba(X).shape
     np.testing.assert_allclose(model.predict_proba(X), np.exp(raw) / np.exp(raw).sum(axis=1, keepdims=True))
     assert (model.predict(X) == model.classes_[raw.argmax(axis=1)]).all()
-    for loss in ("poisson", "gamma"):
+    for loss in ("poisson", "gamma", "tweedie"):
         X, y, model = problem(loss)
         assert (model.fit(X, y).predict(X) > 0).all()
 

@@ -22,7 +22,7 @@ def rows_of(loss):
     """X, y and the model of a loss, with rows to be scored: (X, y, X_val, y_val, model)."""
     X, y, model = problem(loss, n=500)
     model.set_params(**FAST)
-    if loss in ("gamma", "poisson"):
+    if loss in ("gamma", "poisson", "tweedie"):
         y = np.clip(y, 0.5, 20)
         model.set_params(learning_rate=0.3)
     return X[:400], y[:400], X[400:], y[400:], model

@@ -11,7 +11,7 @@ from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma")
+LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie")
 LABELS = np.array(["ant", "bee", "cow", "doe", "elk", "fox", "gnu", "hen"])
 
 
@@ -150,7 +150,7 @@ def test_predictions_are_monotonic(loss, direction):
     cst = [direction, 0, -direction]
     given = dict(max_iter=30, min_samples_leaf=3, monotonic_cst=cst, n_jobs=2)
     if loss in LOSSES:
-        y = np.exp(signal) if loss in ("poisson", "gamma") else signal
+        y = np.exp(signal) if loss in ("poisson", "gamma", "tweedie") else signal
         model = regressor(loss, **given).fit(X, y)
         predict = model.predict
     else:

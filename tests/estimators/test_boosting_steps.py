@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-LOSSES = ["poisson", "gamma", "log_loss", "multinomial", "exponential", "squared_error", "huber", "absolute_error", "quantile"]
+LOSSES = ["poisson", "gamma", "tweedie", "log_loss", "multinomial", "exponential", "squared_error", "huber", "absolute_error", "quantile"]
 
 
 def problem(seed):
@@ -36,10 +36,13 @@ def problem(seed):
     if loss == "poisson":
         y = np.minimum(np.floor(np.exp(tail)), 1e12)
         y[0] += 1
+    elif loss == "tweedie":
+        y = np.exp(np.clip(tail, -200, 200)) * (tail > rng.choice([-1.0, 0.0]))
+        y[0] += 1
     elif loss == "gamma":
         y = np.exp(np.clip(tail, -200, 200))
     quantile = float(rng.choice([0.1, 0.5, 0.8])) if loss == "quantile" else None
-    return loss, HistGradientBoostingRegressor(loss, quantile=quantile, **parameters), X, y, weight
+    return loss, HistGradientBoostingRegressor(loss, quantile=quantile, power=float(rng.choice([1.1, 1.5, 1.9])), **parameters), X, y, weight
 
 
 def mean_loss(loss, model, y, raw, weight):
@@ -52,6 +55,8 @@ def mean_loss(loss, model, y, raw, weight):
     each = {
         "poisson": lambda: np.exp(raw) - y * raw,
         "gamma": lambda: y * np.exp(-raw) + raw,
+        "tweedie": lambda: np.exp((2 - model.power) * raw) / (2 - model.power)
+        + y * np.exp((1 - model.power) * raw) / (model.power - 1),
         "log_loss": lambda: np.logaddexp(0, -margin),
         "exponential": lambda: np.exp(-margin),
         "squared_error": lambda: error**2,

@@ -5,7 +5,7 @@ import numpy as np
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.rules.losses import LOSSES
 
-REGRESSION = ["squared_error", "poisson", "gamma"]
+REGRESSION = ["squared_error", "poisson", "gamma", "tweedie"]
 CLASSES = {"log_loss": 2, "exponential": 2, "multinomial": 4}  # losses, and how many classes there are
 
 
@@ -40,6 +40,9 @@ def random_fit(seed, loss):
         "min_sum_hessian_in_leaf": float(rng.choice([0.0, 1e-3, 1.0])),
         "l2_regularization": float(rng.choice([0.0, 0.5, 10.0])),
         "max_features": float(rng.choice([0.4, 1.0])),
+        "colsample_bytree": float(rng.choice([0.6, 1.0])),
+        "colsample_bylevel": float(rng.choice([0.6, 1.0])),
+        "l1_regularization": float(rng.choice([0.0, 0.0, 2.0])),
         "max_bins": int(rng.choice([255, 8])),
         "ordinal_features": [0] if rng.random() < 0.2 else None,
         "random_state": int(rng.integers(1 << 30)),

@@ -4,7 +4,7 @@ import numpy as np
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-REGRESSION = ["squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"]
+REGRESSION = ["squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"]
 CLASSIFICATION = ["log_loss", "exponential", "multinomial"]
 SMALL = {"max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 
@@ -21,7 +21,7 @@ def problem(loss, n=300, missing=True, seed=0):
         model = HistGradientBoostingClassifier("log_loss" if loss == "multinomial" else loss, **SMALL)
         return X, np.array(["c", "a", "b"])[np.searchsorted(edges, signal)], model
     model = HistGradientBoostingRegressor(loss, quantile=0.3 if loss == "quantile" else None, **SMALL)
-    return X, np.exp(signal) if loss in ("gamma", "poisson") else signal, model
+    return X, np.exp(signal) if loss in ("gamma", "poisson", "tweedie") else signal, model
 
 
 def assert_equal_models(model, other):

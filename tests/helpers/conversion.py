@@ -6,7 +6,7 @@ import dforest
 from dforest.interchange.conversion.columns import probes_of
 from dforest.splitter import Splitter
 
-LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
+LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie")
 
 
 def data_of(n=400, seed=0, dtype=np.float64, categories=False):

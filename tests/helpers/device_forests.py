@@ -173,10 +173,10 @@ def tuned(tuning):
         backend.TUNING = before
 
 
-def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None):
-    """A clone of an estimator, fitted on a device."""
+def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None, **given):
+    """A clone of an estimator, fitted on a device; `given` is what `fit` takes besides."""
     with tuned(tuning or {}):
-        return clone(estimator).set_params(device=device).fit(X, y, sample_weight)
+        return clone(estimator).set_params(device=device).fit(X, y, sample_weight, **given)
 
 
 def main(library, first, last):

@@ -165,7 +165,7 @@ def cut_gains(double l2, int32_t exponent, const int64_t[::1] gradient not None,
     gain : ndarray of shape (n_cuts,), dtype float64
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits = df_boost_limits_of(l2, 0.0, 1, exponent, 1.0)
+    cdef df_boost_limits limits = df_boost_limits_of(0.0, l2, 0.0, 1, 0, exponent, 1.0)
     cdef int64_t g = total[0], h = total[1]
     cdef double common = df_common_score(limits.l2, g, h)
     scores = np.empty(gradient.shape[0])
@@ -198,7 +198,7 @@ def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t 
     ndarray of shape (n_sides,), dtype bool
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits = df_boost_limits_of(l2, min_hessian, min_samples_leaf, exponent, 1.0)
+    cdef df_boost_limits limits = df_boost_limits_of(0.0, l2, min_hessian, min_samples_leaf, 0, exponent, 1.0)
     result = np.empty(count.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(count.shape[0]):
@@ -212,13 +212,13 @@ def unseen_goes_left(int64_t n_left, int64_t n_right):
 
 
 def newton_value(int64_t gradient, int64_t hessian, int32_t gradient_exponent, int32_t hessian_exponent, double learning_rate,
-                 double l2, double max_step=INFINITY, bint is_damped=False, int n_sums=1):
+                 double l2, double max_step=INFINITY, bint is_damped=False, int n_sums=1, double l1=0.0):
     """The value of a leaf by sums of quantised gradients: float."""
     cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
     cdef df_gradient_sums sums
     sums.gradient, sums.hessian = gradient, hessian
     sums.gradient_exponent, sums.hessian_exponent = gradient_exponent, hessian_exponent
-    return df_newton_value(&limits, sums, l2)
+    return df_newton_value(&limits, sums, l1, l2)
 
 
 def damped_value(double step, double learning_rate, int n_sums=1):

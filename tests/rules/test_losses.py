@@ -13,7 +13,7 @@ from dforest.rules import losses
 elementary = boosting.elementary
 
 ROW_LOSSES = [name for name in losses.LOSSES if name != "multinomial"]
-PARAMETER = {"quantile": 0.3, "huber": 0.7}
+PARAMETER = {"quantile": 0.3, "huber": 0.7, "tweedie": 1.6}
 OF_SKLEARN = {
     "squared_error": sk.HalfSquaredError(),
     "absolute_error": sk.AbsoluteError(),
@@ -21,6 +21,7 @@ OF_SKLEARN = {
     "huber": sk.HuberLoss(delta=0.7),
     "poisson": sk.HalfPoissonLoss(),
     "gamma": sk.HalfGammaLoss(),
+    "tweedie": sk.HalfTweedieLoss(power=1.6),
     "log_loss": sk.HalfBinomialLoss(),
     "exponential": sk.ExponentialLoss(),
 }
@@ -89,11 +90,11 @@ def test_logarithms_are_exact_to_two_units():
 def test_what_is_known_of_losses():
     constant = {name for name, loss in losses.LOSSES.items() if loss.has_constant_hessian}
     assert constant == {"squared_error", "absolute_error", "quantile", "huber"}
-    assert [loss.number for loss in losses.LOSSES.values()] == list(range(9))
+    assert [loss.number for loss in losses.LOSSES.values()] == list(range(10))
     assert {name: loss.leaf for name, loss in losses.LOSSES.items() if loss.leaf != "newton"} == {
         "absolute_error": "median", "quantile": "quantile", "huber": "huber"
     }  # fmt: skip
-    assert losses.LOSSES["poisson"].targets == "from_0" and losses.LOSSES["gamma"].targets == "above_0"
+    assert losses.LOSSES["poisson"].targets == losses.LOSSES["tweedie"].targets == "from_0" and losses.LOSSES["gamma"].targets == "above_0"
     assert losses.LOSSES["exponential"].targets == "two_classes" and losses.LOSSES["multinomial"].targets == "classes"
 
 

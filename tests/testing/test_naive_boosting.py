@@ -129,11 +129,11 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
     integers = gradients.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0)
     sums = int(g[:50].sum()), int(h[:50].sum())
     for l2, rate, most, is_damped, exponent in product((0.0, 0.7), (0.1, 1.0, 2.0), (0.01, math.inf), (True, False), (40, 20, 7)):
-        for n_sums in (1, 3):
+        for n_sums, l1 in ((1, 0.0), (3, 0.0), (1, 0.4), (1, 1e30)):
             limits = boosting.ValueLimits(rate, most, is_damped, n_sums)
             node = boosting.Node(list(range(50)), integers._replace(exponents=(exponent, 33)))
-            found = boosting.newton_value(node, limits, l2)
-            assert found == boost_probe.newton_value(*sums, exponent, 33, rate, l2, most, is_damped, n_sums)
+            found = boosting.newton_value(node, limits, l1, l2)
+            assert found == boost_probe.newton_value(*sums, exponent, 33, rate, l2, most, is_damped, n_sums, l1)
 
     residual, weight = np.unique(rng.normal(size=60)), rng.integers(1, 2**31, 60)
     for q in (0.0, 0.1, 0.5, 0.77, 1.0):

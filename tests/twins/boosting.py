@@ -118,12 +118,21 @@ class Limits(NamedTuple):
     max_features: float
     monotonic: list  # of each feature, -1, 0 or 1; None: there are no constraints
     interactions: list  # of sets of features, or None
+    colsample_bytree: float = 1.0
+    colsample_bylevel: float = 1.0
+    l1: float = 0.0
+
+    @property
+    def is_bounded(self):
+        """Whether the gains of cuts are those of steps, which may have bounds."""
+        return self.monotonic is not None or self.l1 > 0.0
 
 
 def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, max_leaf_nodes=31, max_depth=None,
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
-                 n_drawn=None, max_delta_step=math.inf):
+                 n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
+                 l1_regularization=0.0, start=None):
     """Train a booster.
 
     Parameters
@@ -163,6 +172,15 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         How many rows each round draws; at most n_rows. None: all.
     max_delta_step : float, optional
         Largest magnitude of a leaf's value before it is multiplied by the learning rate.
+    power : float
+        Of the loss "tweedie".
+    offset : ndarray of shape (n_rows, n_outputs), optional
+        What raw predictions begin with beside `start`. None means zeros.
+    colsample_bytree, colsample_bylevel : float
+        The share of all features that each tree draws, and of these that each level draws.
+    l1_regularization : float
+    start : list of float, optional
+        What raw predictions begin with. None means what would lose least without offsets.
 
     Returns
     -------
@@ -175,24 +193,25 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         quantile = 0.9 if loss == "huber" else math.nan
     limits = Limits(max_depth, max_leaf_nodes, max(1, min_samples_leaf), min_hessian, l2_regularization,
                     n_features if max_features is None else max_features,
-                    monotonic if monotonic is not None and any(monotonic) else None, interactions)  # fmt: skip
+                    monotonic if monotonic is not None and any(monotonic) else None, interactions,
+                    colsample_bytree, colsample_bylevel, l1_regularization)  # fmt: skip
     weight, unit = ([1] * n_rows, 1.0) if sample_weight is None else integer_weights(sample_weight)
     weight, weights = [int(w) for w in weight], Weights(sample_weight, n_rows)
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
-        start = baselines(loss, y, weight, n_classes, quantile)
+        start = baselines(loss, y, weight, n_classes, quantile) if start is None else start
     else:
         is_constant, is_refitted = own.constant_hessian, own.need_update_leaves_values
         given_weight = None if sample_weight is None else np.array(sample_weight)
         start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
     values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, len(start))
     n_outputs = len(start)
-    sums = [[0.0] * n_outputs for _ in range(n_rows)]
+    sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
     rounds, kinds = [], []
     for number in range(max_iter):
         raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
-        parameter = quantile
+        parameter = power if loss == "tweedie" else quantile
         if loss == "huber":
             parameter = weighted_quantile([abs(v - f) for v, (f,) in zip(y, raw, strict=True)], weight, quantile)
         if own is not None:
@@ -215,7 +234,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
 
             def value_of(node, raw=raw, parameter=parameter):
                 if not is_refitted:
-                    return newton_value(node, values, l2_regularization / node.integers.weight_unit)
+                    return newton_value(node, values, *(x / node.integers.weight_unit for x in (limits.l1, limits.l2)))
                 if own is not None:
                     given = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
                     y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
@@ -246,11 +265,11 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     return Booster(start, rounds, np.array(raw), kinds)
 
 
-def predict_raw(booster, X):
+def predict_raw(booster, X, offset=None):
     """Raw predictions of some rows: ndarray of shape (n_rows, n_outputs)."""
     raw = []
-    for x in X:
-        sums = [0.0] * len(booster.baselines)
+    for i, x in enumerate(X):
+        sums = [0.0] * len(booster.baselines) if offset is None else offset[i].tolist()
         for trees in booster.rounds:
             for output, tree in enumerate(trees):
                 sums[output] += leaf_of(tree, x).value
@@ -302,12 +321,17 @@ def grow_tree(rows, columns, integers, limits, seed):
         bounds = in_units(bounds, before, integers)
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
-            n = limits.max_features
-            n = max(1, math.ceil(n * len(allowed))) if isinstance(n, float) else min(n, len(allowed))
-            features = sorted([f for f in feature_order(len(columns), seed, path) if f in allowed][:n])
-            cut = best_cut(rows, columns, features, integers, limits, bounds)
+            of_level = first_features(of_tree, limits.colsample_bylevel, seed, 1 + depth)
+            features = first_features(of_level & allowed, limits.max_features, seed, path)
+            cut = best_cut(rows, columns, sorted(features), integers, limits, bounds)
         return Found(Node(rows, integers, bounds=bounds), cut, path, depth, used)
 
+    def first_features(features, share, seed, path):
+        """Those of some features that come first in the order of a stream: a number of them, or a share."""
+        n = max(1, math.ceil(share * len(features))) if isinstance(share, float) else min(share, len(features))
+        return set([f for f in feature_order(len(columns), seed, path) if f in features][:n])
+
+    of_tree = first_features(set(range(len(columns))), limits.colsample_bytree, seed, 0)
     root = look_at(rows, ROOT_PATH, 0, frozenset(), (-math.inf, math.inf), integers)
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
@@ -353,6 +377,7 @@ def best_cut(rows, columns, features, integers, limits, bounds):
     """The best cut of a node that gains something, or None."""
     gradient_exponent, hessian_exponent = integers.coarse_exponents
     l2, min_hessian = (scaled(x / integers.weight_unit, hessian_exponent) for x in (limits.l2, limits.min_hessian))
+    l1 = scaled(limits.l1 / integers.weight_unit, gradient_exponent)
     total = sums_of(rows, integers)
     best, best_score = None, -1.0
     for feature in features:
@@ -378,17 +403,18 @@ def best_cut(rows, columns, features, integers, limits, bounds):
                 if not all(n >= limits.min_samples_leaf and float(h) >= min_hessian and float(h) + l2 > 0.0
                            for _, h, n in (left, right)):  # fmt: skip
                     continue
-                if limits.monotonic is None:
+                if not limits.is_bounded:
                     score = cut_score(l2, left, right)
                 else:
-                    score = bounded_gain(l2, left, right, total, bounds, limits.monotonic[feature])
+                    direction = 0 if limits.monotonic is None else limits.monotonic[feature]
+                    score = bounded_gain((l1, l2), left, right, total, bounds, direction)
                 if score > best_score:
                     best_score = score
                     goes_left = rest_left if rest[2] > 0 else left[2] > right[2]
                     best = feature, set(first[: i + 1]) | (others if goes_left else set()), left
     if best is None:
         return None
-    gain = best_score - (common_score(l2, total) if limits.monotonic is None else 0.0)
+    gain = best_score - (0.0 if limits.is_bounded else common_score(l2, total))
     return Cut(*best, integers.weight_unit * scaled(gain, hessian_exponent - 2 * gradient_exponent)) if gain > 0.0 else None
 
 
@@ -404,9 +430,15 @@ def in_units(bounds, before, integers):
     return tuple(scaled(b, (h - g) - (of_h - of_g)) for b in bounds)
 
 
-def step(l2, sums, bounds):
-    """The step of some rows."""
-    return within(-float(sums[0]) / (float(sums[1]) + l2), bounds)
+def shrunk(gradient, l1):
+    """A sum of gradients, brought closer to 0 by l1."""
+    return gradient if l1 == 0.0 else math.copysign(max(abs(gradient) - l1, 0.0), gradient)
+
+
+def step(penalties, sums, bounds):
+    """The step of some rows. penalties: l1 and l2"""
+    l1, l2 = penalties
+    return within(-shrunk(float(sums[0]), l1) / (float(sums[1]) + l2), bounds)
 
 
 def within(value, bounds):
@@ -414,11 +446,12 @@ def within(value, bounds):
     return bounds[0] if value < bounds[0] else bounds[1] if value > bounds[1] else value
 
 
-def bounded_gain(l2, left, right, total, bounds, direction):
-    """The gain of a cut within bounds; -1 if it is not above 0, or has not the right direction."""
-    steps = [step(l2, sums, bounds) for sums in (left, right, total)]
+def bounded_gain(penalties, left, right, total, bounds, direction):
+    """The gain of a cut within bounds; -1 if it is not above 0, or has not the right direction. penalties: l1 and l2"""
+    l1, l2 = penalties
+    steps = [step(penalties, sums, bounds) for sums in (left, right, total)]
     of_left, of_right, of_node = (
-        (2.0 * float(g) + (float(h) + l2) * v) * v for (g, h, _), v in zip((left, right, total), steps, strict=True)
+        (2.0 * float(g) + (float(h) + l2) * v) * v + 2.0 * l1 * abs(v) for (g, h, _), v in zip((left, right, total), steps, strict=True)
     )
     gain = of_node - (of_left + of_right)
     return gain if gain > 0.0 and direction * (steps[1] - steps[0]) >= 0.0 else -1.0
@@ -428,8 +461,11 @@ def children_bounds(cut, node, sides, integers, limits):
     """Bounds of both children of a node."""
     if limits.monotonic is None or limits.monotonic[cut.feature] == 0:
         return node.bounds, node.bounds
-    l2 = scaled(limits.l2 / integers.weight_unit, integers.coarse_exponents[1])
-    return parted(node.bounds, [step(l2, sums_of(side, integers), node.bounds) for side in sides], limits.monotonic[cut.feature])
+    penalties = [
+        scaled(x / integers.weight_unit, exponent)
+        for x, exponent in zip((limits.l1, limits.l2), integers.coarse_exponents, strict=True)
+    ]
+    return parted(node.bounds, [step(penalties, sums_of(side, integers), node.bounds) for side in sides], limits.monotonic[cut.feature])
 
 
 def parted(bounds, steps, direction):
@@ -504,10 +540,10 @@ class ValueLimits(NamedTuple):
         return within(rate * step if value is None else value, (-most, most))
 
 
-def newton_value(node, limits, l2):
+def newton_value(node, limits, l1, l2):
     """A node's value from sums of quantised gradients."""
     (g, s_g), (h, s_h) = gradient_sums(node)
-    g, below = scaled(float(g), -s_g), scaled(float(h), -s_h) + l2
+    g, below = shrunk(scaled(float(g), -s_g), l1), scaled(float(h), -s_h) + l2
     return limits.value(g / below, -(limits.learning_rate * g) / below) if below > 0.0 else 0.0
 
 

@@ -52,7 +52,7 @@ def derivatives(loss, raw, y, parameter=0.0):
     loss : str
     raw, y : float
     parameter : float
-        The quantile of "quantile", Huber's delta of "huber".
+        The quantile of "quantile", Huber's delta of "huber", the power of "tweedie".
     """
     if loss == "squared_error":
         return raw - y, 1.0
@@ -67,6 +67,9 @@ def derivatives(loss, raw, y, parameter=0.0):
     if loss == "gamma":
         ratio = min(y * exp(-raw), LARGEST)
         return 1.0 - ratio, ratio
+    if loss == "tweedie":
+        of_mean, of_target = exp((2.0 - parameter) * raw), min(y * exp((1.0 - parameter) * raw), LARGEST)
+        return of_mean - of_target, (2.0 - parameter) * of_mean + (parameter - 1.0) * of_target
     if loss == "log_loss":
         p, other = probabilities(raw)
         return (1.0 - y) * p - y * other, p * other
@@ -77,7 +80,7 @@ def derivatives(loss, raw, y, parameter=0.0):
 
 def prediction(loss, raw):
     """What a raw prediction says of y: its mean, median or quantile, or the probability of class 1."""
-    if loss in ("poisson", "gamma"):
+    if loss in ("poisson", "gamma", "tweedie"):
         return exp(raw)
     if loss in ("log_loss", "exponential"):
         return probabilities(raw if loss == "log_loss" else 2.0 * raw)[0]
@@ -99,6 +102,9 @@ def value(loss, raw, y, parameter=0.0):
         return exp(raw) - y * raw
     if loss == "gamma":
         return raw + min(y * exp(-raw), LARGEST)
+    if loss == "tweedie":
+        of_target = min(y * exp((1.0 - parameter) * raw), LARGEST)
+        return min(exp((2.0 - parameter) * raw) / (2.0 - parameter) + of_target / (parameter - 1.0), LARGEST)
     if loss == "log_loss":
         away = y * -raw if raw < 0.0 else (1.0 - y) * raw
         return away + log1p(exp(-abs(raw)))
@@ -186,7 +192,7 @@ def baselines(loss, y, weight, n_classes, quantile):
         return [mean_target(y, weight)]
     if loss in BY_QUANTILE:
         return [weighted_quantile(y, weight, quantile if loss == "quantile" else 0.5)]
-    if loss in ("poisson", "gamma"):
+    if loss in ("poisson", "gamma", "tweedie"):
         return [log(mean_target(y, weight))]
     of_class = [sum(w for v, w in zip(y, weight, strict=True) if v == k) for k in range(n_classes)]
     if loss != "multinomial":

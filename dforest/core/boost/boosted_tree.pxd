@@ -4,8 +4,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.histograms cimport Histograms
+from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport df_boost_cut
-from dforest.core.search.feature_order cimport FeatureOrder
 from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
 from dforest.core.tree.split_heap cimport SplitHeap
@@ -67,13 +67,10 @@ cdef class BoostedTree:
     # Limits
     cdef readonly int64_t max_leaves   # 0: there is no limit
     cdef int64_t max_depth
-    cdef double l2, min_hessian, weight_unit
+    cdef double l1, l2, min_hessian, weight_unit
     cdef int64_t min_samples_leaf
-    cdef int64_t* n_tried              # [n_columns + 1] how many columns a node tries, by how many it may try
-    cdef bint tries_all                # each node tries all
+    cdef TriedColumns columns
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
-    cdef Py_ssize_t max_columns        # that may be tested on a path; 0: any number
-    cdef const uint8_t[:, ::1] groups  # [n_groups, n_columns] which columns may be tested on one path; None: all may
     cdef df_boost_limits limits        # in units of the nodes that are searched
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
@@ -85,7 +82,6 @@ cdef class BoostedTree:
     cdef const double* kept            # [n_rows, 2] derivatives; NULL: no node may be light
     cdef const double* weight          # [n_rows] that is in these
     cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
-    cdef uint32_t seed
     cdef const uint32_t* drawn         # [n_drawn] the root's rows, the booster's; NULL: all
     cdef int64_t n_drawn
     cdef uint32_t* rows                # [n_drawn] in the order of the leaves
@@ -102,7 +98,6 @@ cdef class BoostedTree:
     cdef BoostNode* large              # NULL: the root alone is searched
     cdef bint searches_small, searches_large, parent_had_words
     cdef int n_parts
-    cdef FeatureOrder order
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_items] of the small and the large node
@@ -136,7 +131,6 @@ cdef class BoostedTree:
     cdef void search_range(self, int64_t item) noexcept nogil
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
-    cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil
     cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil

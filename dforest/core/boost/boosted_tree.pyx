@@ -16,8 +16,6 @@ their order makes a difference.
 A `BoostedTree` serves one grower for one tree after another. It owns its rows and nodes; the quantised gradients and the
 derivatives that are kept are the booster's, and those of light nodes' rows are changed here.
 """
-from numbers import Integral
-
 cimport cython
 from libc.math cimport ldexp
 from libc.stdlib cimport free, malloc
@@ -32,7 +30,7 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units,
-    df_common_score, df_gradient_exponent, df_is_light,
+    df_gain_of_score, df_gradient_exponent, df_is_light,
 )
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -96,11 +94,12 @@ cdef class BoostedTree:
     max_depth : int or None
     min_samples_leaf : int
         Rows of a leaf.
-    min_hessian, l2, weight_unit : float
-        Least sum of Hessians of a leaf; what is added to it where gains are formed.
-    max_features : int or float
-        How many columns, or which share of those that may be tried, are tried in a node.
-    constraints : Constraints
+    min_hessian, l1, l2, weight_unit : float
+        Least sum of Hessians of a leaf; what the sum of gradients falls short of, and what is added to that of Hessians, where
+        gains are formed.
+    columns : TriedColumns
+    directions : ndarray of shape (n_columns,), dtype int8, or None
+        See `Constraints`.
     n_drawn : int
         How many rows trees are grown from: all, or as many as the booster puts into `drawn` before each tree.
     tuning : dict
@@ -108,8 +107,8 @@ cdef class BoostedTree:
     """
 
     def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
-                  max_depth, int64_t min_samples_leaf, double min_hessian, double l2, double weight_unit, max_features,
-                  constraints, int64_t n_drawn, dict tuning not None):
+                  max_depth, int64_t min_samples_leaf, double min_hessian, double l1, double l2, double weight_unit,
+                  TriedColumns columns not None, directions, int64_t n_drawn, dict tuning not None):
         cdef Py_ssize_t j, n = bundles.n_columns
         self.bundles = bundles
         self.histograms = histograms
@@ -117,10 +116,8 @@ cdef class BoostedTree:
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = bundles.data.n_rows if max_depth is None else min(max_depth, bundles.data.n_rows)
         self.min_samples_leaf = min_samples_leaf
-        self.max_columns = constraints.most_features
-        self.groups = constraints.groups
         self.n_drawn = n_drawn
-        self.order = FeatureOrder(n)
+        self.columns = columns
         self.part_rows = tuning.get("part_rows", 2048)
         self.partition_rows = tuning.get("partition_rows", 8192)
         self.subtracts = tuning.get("subtracts", True)
@@ -129,6 +126,7 @@ cdef class BoostedTree:
         if bundles.n_bundles == bundles.n_items:
             self.n_item_ranges = max(1, min(team.n_members, bundles.n_items // tuning.get("range_items", 4)))
         self.min_hessian = min_hessian
+        self.l1 = l1
         self.l2 = l2
         self.weight_unit = weight_unit
         self.rows = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
@@ -138,23 +136,16 @@ cdef class BoostedTree:
         self.by_code = <uint8_t*> malloc(2 * DF_BOOST_CODES)
         self.by_shared = self.by_code + DF_BOOST_CODES
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
-        self.n_tried = <int64_t*> malloc((n + 1) * sizeof(int64_t))
         if (self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.by_code == NULL
-                or self.tested == NULL or self.n_tried == NULL):
+                or self.tested == NULL):
             raise MemoryError()
-        n_allowed = np.arange(n + 1)
-        n_tried = (np.minimum(max_features, n_allowed) if isinstance(max_features, Integral)
-                   else np.maximum(1, np.ceil(max_features * n_allowed)).astype(np.int64))
-        for j in range(n + 1):
-            self.n_tried[j] = n_tried[j]
-        self.tries_all = self.n_tried[n] == n and self.max_columns == 0 and self.groups is None
         memset(self.tried, True, 2 * n)
-        if constraints.directions is not None and np.any(constraints.directions):
+        if directions is not None and np.any(directions):
             self.directions = <int8_t*> malloc(n)
             if self.directions == NULL:
                 raise MemoryError()
             for j in range(n):
-                self.directions[j] = constraints.directions[j]
+                self.directions[j] = directions[j]
 
     def __dealloc__(self):
         free(self.rows)
@@ -163,7 +154,6 @@ cdef class BoostedTree:
         free(self.tried)
         free(self.by_code)
         free(self.tested)
-        free(self.n_tried)
         free(self.directions)
         free(self.nodes)
         free(self.routes)
@@ -185,7 +175,7 @@ cdef class BoostedTree:
         cdef df_open_node root = df_root_of(self.n_drawn, seed)
         self.quantised = quantised
         self.kept = kept
-        self.seed = seed
+        self.columns.begin(seed)
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
         self.is_undivided = True
         self.add_node(&root, -1, 0)
@@ -246,7 +236,8 @@ cdef class BoostedTree:
 
     cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil:
         """What a node's cuts are judged by, in its units."""
-        return df_boost_limits_of(self.l2, self.min_hessian, self.min_samples_leaf, node.scale.narrow_h, self.weight_unit)
+        return df_boost_limits_of(self.l1, self.l2, self.min_hessian, self.min_samples_leaf, node.scale.narrow_g,
+                                  node.scale.narrow_h, self.weight_unit)
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
         """Whether it is worth looking for a cut of a node."""
@@ -256,7 +247,8 @@ cdef class BoostedTree:
         """Divide a leaf by its best cut, and add its children."""
         cdef const df_boost_cut* cut = &self.nodes[number].cut
         cdef df_bounds bounds = bounds_of(&self.nodes[number])
-        cdef double l2 = self.limits_of(&self.nodes[number]).l2, middle = 0.0
+        cdef df_boost_limits limits = self.limits_of(&self.nodes[number])
+        cdef double middle = 0.0
         cdef int8_t direction = self.direction(&self.nodes[number])
         cdef df_open_node children[2]
         cdef df_boost_sums sums[2]
@@ -264,9 +256,9 @@ cdef class BoostedTree:
         self.divide(&self.nodes[number])
         if self.directions != NULL:
             middle = df_middle_prediction(
-                df_bounded_step(l2, <double> cut.gradient_left, <double> cut.hessian_left, bounds),
-                df_bounded_step(l2, <double> (cut.gradient - cut.gradient_left), <double> (cut.hessian - cut.hessian_left),
-                                bounds))
+                df_bounded_step(&limits, <double> cut.gradient_left, <double> cut.hessian_left, bounds),
+                df_bounded_step(&limits, <double> (cut.gradient - cut.gradient_left),
+                                <double> (cut.hessian - cut.hessian_left), bounds))
         for child in range(2):
             children[child] = df_child_of(&self.nodes[number].at, child, cut.n_left, direction, middle)
         sums[0] = df_boost_sums(cut.gradient_left, cut.hessian_left, cut.n_left)
@@ -417,48 +409,19 @@ cdef class BoostedTree:
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is; already so where all are"""
-        cdef Py_ssize_t j, n_allowed, n_tried
-        if self.tries_all:
-            return
-        n_allowed = self.allow_columns(node, tried)
-        n_tried = self.n_tried[n_allowed]
-        if n_tried == n_allowed:
-            return
-        self.order.open(self.seed, node.at.path)
-        while n_allowed > 0:                       # of those that are allowed the first remain
-            j = self.order.next()
-            if tried[j]:
-                n_allowed -= 1
-                tried[j] = n_tried > 0
-                n_tried -= 1
-        self.order.close()
-
-    cdef Py_ssize_t allow_columns(self, const BoostNode* node, uint8_t* allowed) noexcept nogil:
-        """How many columns a node may try, by those tested above it. OUT allowed : [n_columns] whether each may be"""
-        cdef Py_ssize_t j, n = self.bundles.n_columns, n_tested = 0, group
         cdef int32_t above = node.parent
-        cdef int64_t n_allowed = 0
-        memset(allowed, False, n)
+        cdef Py_ssize_t n_tested = 0, i
+        if self.columns.tries_all:
+            return
         while above >= 0:
-            j = self.nodes[above].cut.feature
-            if not allowed[j]:
-                allowed[j] = True
-                self.tested[n_tested] = <int32_t> j
+            for i in range(n_tested):
+                if self.tested[i] == self.nodes[above].cut.feature:
+                    break
+            else:
+                self.tested[n_tested] = self.nodes[above].cut.feature
                 n_tested += 1
             above = self.nodes[above].parent
-        if self.groups is not None:
-            for group in range(self.groups.shape[0]):
-                for j in range(n_tested):
-                    if not self.groups[group, self.tested[j]]:
-                        break
-                else:
-                    for j in range(n):
-                        allowed[j] |= self.groups[group, j]
-        elif self.max_columns == 0 or n_tested < self.max_columns:
-            memset(allowed, True, n)
-        for j in range(n):
-            n_allowed += allowed[j]
-        return n_allowed
+        self.columns.draw(node.at.path, node.at.depth, self.tested, n_tested, tried)
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
         self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.at.first), self.small.at.first, self.small.at.n,
@@ -499,21 +462,21 @@ cdef class BoostedTree:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""
         cdef Py_ssize_t i, best = -1
         cdef int64_t most = 0
-        cdef double common = 0.0
+        cdef double gain
         for i in range(self.histograms.n_items):
             most = max(most, cuts[i].most)
             if cuts[i].feature >= 0 and (best < 0 or cuts[i].score > cuts[best].score or (
                     cuts[i].score == cuts[best].score and cuts[i].feature < cuts[best].feature)):
                 best = i
-        if self.tries_all:
+        if self.columns.tries_all:
             node.most = most
         if best < 0:                               # no column that is tried can have a cut
             return
         node.cut = cuts[best]
-        if self.directions == NULL:
-            common = df_common_score(self.limits.l2, <double> node.cut.gradient, <double> node.cut.hessian)
-        if node.cut.score > common:
-            node.gain = df_absolute_gain(node.cut.score - common, node.scale.narrow_g, node.scale.narrow_h, self.weight_unit)
+        gain = df_gain_of_score(&self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
+                                <double> node.cut.hessian)
+        if gain > 0.0:
+            node.gain = df_absolute_gain(gain, node.scale.narrow_g, node.scale.narrow_h, self.weight_unit)
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ cdef class Booster:
     cdef object errors                 # list of what threads have raised that grew trees alone
     cdef int has_failed
     cdef df_boost_rows rows
-    cdef double[:, ::1] raw            # [n_trees_per_iteration, n_rows] sums of leaf values
+    cdef double[:, ::1] raw            # [n_trees_per_iteration, n_rows] sums of offsets and leaf values
     cdef int32_t* quantised                 # [n_trees_per_iteration, n_rows, 1 or 2]
     cdef uint8_t* lightness            # [n_rows] of weights; NULL: no node may be light
     cdef double* kept                  # [n_trees_per_iteration, n_rows, 2] derivatives; NULL: no node may be light

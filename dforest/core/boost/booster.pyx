@@ -1,7 +1,7 @@
 """Boosted trees, grown iteration by iteration.
 
-A booster keeps, for each training row, the sum of the values of the leaves that the row reached, in the order of the trees; with
-the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians are quantised
+A booster keeps, for each training row, the sum of its offset, if it has one, and of the values of the leaves that the row reached,
+in the order of the trees; with the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians are quantised
 (rules/boost.h), and the iteration's trees are grown from them: by all rows, or by those *drawn* for the iteration, while the
 others are *left out* and only go down its trees (tree_grower.pyx). All threads share each tree. But where an iteration has
 several trees and data are few, trees are shared out among threads, each of which has a grower and histograms of its own.
@@ -19,6 +19,7 @@ import numpy as np
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.loss cimport Loss
 from dforest.core.boost.tree_grower cimport OWN_LEAF, TreeGrower
+from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, look_up, pass_on
 from dforest.rules.boost cimport (
@@ -28,7 +29,6 @@ from dforest.rules.boost cimport (
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_loss_facts
 from dforest.rules.random cimport df_tree_seed
 
-from dforest.core.boost.constraints import Constraints
 from dforest.core.integer_weights import integer_weights
 from dforest.core.threads import Stopped
 
@@ -87,7 +87,7 @@ cdef class Booster:
     n_classes : int, default=2
         Only looked at where the loss is that of several classes.
     parameter : float, default=0.0
-        Of the loss: its quantile; for Huber's, the share of rows that are no outliers.
+        Of the loss: its quantile or power; for Huber's, the share of rows that are no outliers.
     baseline : ndarray of shape (n_trees_per_iteration,), dtype float64
         What raw predictions begin with.
     learning_rate : float
@@ -101,15 +101,19 @@ cdef class Booster:
         What is added to a leaf's sum of Hessians.
     max_features : int or float
         How many columns, or which share of those that may be tried, are tried in each node.
+    colsample_bytree, colsample_bylevel : float, default=1.0
+        Shares of columns that trees, and levels of trees, draw: see `TriedColumns`.
+    l1 : float, default=0.0
+        By how much a leaf's sum of gradients is brought closer to 0.
     seed : int
         Of the model, below 2**64.
     n_threads : int
     n_drawn : int, optional
         How many rows each iteration draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
     n_trees : int, default=0
-        How many trees there are already,
+        How many trees there are already.
     raw : ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, optional
-        and what their leaves add up to; it is written to. None: zeros.
+        The sums to begin with; it is written to. None: zeros.
     max_delta_step : float, optional
         Largest magnitude of a leaf's value before it is multiplied by the learning rate. Infinity: any.
     constraints : Constraints, optional
@@ -121,7 +125,8 @@ cdef class Booster:
     def __init__(self, columns, loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
-                 double max_delta_step=INFINITY, constraints=None, tuning=None):
+                 double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
+                 constraints=None, tuning=None):
         cdef Py_ssize_t n_rows = y.shape[0], K, i
         cdef df_loss_facts facts
         cdef Bundles bundles
@@ -149,6 +154,7 @@ cdef class Booster:
         self.fit.parameter = parameter
         is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
         self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, K)
+        self.fit.l1 = l1
         self.fit.l2 = l2
         self.fit.weight_unit = 1.0
         self.total_weight = n_rows
@@ -199,8 +205,10 @@ cdef class Booster:
         for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
             histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning)
-            tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l2,
-                               self.fit.weight_unit, max_features, constraints or Constraints(), self.n_drawn, tuning)
+            tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints)
+            tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l1, l2,
+                               self.fit.weight_unit, tried, None if constraints is None else constraints.directions, self.n_drawn,
+                               tuning)
             if self.kept != NULL:
                 tree.lightness, tree.weight = self.lightness, self.rows.weight
             tree.drawn = self.rows.list
@@ -257,7 +265,9 @@ cdef class Booster:
 
     @property
     def raw_sums(self):
-        """The sums of leaf values of each row: ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, not copied."""
+        """The sums of the offset and the leaf values of each row: ndarray of shape (n_trees_per_iteration, n_rows), dtype float64,
+        not copied.
+        """
         return np.asarray(self.raw)
 
     def grow_iteration(self):

@@ -16,15 +16,11 @@ import numpy as np
 
 from dforest.rules.losses cimport DF_LOG_LOSS, df_multinomial_prediction, df_prediction_of_loss
 
+from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.component import LossError
-from dforest.core.predict.out_of_bag import add_up, total_of
 
 
 MOST = ldexp(1.0, 500)
-
-cdef enum:
-    MAX_STEPS = 50                    # to an intercept
-    MAX_HALVINGS = 60                 # of such a step
 
 
 cdef class Loss:
@@ -106,38 +102,14 @@ cdef class Loss:
         float, or ndarray of shape (n_outputs,)
             The constant, or one for each of several raw predictions.
         """
-        raw = np.zeros(self.n_outputs)
-        sums = self._sums_of_derivatives(y_true, sample_weight, raw)
-        for _ in range(MAX_STEPS):
-            step = -np.divide(sums[0], sums[1], out=np.zeros(self.n_outputs), where=sums[1] > 0.0)
-            if not np.isfinite(step).all():
-                break
-            if self.n_outputs > 1:                 # as each raises the probability of one class, and so lowers the others'
-                step *= 1.0 - 1.0 / self.n_outputs
-            size, halvings = np.abs(sums[0]).sum(), 0
-            while halvings < MAX_HALVINGS:
-                try:
-                    with np.errstate(all="ignore"):
-                        new = self._sums_of_derivatives(y_true, sample_weight, raw + step)
-                    if np.abs(new[0]).sum() < size:
-                        break
-                except LossError:                  # too far off for derivatives to be finite
-                    pass
-                step *= 0.5
-                halvings += 1
-            if halvings == MAX_HALVINGS or (raw + step == raw).all():
-                break
-            raw, sums = raw + step, new
-        return raw
+        return find_intercept(lambda raw: self._sums_of_derivatives(y_true, sample_weight, raw), np.zeros(self.n_outputs))
 
     def _sums_of_derivatives(self, y_true, sample_weight, raw):
         """Sums of gradients and Hessians where all rows have equal raw predictions: ndarray of shape (2, n_outputs)."""
         gradient, hessian = self.derivatives(y_true, np.tile(raw, (len(y_true), 1)))
         if hessian is None:
             hessian = np.ones_like(gradient)
-        weight = 1.0 if sample_weight is None else sample_weight
-        return np.array([[float(total_of(add_up(np.clip(column * weight, -MOST**2, MOST**2)))) for column in part.T]
-                         for part in (gradient, hessian)])
+        return sum_derivatives(gradient, hessian, sample_weight)
 
     def derivatives(self, const double[::1] y_true not None, const double[:, ::1] raw not None):
         """Return the first and second derivatives of each row's loss by its raw predictions, after checking them.

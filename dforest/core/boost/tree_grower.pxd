@@ -24,7 +24,7 @@ cdef struct LeafSetting:       # what is the same for the leaves of all trees of
     int leaf                   # how their values are found, a DF_..._LEAF of losses.h or OWN_LEAF
     double parameter           # of the loss
     df_value_limits limits
-    double l2, weight_unit
+    double l1, l2, weight_unit
     bint has_hessian           # quantised gradients of a row are two
     const df_boost_rows* rows
     const uint32_t* integer_weight  # [n_rows]; NULL: all are 1

@@ -116,7 +116,7 @@ cdef class TreeGrower:
         cdef BoostNode* node
         cdef BoostNode* nodes = self.tree.nodes
         cdef df_bounds bounds
-        cdef double l2 = self.fit.l2 / self.fit.weight_unit
+        cdef double l1 = self.fit.l1 / self.fit.weight_unit, l2 = self.fit.l2 / self.fit.weight_unit
         for i in range(self.tree.n_nodes):
             nodes[i].quantised.gradient = nodes[i].quantised.hessian = 0
             nodes[i].quantised.gradient_exponent = nodes[i].scale.exponent_g
@@ -129,7 +129,7 @@ cdef class TreeGrower:
             node = &nodes[i]
             if node.left >= 0:
                 node.quantised = df_both_gradient_sums(nodes[node.left].quantised, nodes[node.left + 1].quantised)
-            node.value = df_newton_value(&self.fit.limits, node.quantised, l2)
+            node.value = df_newton_value(&self.fit.limits, node.quantised, l1, l2)
             if self.tree.directions != NULL:
                 bounds = self.bounds_of_values(node)
                 node.value = df_clip(node.value, bounds.lower, bounds.upper)

@@ -43,8 +43,8 @@ class DeviceBoostingShard(BoostingShard):
         self.y = device.array(problem.y)
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
-        self.baseline = device.array(np.array(problem.baseline))
-        self.limits = device.array(np.array([rules.l2, rules.min_hessian, weights.unit]))
+        self.baseline, self.parameter = device.array(np.array(problem.baseline)), device.array(np.array([problem.loss.parameter]))
+        self.limits = device.array(np.array([rules.l1, rules.l2, rules.min_hessian, weights.unit]))
         n, self.per = self.n_rows, 2 if self.has_hessian else 1
         self.raw = device.empty((n_outputs, n), np.float64)
         self.raw.write(np.zeros((n_outputs, n)) if problem.raw is None else problem.raw)
@@ -70,8 +70,8 @@ class DeviceBoostingShard(BoostingShard):
     def measure(self):
         n_groups = self._groups_of_rows()
         largest = self.device.zeros((n_groups, self.n_outputs, 2), np.float64)
-        self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline, self.n_rows,
-                  self.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
+        self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline, self.parameter,
+                  self.n_rows, self.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
 
     def quantise(self, factors):
@@ -145,8 +145,8 @@ class DeviceBoostingShard(BoostingShard):
         features : DeviceArray of shape (n_nodes, n_tried), dtype int32
         histograms : DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
-        exponents : ndarray of shape (n_nodes,), dtype int32
-            Of narrow hessians.
+        exponents : ndarray of shape (n_nodes, 2), dtype int32
+            Of narrow gradients and hessians.
         """
         n_nodes, n_tried = features.shape
         cuts = self.device.empty((n_nodes, n_tried), record("df_boost_cut"))

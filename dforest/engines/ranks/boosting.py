@@ -64,7 +64,7 @@ class RankBoostingShard(BoostingShard):
         sums = ranks.sum_scattered(sums.reshape(features.size, *sums.shape[2:]))
         edges = ranks.edges(features.size)
         share = slice(edges[ranks.rank], edges[ranks.rank + 1])
-        exponents = np.repeat(exponents, features.shape[1])[share]
+        exponents = np.repeat(exponents, features.shape[1], axis=0)[share]
         cuts = own.best_cuts(device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None]), exponents)
         return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
 

@@ -23,7 +23,7 @@ from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.loop import first_trees, grow
-from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, given_rows, hold_out
+from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, check_offset, given_rows, hold_out
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.support import check_shared, training_device
@@ -51,7 +51,9 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     def _make_loss(self):
         """The `Loss`, once classes are known. Raises ValueError if parameters contradict each other."""
 
-    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+    def fit(
+        self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None
+    ):  # fmt: skip
         """Grow trees on training rows, one iteration after another.
 
         Parameters
@@ -63,11 +65,18 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             Targets: classes of any type, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What is known of each row's raw prediction, for example the logarithm of its exposure with ``loss="poisson"``: a raw
+            prediction begins with the row's offset, and the constant and the trees are fitted to what is left. The second shape
+            is that of more than two classes. Predictions count an offset only if they are given one. Other libraries call
+            it `init_score`, base margin or baseline. None means that there is none.
         X_val, y_val : {array-like, sparse matrix} of shape (n_val, n_features) and array-like of shape (n_val,), optional
             Validation rows and their targets, which are scored for early stopping. None means that with early stopping
             some rows of X are held out instead: see `validation_fraction`.
         sample_weight_val : array-like of shape (n_val,), optional
             Weights of the validation rows. None means that all weights are 1.
+        offset_val : array-like of shape (n_val,) or (n_val, n_classes), optional
+            Offsets of the validation rows, which must be given if `offset` and `X_val` are.
 
         Returns
         -------
@@ -79,12 +88,14 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         ValueError
             If a parameter or the data are not as described; the estimator is then left as it was.
         """
-        return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight)], (X_val, y_val, sample_weight_val))
+        partition = X, y, sample_weight, None, offset
+        return self._fit_partitions(lambda rank: [Partition(rank, *partition)], (X_val, y_val, sample_weight_val, offset_val))
 
-    def _fit_partitions(self, partitions_of, to_score=(None, None, None)):
+    def _fit_partitions(self, partitions_of, to_score=(None, None, None, None)):
         """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
 
-        All ranks of the estimator's communicator do this together. to_score: what `fit` was given to be scored, and its weights
+        All ranks of the estimator's communicator do this together. to_score: what `fit` was given to be scored, its weights and
+        offsets
         """
         with fitting(self) as model, self._communicator().together() as ranks:
             model._validate_params()
@@ -112,11 +123,12 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         tasks = FitTasks(self, "round", partitions[0])
         device = training_device(self, *(array for partition in partitions for array in partition[1:]), *to_score)
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
-        check_given(self, *to_score)
+        has_offset = any(partition.offset is not None for partition in partitions)
+        check_given(self, *to_score, has_offset)
         grown = getattr(self, "forest_", None) if self.warm_start else None
-        known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints"))
-        rows, n_rows, features = self._learn_rows(partitions, ranks, grown)
-        is_given = to_score[0] is not None
+        known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
+        rows, parts, features = self._learn_rows(partitions, ranks, grown)
+        n_rows, is_given = ranks.total(sum(map(len, parts))), to_score[0] is not None
         is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
         self.do_early_stopping_ = is_scored
         if ranks.size > 1:
@@ -125,10 +137,12 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         self._loss = self._make_loss()
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
+        self._has_offset = has_offset
         if grown is not None:
             self._check_grown(grown, *known)
+        offset = check_offset([partition.offset for partition in partitions], parts, self._loss.n_sums)
         weights = (booster_weight(weight, ranks=ranks) for weight in (rows.weight, rows.sample_weight))
-        training = Sample(rows.X, rows.y.astype(np.float64), *weights)
+        training = Sample(rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept])
         held_out = given_rows(self, *to_score)
         seed = ranks.first(self._draw_seeds(grown))
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
@@ -136,12 +150,12 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         self._grow(training, held_out, grown, seed, tasks, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
 
     def _learn_rows(self, partitions, ranks, grown):
-        """(this rank's `TrainingRows`, how many rows all ranks were given, the `Features` of their columns). A collective."""
-        features, parts, targets, n_rows = check_partitions(self, partitions, ranks, grown)
+        """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
+        features, parts, targets, _ = check_partitions(self, partitions, ranks, grown)
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), n_rows, features
+        return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), parts, features
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has more categories than bins."""
@@ -170,7 +184,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         # Of several ranks' rows the extremes tell: losses of the user's own, which see all targets, are not for these.
         self._loss.check_targets(rows.y.astype(np.float64) if rows.ranks.size == 1 else np.array(rows.extent()))
 
-    def _check_grown(self, grown, classes, loss, constraints):
+    def _check_grown(self, grown, classes, loss, constraints, has_offset):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
         if is_classifier(self) and not np.array_equal(self.classes_, classes):
             raise ValueError(
@@ -182,6 +196,11 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             raise ValueError(
                 f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the constraints "
                 f"{None if constraints.directions is None else constraints.directions.tolist()}"
+            )
+        if self._has_offset != bool(has_offset):  # which models of earlier versions do not say
+            raise ValueError(
+                f"offset is {'' if self._has_offset else 'not '}given, but warm_start=True goes on with trees grown "
+                f"with{'' if has_offset else 'out'} one"
             )
         if self.max_iter < grown.n_trees // loss.n_sums:
             raise ValueError(
@@ -195,7 +214,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
-        baseline = loss.baseline(training.y, training.weight, ranks) if grown is None else grown.objective.baseline
+        if grown is None:
+            baseline = loss.baseline(training.y, training.weight, ranks, training.offset)
+        else:
+            baseline = grown.objective.baseline
         first, n_threads = 0 if grown is None else grown.n_trees // n_sums, count_threads(self.n_jobs)
         self.n_trees_per_iteration_ = n_sums
         forest, monitor, session = grown, None, None
@@ -230,7 +252,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
                     criterion="squared_error", splitter=None,
                 )  # fmt: skip
                 self._check_raw(forest, session.raw_sums)
-            warn_of_no_split(self, forest, training.y, ranks)
+            warn_of_no_split(self, forest, training.y, training.offset, ranks)
         vars(self).update(fitted(forest))
         tasks.end(forest)
 
@@ -240,7 +262,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
     def _state_problem(self, training, baseline, grown, seed, ranks, max_stored):
         """The `BoostingProblem` that the new trees are grown for. max_stored: as of `code_columns`"""
-        X, y, weight, bin_weight = training
+        X, y, weight, bin_weight, offset = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = code_columns_together(
@@ -256,15 +278,18 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             l2=self.l2_regularization,
             max_features=count_features(asked, X.shape[1]) if isinstance(asked, Integral) else float(asked),
             max_delta_step=np.inf if self.max_delta_step is None else float(self.max_delta_step),
+            colsample_bytree=float(self.colsample_bytree),
+            colsample_bylevel=float(self.colsample_bylevel),
+            l1=self.l1_regularization,
         )
-        n_drawn, n_grown, raw = max(1, int(self.subsample * n_rows)), 0, None
+        n_drawn, n_grown = max(1, int(self.subsample * n_rows)), 0
+        sums = None if offset is None else offset.copy()
         if grown is not None:
-            n_grown, sums = grown.n_trees, np.zeros((len(y), len(baseline)))
+            n_grown, sums = grown.n_trees, np.zeros((len(y), len(baseline))) if sums is None else sums
             grown.packed().add_up(X, sums, 0, n_grown, count_threads(self.n_jobs))
-            raw = np.ascontiguousarray(sums.T)
         return BoostingProblem(
             columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            self._constraints, n_grown, raw,
+            self._constraints, n_grown, None if sums is None else np.ascontiguousarray(sums.T),
         )  # fmt: skip
 
     def _check_raw(self, forest, sums):
@@ -365,20 +390,24 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
                      lambda n: 1 <= n <= self.n_iter_)  # fmt: skip
         return int(n_iter)
 
-    def _raw(self, X, n_iter=None):
+    def _raw(self, X, n_iter=None, offset=None):
         """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_trees_per_iteration_)."""
-        return on_host(self._mean(X)) if n_iter is None else next(self._raw_after(X, [self._count_iterations(n_iter)]))
+        if n_iter is None and offset is None:
+            return on_host(self._mean(X))
+        return next(self._raw_after(X, [self._count_iterations(n_iter)], offset))
 
-    def _staged_raw(self, X):
+    def _staged_raw(self, X, offset=None):
         """Yield raw predictions after each iteration, in new arrays."""
-        return self._raw_after(X, range(1, self.n_iter_ + 1))
+        return self._raw_after(X, range(1, self.n_iter_ + 1), offset)
 
-    def _raw_after(self, X, numbers):
+    def _raw_after(self, X, numbers, offset=None):
         """Yield raw predictions after some numbers of iterations, which ascend, in new arrays."""
         X = self._check_fitted_X(on_host(X))
         packed, n_sums = self.forest_.packed(), self.n_trees_per_iteration_
         n_threads = self._n_threads(packed, len(X))
-        sums, baseline, done = np.zeros((len(X), n_sums)), np.array(self.forest_.objective.baseline), 0
+        sums = check_offset([on_host(offset)], [X], n_sums)
+        sums = np.zeros((len(X), n_sums)) if sums is None else sums
+        baseline, done = np.array(self.forest_.objective.baseline), 0
         for n in numbers:
             packed.add_up(X, sums, done * n_sums, (n - done) * n_sums, n_threads)
             done = n

@@ -69,7 +69,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
 
     @of_one_fit
-    def predict(self, X, *, n_iter=None):
+    def predict(self, X, *, n_iter=None, offset=None):
         """Predict the class of each row.
 
         Parameters
@@ -78,17 +78,19 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Returns
         -------
         ndarray of shape (n_rows,)
             The most probable class of each row; of equally probable classes, the first in `classes_`.
         """
-        raw = self._raw(X, n_iter)
+        raw = self._raw(X, n_iter, offset)
         return in_kind(X, self.classes_.take(class_numbers(raw)))
 
     @of_one_fit
-    def predict_proba(self, X, *, n_iter=None):
+    def predict_proba(self, X, *, n_iter=None, offset=None):
         """Predict the probability of each class for each row.
 
         Parameters
@@ -97,17 +99,19 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes), dtype float64
             Probabilities, with columns in the order of `classes_`.
         """
-        raw = self._raw(X, n_iter)
+        raw = self._raw(X, n_iter, offset)
         return in_kind(X, probabilities(self._loss, raw))
 
     @of_one_fit
-    def decision_function(self, X, *, n_iter=None):
+    def decision_function(self, X, *, n_iter=None, offset=None):
         """Return the raw prediction of each row, which is the sum of the values of the leaves that it reaches.
 
         Parameters
@@ -116,6 +120,8 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Returns
         -------
@@ -123,57 +129,63 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             For two classes, one number for each row: with ``loss="log_loss"`` the logarithm of the odds of the second
             class, and with "exponential" half of it. For more classes, a number for each class.
         """
-        return in_kind(X, decisions(self._raw(X, n_iter)))
+        return in_kind(X, decisions(self._raw(X, n_iter, offset)))
 
     @of_one_fit
-    def staged_predict(self, X):
+    def staged_predict(self, X, *, offset=None):
         """Predict the class of each row by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Yields
         ------
         ndarray of shape (n_rows,)
             What `predict` would return if growing had stopped after this iteration.
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield self.classes_.take(class_numbers(raw))
 
     @of_one_fit
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X, *, offset=None):
         """Predict the probability of each class by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Yields
         ------
         ndarray of shape (n_rows, n_classes), dtype float64
             What `predict_proba` would return if growing had stopped after this iteration.
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield probabilities(self._loss, raw)
 
     @of_one_fit
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X, *, offset=None):
         """Return the raw prediction of each row by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Yields
         ------
         ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
             What `decision_function` would return if growing had stopped after this iteration.
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield decisions(raw)
 
 
@@ -227,10 +239,12 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             return Loss(self.loss, float(self.quantile))
         if self.loss == "huber":
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
+        if self.loss == "tweedie":
+            return Loss(self.loss, float(self.power))
         return Loss(self.loss)
 
     @of_one_fit
-    def predict(self, X, *, n_iter=None):
+    def predict(self, X, *, n_iter=None, offset=None):
         """Predict the target of each row.
 
         Parameters
@@ -239,28 +253,32 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
+        offset : array-like of shape (n_rows,), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Returns
         -------
         ndarray of shape (n_rows,), dtype float64
             Estimates of the mean of the target, or of its median or a quantile, depending on `loss`.
         """
-        raw = self._raw(X, n_iter)
+        raw = self._raw(X, n_iter, offset)
         return in_kind(X, self._loss.predict(raw))
 
     @of_one_fit
-    def staged_predict(self, X):
+    def staged_predict(self, X, *, offset=None):
         """Predict the target of each row by the first iteration alone, by the first two iterations, and so on.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
+        offset : array-like of shape (n_rows,), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Yields
         ------
         ndarray of shape (n_rows,), dtype float64
             What `predict` would return if growing had stopped after this iteration.
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield self._loss.predict(raw)

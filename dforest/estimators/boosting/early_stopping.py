@@ -1,8 +1,8 @@
 """Scores of boosted trees, iteration by iteration, and when to stop by them.
 
 *Scores* are numbers, the higher the better, one before the first iteration and one after each. Rows are *held out* if no tree is
-grown on them. The *sums* of a row are those of the leaves that it reaches, without the baseline: one for each tree of an
-iteration.
+grown on them. The *sums* of a row are those of its offset and of the leaves that it reaches, without the baseline: one for each
+tree of an iteration.
 """
 
 from dataclasses import dataclass
@@ -45,6 +45,8 @@ class ScoredRows:
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), or SparseRows
+    offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
+        What their sums begin with; None means zeros.
     score : callable
         Their score, given their sums: ndarray of shape (n_rows, n_sums).
     n_threads : int
@@ -54,13 +56,13 @@ class ScoredRows:
     scores : list of float
     """
 
-    def __init__(self, X, score, n_threads):
-        self.X, self.score, self.n_threads = X, score, n_threads
+    def __init__(self, X, offset, score, n_threads):
+        self.X, self.offset, self.score, self.n_threads = X, offset, score, n_threads
         self.scores, self._sums = [], None
 
     def begin(self, before, n_sums):
         """Score the baseline, and then each iteration of the trees there are, if any: a `Forest`."""
-        self._sums = np.zeros((len(self.X), n_sums))
+        self._sums = np.zeros((len(self.X), n_sums)) if self.offset is None else self.offset.copy()
         self.scores = [self.score(self._sums)]
         if before is not None:
             self.add(before)

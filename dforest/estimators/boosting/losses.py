@@ -11,11 +11,22 @@ from fractions import Fraction
 
 import numpy as np
 
+from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.component import LossError
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
-from dforest.rules.losses import LOSSES, baselines, class_predictions, class_values, predictions, values, weighted_quantile
+from dforest.rules.losses import (
+    LOSSES,
+    baselines,
+    class_derivatives,
+    class_predictions,
+    class_values,
+    derivatives,
+    predictions,
+    values,
+    weighted_quantile,
+)
 
 MAX_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
 MAX_LOSS = 2.0**1003  # that `add_up` takes
@@ -31,7 +42,7 @@ class Loss:
     name : str
         Of `dforest.rules.losses.LOSSES`.
     parameter : float, default=0.0
-        The quantile of "quantile"; of "huber" the share of rows that are no outliers.
+        The quantile of "quantile", the power of "tweedie"; of "huber" the share of rows that are no outliers.
     n_sums : int, default=1
         How many raw predictions a row has.
     """
@@ -92,8 +103,8 @@ class Loss:
         if abs(largest) > MAX_TARGET:
             raise ValueError(f"y holds {largest}; allowed are numbers up to {MAX_TARGET} in magnitude; rescale y")
 
-    def baseline(self, y, weight, ranks):
-        """The raw prediction of every row before the first tree.
+    def baseline(self, y, weight, ranks, offset=None):
+        """What raw predictions begin with, before the first tree and without the rows' offsets.
 
         Parameters
         ----------
@@ -102,17 +113,30 @@ class Loss:
             Positive; weights beyond 31 bits are rounded. None: all 1.
         ranks : Communicator
             Who has rows.
+        offset : ndarray of shape (n_rows, n_sums), dtype float64, optional
+            What is known of each row's raw predictions. None means zeros.
 
         Returns
         -------
         tuple of float
-            One for each sum: see `dforest.rules.losses.baselines`.
+            One for each sum: see `dforest.rules.losses.baselines`. With offsets they lose least beside these.
         """
-        weight = None if weight is None else integer_weights(weight, ranks).integers
+        integers = None if weight is None else integer_weights(weight, ranks).integers
         together = ranks if ranks.size > 1 else None
-        return tuple(baselines(self.name, y, weight, max(2, self.n_sums), self.parameter, together).tolist())
+        has_link = LOSSES[self.name].targets != "finite"
+        least = y if offset is None or has_link else y - offset[:, 0]
+        start = baselines(self.name, least, integers, max(2, self.n_sums), self.parameter, together)
+        if offset is not None and has_link:
+            start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, offset + raw), weight, together), start)
+        return tuple(start.tolist())
 
-    def at_start(self, baseline, y, weight):
+    def _derivatives(self, y, raw):
+        """The first and second derivatives of rows: two ndarrays of shape (n_rows, n_sums)."""
+        if self.n_sums > 1:
+            return class_derivatives(raw, y.astype(np.int64))
+        return tuple(part[:, None] for part in derivatives(self.name, raw[:, 0].copy(), y, self.parameter))
+
+    def at_start(self, baseline, y, weight, offset=None):
         """The loss that scores are by, given the training rows.
 
         Huber's delta changes from iteration to iteration; scores are by that of the first one.
@@ -120,7 +144,8 @@ class Loss:
         if self.name != "huber":
             return self
         weight = None if weight is None else integer_weights(weight).integers
-        return replace(self, parameter=weighted_quantile(np.abs(y - baseline[0]), self.parameter, weight))
+        raw = baseline[0] if offset is None else offset[:, 0] + baseline[0]
+        return replace(self, parameter=weighted_quantile(np.abs(y - raw), self.parameter, weight))
 
     def predict(self, raw):
         """What raw predictions say of y.
@@ -192,7 +217,7 @@ class OwnLoss:
         if not self.loss.in_y_true_range(y.copy()):
             raise ValueError(f"y holds targets from {y.min()} to {y.max()}, which loss={self.loss!r} does not allow")
 
-    def baseline(self, y, weight, ranks):
+    def baseline(self, y, weight, ranks, offset=None):
         """See `Loss.baseline`; this rank has all rows. Raises LossError if the loss says what is no such number."""
         found = self.loss.fit_intercept_only(y.copy(), None if weight is None else weight.copy())
         try:
@@ -204,13 +229,19 @@ class OwnLoss:
             raise LossError(
                 f"{type(self.loss).__name__}.fit_intercept_only returned {found!r}; allowed {allowed}, up to 2**500 in magnitude"
             )
+        if offset is not None:
+            array = find_intercept(lambda raw: sum_derivatives(*self.derivatives(y, raw, offset), weight), array)
         return tuple(array.tolist())
 
-    def derivatives(self, y, baseline):
-        """The first and second derivatives of rows whose raw prediction is the baseline: see `loss.derivatives`."""
-        return self.loss.derivatives(y, np.tile(np.array(baseline), (len(y), 1)))
+    def derivatives(self, y, baseline, offset=None):
+        """The first and second derivatives of rows whose raw predictions are the baseline and their offsets; 1 where the Hessian
+        is constant.
+        """
+        raw = np.tile(np.array(baseline), (len(y), 1)) if offset is None else offset + baseline
+        gradient, hessian = self.loss.derivatives(y, raw)
+        return gradient, np.ones_like(gradient) if hessian is None else hessian
 
-    def at_start(self, baseline, y, weight):
+    def at_start(self, baseline, y, weight, offset=None):
         """See `Loss.at_start`."""
         return self
 

@@ -42,16 +42,17 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "loss",
-        '{"squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"} or Loss',
+        '{"squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"} or Loss',
         "squared_error",
         [
-            Names("squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber"),
+            Names("squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"),
             Loss,
             SubclassOf(Loss, "dforest.loss"),
         ],
         """Loss that the trees are to decrease. "squared_error" is half the squared error, and predicts means.
         "absolute_error" is the absolute error, and predicts medians. "gamma" is half the gamma deviance, for targets above 0,
-        and "poisson" half the Poisson deviance, for targets from 0 on; with both, the prediction is exp(sum of the trees).
+        "poisson" half the Poisson deviance, for targets from 0 on, and "tweedie" half the Tweedie deviance of the parameter
+        `power`, for targets from 0 on; with these three, the prediction is exp(sum of the trees).
         "quantile" is the pinball loss of the parameter `quantile`. "huber" is half the squared error up to a distance and
         linear beyond it, where the distance is, in each iteration, a quantile of the errors. An object, or a class, of
         `dforest.loss` is a loss of your own.""",
@@ -66,6 +67,17 @@ BOOSTING_PARAMETERS = (
         [Interval(Real, 0, 1, closed="both"), None],
         """Quantile that ``loss="quantile"`` predicts, from 0 to 1, which must then be given. With ``loss="huber"``, it is the
         share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
+        of=REGRESSOR,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "power",
+        "float",
+        1.5,
+        [Interval(Real, 1, 2, closed="neither")],
+        """Power of ``loss="tweedie"``, between 1 and 2: the variance of a target is in proportion to its mean to this power. Near 1
+        it is that of counts, as with "poisson", and near 2 that of "gamma"; between them are sums of a random number of positive
+        amounts, of which many are 0, such as insurance claims. Other losses ignore it.""",
         of=REGRESSOR,
         group=ITERATIONS,
     ),
@@ -138,6 +150,17 @@ BOOSTING_PARAMETERS = (
         group=SHAPE,
     ),
     Parameter(
+        "l1_regularization",
+        "float",
+        0,
+        [Interval(Real, 0, None, closed="left")],
+        """Number, from 0 on, by which the sum of first derivatives in a leaf is brought closer to 0, which makes the values of leaves
+        0 whose sum is not above it. It counts in the gains of splits too, but medians and quantiles in leaves don't depend on it.
+        LightGBM and XGBoost call it `reg_alpha`.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
         "max_delta_step",
         "float or None",
         None,
@@ -162,8 +185,28 @@ BOOSTING_PARAMETERS = (
         "int or float",
         1.0,
         [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
-        """Number of features tried at each node, drawn at random from those that `interaction_cst` allows there. An int is this
-        number, and a float, above 0 and up to 1, is a share of them, rounded up.""",
+        """Number of features tried at each node, drawn at random from those of its level that `interaction_cst` allows there. An
+        int is this number, and a float, above 0 and up to 1, is a share of them, rounded up.""",
+        of=BOOSTING,
+        group=SPLITS,
+    ),
+    Parameter(
+        "colsample_bytree",
+        "float",
+        1.0,
+        [Interval(Real, 0, 1, closed="right")],
+        """Share of the features that a tree may test, above 0 and up to 1, which are drawn at random for each tree; their number
+        is rounded up.""",
+        of=BOOSTING,
+        group=SPLITS,
+    ),
+    Parameter(
+        "colsample_bylevel",
+        "float",
+        1.0,
+        [Interval(Real, 0, 1, closed="right")],
+        """Share of a tree's features that the nodes of one depth may test, above 0 and up to 1, which are drawn at random for each
+        depth of each tree; their number is rounded up.""",
         of=BOOSTING,
         group=SPLITS,
     ),

@@ -7,6 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
 from dforest.core.sparse_rows import SparseRows
+from dforest.estimators.boosting.losses import MAX_TARGET
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
 
@@ -25,12 +26,15 @@ class Sample(NamedTuple):
         Positive, classes' weights included; None: all 1.
     bin_weight : ndarray of shape (n_rows,), dtype float64, or None
         Without those of classes.
+    offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
+        What is known of raw predictions; None: they begin with the baseline alone.
     """
 
     X: np.ndarray | SparseRows
     y: np.ndarray
     weight: np.ndarray | None = None
     bin_weight: np.ndarray | None = None
+    offset: np.ndarray | None = None
 
     def take(self, rows):
         """Some of the rows, by number."""
@@ -66,10 +70,53 @@ def booster_weight(weight, name="sample_weight", ranks=ALONE):
     return weight
 
 
-def check_given(estimator, X, y, sample_weight):
+def check_offset(offsets, parts, n_sums, name="offset"):
+    """The offsets of the rows of all parts: ndarray of shape (n_rows, n_sums), dtype float64; None if there are none.
+
+    Parameters
+    ----------
+    offsets : list of (array-like, or None)
+        Of each part of X; None of one part means None of all.
+    parts : list of (ndarray of shape (n_rows of the part, n_features), or SparseRows)
+    n_sums : int
+        How many raw predictions a row has.
+    name : str
+        What the offsets are called, for errors.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite numbers up to 2**500 in magnitude, or if there are more or fewer than raw predictions.
+    """
+    if any(offset is None for offset in offsets):
+        return None
+    checked = [np.zeros((0, n_sums))]
+    for offset, part in zip(offsets, parts, strict=True):
+        try:
+            numbers = np.asarray(offset, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} holds what are no numbers: {error}; allowed are finite numbers") from error
+        shapes = [(len(part),), (len(part), 1)] if n_sums == 1 else [(len(part), n_sums)]
+        if numbers.shape not in shapes:
+            raise ValueError(f"{name} has the shape {numbers.shape}; allowed is {shapes[0]}")
+        wrong = np.argwhere(~(np.abs(numbers) <= MAX_TARGET))
+        if len(wrong):
+            raise ValueError(
+                f"{name} holds {numbers[tuple(wrong[0])]} in row {wrong[0][0]}; allowed are finite numbers up to 2**500 in magnitude"
+            )
+        checked.append(numbers.reshape(len(part), n_sums))
+    return np.concatenate(checked)
+
+
+def check_given(estimator, X, y, sample_weight, offset, has_offset):
     """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
     if X is None and y is None and sample_weight is not None:
         raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
+    if X is None and offset is not None:
+        raise ValueError("offset_val is given without X_val and y_val; allowed are all three")
+    if X is not None and (offset is not None) != has_offset:
+        given, lacks = ("offset", "offset_val") if has_offset else ("offset_val", "offset")
+        raise ValueError(f"{given} is given, but {lacks} is not; allowed with X_val are both or neither")
     if y is None and X is not None:
         raise ValueError("X_val is provided, but y_val was not provided; allowed are both or neither")
     if X is None and y is not None:
@@ -81,7 +128,7 @@ def check_given(estimator, X, y, sample_weight):
         )
 
 
-def given_rows(estimator, X, y, sample_weight):
+def given_rows(estimator, X, y, sample_weight, offset):
     """The rows to be scored that the caller of `fit` gave, or None."""
     if X is None:
         return None
@@ -92,7 +139,8 @@ def given_rows(estimator, X, y, sample_weight):
         weight = check_weights([sample_weight], [X])
     except ValueError as error:
         raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
-    sample = Sample(X, y, booster_weight(weight, "sample_weight_val"))
+    offset = check_offset([offset], [X], estimator._loss.n_sums, "offset_val")
+    sample = Sample(X, y, booster_weight(weight, "sample_weight_val"), offset=offset)
     return sample if weight is None or weight.all() else sample.take(weight > 0)
 
 

@@ -37,7 +37,7 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads)
     """
     is_by_loss = estimator.scoring == "loss"
     if is_by_loss:
-        loss = loss.at_start(baseline, training.y, training.weight)
+        loss = loss.at_start(baseline, training.y, training.weight, training.offset)
 
     def scored(sample, name):
         if is_by_loss:
@@ -45,7 +45,7 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads)
         else:
             rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
             score = _Scorer(estimator, loss, baseline, sample, rows, name)
-        return ScoredRows(sample.X, score, n_threads)
+        return ScoredRows(sample.X, sample.offset, score, n_threads)
 
     held_out = None if held_out is None else scored(held_out, "validation")
     return Monitor(Stopping(estimator.n_iter_no_change, estimator.tol), scored(training, "training"), held_out)

@@ -7,7 +7,7 @@ import numpy as np
 from dforest.estimators.boosting.losses import OwnLoss
 
 
-def warn_of_no_split(estimator, forest, y, ranks):
+def warn_of_no_split(estimator, forest, y, offset, ranks):
     """Warn if no tree has a split, although the loss of the training rows has a slope: all rows get one prediction. A collective.
 
     Parameters
@@ -18,6 +18,8 @@ def warn_of_no_split(estimator, forest, y, ranks):
         All trees that there are, of which the last iteration is new.
     y : ndarray of shape (n_rows,), dtype float64
         Targets, or class numbers.
+    offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
+        What is known of raw predictions.
     ranks : Communicator
         Who has rows.
     """
@@ -31,15 +33,15 @@ def warn_of_no_split(estimator, forest, y, ranks):
         "constant columns"
     )
     if isinstance(loss, OwnLoss):  # one rank has all rows
-        gradient, hessian = loss.derivatives(y, forest.objective.baseline)
+        gradient, hessian = loss.derivatives(y, forest.objective.baseline, offset)
         if not gradient.any():
             return
-        if hessian is not None and not hessian.any():
+        if not hessian.any():
             why = (
                 f"all second derivatives of loss={estimator.loss!r} are 0, and gains are squared sums of first derivatives, "
                 "divided by sums of second ones; return positive numbers, or set constant_hessian = True"
             )
-    elif ranks.least(np.array([y.min(initial=np.inf)])) == ranks.greatest(np.array([y.max(initial=-np.inf)])):
+    elif offset is None and ranks.least(np.array([y.min(initial=np.inf)])) == ranks.greatest(np.array([y.max(initial=-np.inf)])):
         return
     if ranks.rank == 0:
         warnings.warn(f"no tree has a split, so that all rows get one prediction: {why}", UserWarning, stacklevel=7)

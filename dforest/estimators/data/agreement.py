@@ -26,8 +26,8 @@ class Partition(NamedTuple):
     place : int
         Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
         number in the order of ranks.
-    X, y, sample_weight, groups : array-like
-        As for `fit`.
+    X, y, sample_weight, groups, offset : array-like
+        As for `fit`; estimators have `groups` or `offset`.
     """
 
     place: int
@@ -35,6 +35,7 @@ class Partition(NamedTuple):
     y: object
     sample_weight: object = None
     groups: object = None
+    offset: object = None
 
     def on_host(self):
         """This partition, with arrays of a device copied to the host."""
@@ -79,6 +80,7 @@ def check_alike(ranks, estimator, partitions, version, forest):
             _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
         _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
         _state(stated, "whether there are groups", partition.groups is not None)
+        _state(stated, "whether there is an offset", partition.offset is not None)
     everywhere = ranks.gather_objects(stated)
     known = {}
     for rank, said in enumerate(everywhere):

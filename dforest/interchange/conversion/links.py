@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 # probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
 LINKS = {
     "squared_error": "identity", "absolute_error": "identity", "quantile": "identity", "huber": "identity",
-    "poisson": "exponential", "gamma": "exponential",
+    "poisson": "exponential", "gamma": "exponential", "tweedie": "exponential",
     "log_loss": "logistic", "exponential": "logistic_of_twice", "multinomial": "softmax",
 }  # fmt: skip
 

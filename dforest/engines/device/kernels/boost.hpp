@@ -12,11 +12,11 @@
 
 // Derivatives of all rows, times the weights, and the largest magnitudes of each group's rows.
 //
-// IN raw : [n_outputs, n_rows] sums of leaf values; baseline : [n_outputs]; weight : [n_rows] or NULL
+// IN raw : [n_outputs, n_rows] sums of leaf values; baseline : [n_outputs]; weight : [n_rows] or NULL; parameter : [1] of the loss
 // OUT gradient, hessian : [n_outputs, n_rows]; hessian may be NULL if it is 1
 // OUT largest : [n_groups, n_outputs, 2]
 DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, const double *weight, const double *baseline,
-                          int64_t n_rows, int64_t n_outputs, double *gradient, double *hessian, double *largest, DF_LOCAL)
+                          const double *parameter, int64_t n_rows, int64_t n_outputs, double *gradient, double *hessian, double *largest, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -25,7 +25,7 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
             for (int64_t i = begin + item; i < end; i += group.n_items) {
                 const double w = weight ? weight[i] : 1.0;
                 if (loss != DF_MULTINOMIAL_LOSS) {
-                    const df_derivatives d = df_derivatives_of_loss((int) loss, raw[i] + baseline[0], y[i], 0.0);
+                    const df_derivatives d = df_derivatives_of_loss((int) loss, raw[i] + baseline[0], y[i], parameter[0]);
                     gradient[i] = d.gradient * w;
                     if (hessian)
                         hessian[i] = d.hessian * w;
@@ -285,7 +285,8 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // The best cut of each feature tried in each node, an item each.
 //
 // IN columns : [n_features]; histograms : [n_nodes, n_tried, max_entries, 3]
-// IN limits : l2, least hessian, unit of weights; min_samples : of a side; exponents : [n_nodes] of narrow hessians
+// IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
+// IN exponents : [n_nodes, 2] of narrow gradients and hessians
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
                              int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
@@ -298,7 +299,8 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
             if (at >= n_nodes * n_tried)
                 return;
             const df_boost_limits limit =
-                df_boost_limits_of(limits[0], limits[1], min_samples, exponents[at / n_tried], limits[2]);
+                df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[at / n_tried * 2],
+                                   exponents[at / n_tried * 2 + 1], limits[3]);
             const df_column *column = columns + features[at];
             df_boost_entries entries = {0, (const df_boost_sums *) (histograms + at * max_entries * 3), 0, 0, 0};
             df_boost_cut *cut = cuts + at;

@@ -1,0 +1,169 @@
+"""Which columns the nodes of a boosted tree try.
+
+A tree has a *sample* of the columns, and each of its levels a sample of the tree's. A node tries some columns of its level's sample,
+of those that interaction constraints leave it. Whatever is drawn is drawn in random order without replacement
+(rules/feature_order.h), in streams of the tree's seed: those of nodes are named by their paths, and those of samples by small
+numbers, which no path is.
+
+A `TriedColumns` owns its arrays, and serves one tree after another.
+"""
+cimport cython
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from numbers import Integral
+
+import numpy as np
+
+from dforest.core.boost.constraints import Constraints
+
+cdef enum:
+    TREE_SAMPLE = 0                    # the number of a tree's sample; those of levels follow by depth
+
+
+@cython.final
+cdef class TriedColumns:
+    """What is drawn for one tree after another.
+
+    Parameters
+    ----------
+    n_columns : int
+    max_features : int or float
+        How many columns, or which share of those that may be tried, are tried in a node.
+    colsample_bytree, colsample_bylevel : float
+        The share of all columns in a tree's sample, and of these in a level's; each has one at least.
+    constraints : Constraints, optional
+        None: there are none.
+    """
+
+    def __cinit__(self, Py_ssize_t n_columns, max_features, double colsample_bytree=1.0, double colsample_bylevel=1.0,
+                  constraints=None):
+        cdef Py_ssize_t j
+        constraints = constraints or Constraints()
+        self.n_columns = n_columns
+        self.n_of_tree = count_of(colsample_bytree, n_columns)
+        self.n_of_level = count_of(colsample_bylevel, self.n_of_tree)
+        self.samples = self.n_of_level < n_columns
+        self.max_columns = constraints.most_features
+        self.groups = constraints.groups
+        self.order = FeatureOrder(n_columns)
+        self.of_tree = <uint8_t*> malloc(n_columns)
+        self.n_tried = <int64_t*> malloc((n_columns + 1) * sizeof(int64_t))
+        if self.of_tree == NULL or self.n_tried == NULL:
+            raise MemoryError()
+        memset(self.of_tree, True, n_columns)
+        for j in range(n_columns + 1):
+            self.n_tried[j] = min(max_features, j) if isinstance(max_features, Integral) else count_of(max_features, j)
+        self.tries_all = (not self.samples and self.n_tried[n_columns] == n_columns and self.max_columns == 0
+                          and self.groups is None)
+
+    def __dealloc__(self):
+        free(self.of_tree)
+        free(self.n_tried)
+
+    @property
+    def n_of_node(self):
+        """How many columns a node tries if there are no constraints: int."""
+        return self.n_tried[self.n_of_level]
+
+    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None, const int64_t[::1] depths not None):
+        """The columns that nodes try, if there are no constraints.
+
+        Parameters
+        ----------
+        seeds, paths, depths : ndarray of shape (n_nodes,)
+            The seeds of the nodes' trees, the nodes' paths, and their depths.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_of_node), dtype int32
+            Ascending.
+        """
+        cdef Py_ssize_t i, j, n
+        result = np.empty((seeds.shape[0], self.n_of_node), np.int32)
+        cdef int32_t[:, ::1] out = result
+        cdef uint8_t[::1] tried = np.empty(self.n_columns, np.uint8)
+        with nogil:
+            for i in range(seeds.shape[0]):
+                self.begin(seeds[i])
+                self.draw(paths[i], depths[i], NULL, 0, &tried[0])
+                n = 0
+                for j in range(self.n_columns):
+                    if tried[j]:
+                        out[i, n] = <int32_t> j
+                        n += 1
+        return result
+
+    cdef void begin(self, uint32_t seed) noexcept nogil:
+        """Begin a tree: draw its sample."""
+        self.seed = seed
+        if self.n_of_tree < self.n_columns:
+            memset(self.of_tree, True, self.n_columns)
+            self.keep_first(TREE_SAMPLE, self.n_of_tree, self.of_tree)
+
+    cdef void draw(self, uint64_t path, int64_t depth, const int32_t* tested, Py_ssize_t n_tested, uint8_t* tried) noexcept nogil:
+        """Draw the columns that are tried in a node.
+
+        IN tested : [n_tested] columns that are tested above the node
+        OUT tried : [n_columns] whether each is
+        """
+        cdef Py_ssize_t j, n_allowed = 0
+        if self.samples:
+            self.sample(depth, tried)
+        else:
+            memset(tried, True, self.n_columns)
+        self.allow(tested, n_tested, tried)
+        for j in range(self.n_columns):
+            n_allowed += tried[j]
+        if self.n_tried[n_allowed] < n_allowed:
+            self.keep_first(path, self.n_tried[n_allowed], tried)
+
+    cdef void sample(self, int64_t depth, uint8_t* sampled) noexcept nogil:
+        """The sample of a level. OUT sampled : [n_columns] whether each column is in it"""
+        cdef Py_ssize_t j
+        for j in range(self.n_columns):
+            sampled[j] = self.of_tree[j]
+        if self.n_of_level < self.n_of_tree:
+            self.keep_first(TREE_SAMPLE + 1 + depth, self.n_of_level, sampled)
+
+    cdef void allow(self, const int32_t* tested, Py_ssize_t n_tested, uint8_t* allowed) noexcept nogil:
+        """Take away the columns that interaction constraints forbid. INOUT allowed : [n_columns] whether each may be tried"""
+        cdef Py_ssize_t j, group
+        if self.groups is None and (self.max_columns == 0 or n_tested < self.max_columns):
+            return
+        for j in range(n_tested):
+            allowed[tested[j]] |= 2
+        if self.groups is not None:
+            for group in range(self.groups.shape[0]):
+                if self.holds(group, tested, n_tested):
+                    for j in range(self.n_columns):
+                        allowed[j] |= 2 * self.groups[group, j]
+        for j in range(self.n_columns):
+            allowed[j] = allowed[j] == 3
+
+    cdef bint holds(self, Py_ssize_t group, const int32_t* tested, Py_ssize_t n_tested) noexcept nogil:
+        """Whether a group has all columns that are tested above a node."""
+        cdef Py_ssize_t i
+        for i in range(n_tested):
+            if not self.groups[group, tested[i]]:
+                return False
+        return True
+
+    cdef void keep_first(self, uint64_t path, Py_ssize_t n, uint8_t* kept) noexcept nogil:
+        """Keep those n of some columns that come first in the order of a stream. INOUT kept : [n_columns] whether each is one"""
+        cdef Py_ssize_t j, n_left = 0
+        for j in range(self.n_columns):
+            n_left += kept[j]
+        self.order.open(self.seed, path)
+        while n_left > 0:
+            j = self.order.next()
+            if kept[j]:
+                n_left -= 1
+                kept[j] = n > 0
+                n -= n > 0
+        self.order.close()
+
+
+def count_of(double share, Py_ssize_t n):
+    """How many of n columns a share of them is, one at least: int."""
+    return max(1, int(np.ceil(share * n)))
