@@ -28,7 +28,7 @@ class BoostingSession(Session):
 
     @property
     def raw_sums(self):
-        """The sums of the offset and the leaf values of each row that is here: ndarray of shape (n_sums, n_rows), dtype float64; lent."""
+        """What offsets and leaf values of the rows here add up to: ndarray of shape (n_sums, n_rows), dtype float64; lent."""
         return self._grower.raw_sums
 
     def _take_targets(self):

@@ -109,7 +109,7 @@ class Iterations:
 
     @property
     def raw_sums(self):
-        """The sums of the offset and the leaf values of each row of the shard: ndarray of shape (n_sums, n_rows), dtype float64."""
+        """What offsets and leaf values of rows of the shard add up to: ndarray of shape (n_sums, n_rows), dtype float64."""
         return self.shard.raw_sums()
 
     def grow_iteration(self):

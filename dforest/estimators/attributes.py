@@ -83,6 +83,13 @@ ATTRIBUTES = (
         BOOSTING,
     ),
     Attribute(
+        "score_history_",
+        "dict",
+        """Scores by each entry of `scoring`, with the keys "training" and, if rows were held out, "validation": arrays like
+        `train_score_` and `validation_score_`, which are those by the first entry. Empty without early stopping.""",
+        BOOSTING,
+    ),
+    Attribute(
         "tree_",
         "dforest.inspection.interop.Tree",
         "The tree as an object with the attributes of scikit-learn's tree objects.",

@@ -341,6 +341,37 @@ def test_scores_by_scorers(loss):
         np.testing.assert_allclose(model.validation_score_, by_loss.validation_score_, rtol=1e-9)
 
 
+def test_several_scorers_the_first_of_which_decides(capfd):
+    X, y, model = problem("log_loss", n=500)
+    model.set_params(early_stopping=True, max_iter=30, n_iter_no_change=3, verbose=2)
+    rows = {"X_val": X[400:], "y_val": y[400:]}
+    alone = clone(model).set_params(scoring="roc_auc", verbose=0).fit(X[:400], y[:400], **rows)
+    by_loss = clone(model).set_params(n_iter_no_change=30, verbose=0, use_best_model=False).fit(X[:400], y[:400], **rows)
+
+    def brier(estimator, X, y):
+        return -np.mean((estimator.predict_proba(X)[:, 1] - (y == estimator.classes_[1])) ** 2)
+
+    capfd.readouterr()
+    model.set_params(scoring={"auc": "roc_auc", "loss": "loss", "brier": brier}).fit(X[:400], y[:400], **rows)
+    assert_equal_models(model, alone)
+    history = model.score_history_
+    assert list(history) == ["auc", "loss", "brier"] and list(history["auc"]) == ["training", "validation"]
+    assert history["auc"]["validation"].tobytes() == model.validation_score_.tobytes()
+    assert history["auc"]["training"].tobytes() == model.train_score_.tobytes()
+    n_scores = len(model.validation_score_)
+    assert history["loss"]["validation"].tobytes() == by_loss.validation_score_[:n_scores].tobytes()
+    assert history["brier"]["validation"][model.best_iteration_] == brier(model, X[400:], y[400:])
+    assert list(alone.score_history_) == ["roc_auc"]
+    assert alone.score_history_["roc_auc"]["validation"].tobytes() == alone.validation_score_.tobytes()
+    told = "".join(
+        f", {which} {name} {history[name][which][1]:.6g}" for name in history for which in ("training", "validation")
+    )
+    assert capfd.readouterr().err.splitlines()[0] == f"1 of 30 iterations{told}"
+    listed = clone(model).set_params(scoring=["loss", "accuracy"], verbose=0).fit(X, y)
+    assert list(listed.score_history_) == ["loss", "accuracy"]
+    assert clone(model).set_params(early_stopping=False).fit(X, y).score_history_ == {}
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "multinomial"])
 @pytest.mark.parametrize(
     "scoring", ["neg_log_loss", make_scorer(log_loss, greater_is_better=False, response_method="predict_proba")]
@@ -497,6 +528,41 @@ def test_share_of_features_tried():
     for share, number in ((1.0, n), (1 / n, 1), (1 / n + 0.01, 2), (0.001, 1)):
         fits = [clone(model).set_params(max_features=value).fit(X, y) for value in (share, number)]
         assert_equal_models(*fits)
+
+
+def test_trees_and_levels_draw_features():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 20))
+    y = X.sum(axis=1) + rng.normal(size=2000)
+    model = HistGradientBoostingRegressor(max_iter=20, colsample_bytree=0.3, colsample_bylevel=0.5, random_state=0).fit(X, y)
+    forest, of_trees = model.forest_, []
+    for t in range(forest.n_trees):
+        nodes = slice(forest.node_offsets[t], forest.node_offsets[t + 1])
+        feature, right = forest.feature[nodes], forest.right_child[nodes]
+        depth = np.zeros(len(feature), int)
+        for i in np.flatnonzero(feature >= 0):  # children come after their parent
+            depth[[i + 1, right[i]]] = depth[i] + 1
+        of_trees.append(set(feature[feature >= 0].tolist()))
+        assert len(of_trees[-1]) <= 6
+        for level in range(depth.max() + 1):
+            assert len(np.unique(feature[(depth == level) & (feature >= 0)])) <= 3
+    assert set().union(*of_trees) == set(range(20)) and len(set(map(frozenset, of_trees))) > 10
+    whole = clone(model).set_params(colsample_bylevel=1.0).fit(X, y)
+    assert max(len(np.unique(tree[tree >= 0])) for tree in np.split(whole.forest_.feature, whole.forest_.node_offsets[1:-1])) == 6
+
+
+def test_l1_makes_small_leaves_zero():
+    X, y, model = problem("squared_error", n=1000)
+    spread = [clone(model).set_params(l1_regularization=l1).fit(X, y).predict(X).std() for l1 in (0.0, 30.0, 300.0)]
+    assert spread[0] > spread[1] > spread[2] > 0
+    model.set_params(l1_regularization=100.0, learning_rate=1.0, max_iter=1, l2_regularization=3.0).fit(X, y)
+    leaves, baseline = model.apply(X)[:, 0], model.forest_.objective.baseline[0]
+    for leaf in np.unique(leaves):
+        gradient = (baseline - y[leaves == leaf]).sum()
+        expected = -np.sign(gradient) * max(abs(gradient) - 100.0, 0.0) / ((leaves == leaf).sum() + 3.0)
+        np.testing.assert_allclose(model.predict(X[leaves == leaf]) - baseline, expected, rtol=1e-6, atol=1e-9)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        clone(model).set_params(l1_regularization=1e9).fit(X, y)
 
 
 def test_limits_of_trees():

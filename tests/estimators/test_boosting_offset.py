@@ -84,7 +84,7 @@ def test_an_offset_of_zeros_is_none(loss):
     X, y, model = problem(loss)
     zeros = np.zeros((len(y), 3) if loss == "multinomial" else len(y))
     one, other = clone(model).fit(X, y), clone(model).fit(X, y, offset=zeros)
-    np.testing.assert_allclose(one._raw(X), other._raw(X), rtol=1e-9, atol=1e-12)  # the constant is searched, where there is a link
+    np.testing.assert_allclose(one._raw(X), other._raw(X), rtol=1e-9, atol=1e-12)  # with a link, the constant is searched
     if loss in REGRESSION and LOSSES[loss].targets == "finite":
         assert_equal_models(one, other)
 

@@ -7,7 +7,8 @@ from scipy.special import logsumexp
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-LOSSES = ["poisson", "gamma", "tweedie", "log_loss", "multinomial", "exponential", "squared_error", "huber", "absolute_error", "quantile"]
+LOSSES = ["poisson", "gamma", "tweedie", "log_loss", "multinomial", "exponential", "squared_error", "huber", "absolute_error"]
+LOSSES.append("quantile")
 
 
 def problem(seed):
@@ -42,7 +43,8 @@ def problem(seed):
     elif loss == "gamma":
         y = np.exp(np.clip(tail, -200, 200))
     quantile = float(rng.choice([0.1, 0.5, 0.8])) if loss == "quantile" else None
-    return loss, HistGradientBoostingRegressor(loss, quantile=quantile, power=float(rng.choice([1.1, 1.5, 1.9])), **parameters), X, y, weight
+    parameters |= {"quantile": quantile, "power": float(rng.choice([1.1, 1.5, 1.9]))}
+    return loss, HistGradientBoostingRegressor(loss, **parameters), X, y, weight
 
 
 def mean_loss(loss, model, y, raw, weight):

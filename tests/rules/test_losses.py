@@ -94,7 +94,8 @@ def test_what_is_known_of_losses():
     assert {name: loss.leaf for name, loss in losses.LOSSES.items() if loss.leaf != "newton"} == {
         "absolute_error": "median", "quantile": "quantile", "huber": "huber"
     }  # fmt: skip
-    assert losses.LOSSES["poisson"].targets == losses.LOSSES["tweedie"].targets == "from_0" and losses.LOSSES["gamma"].targets == "above_0"
+    assert losses.LOSSES["poisson"].targets == losses.LOSSES["tweedie"].targets == "from_0"
+    assert losses.LOSSES["gamma"].targets == "above_0"
     assert losses.LOSSES["exponential"].targets == "two_classes" and losses.LOSSES["multinomial"].targets == "classes"
 
 

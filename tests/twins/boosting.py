@@ -451,7 +451,8 @@ def bounded_gain(penalties, left, right, total, bounds, direction):
     l1, l2 = penalties
     steps = [step(penalties, sums, bounds) for sums in (left, right, total)]
     of_left, of_right, of_node = (
-        (2.0 * float(g) + (float(h) + l2) * v) * v + 2.0 * l1 * abs(v) for (g, h, _), v in zip((left, right, total), steps, strict=True)
+        (2.0 * float(g) + (float(h) + l2) * v) * v + 2.0 * l1 * abs(v)
+        for (g, h, _), v in zip((left, right, total), steps, strict=True)
     )
     gain = of_node - (of_left + of_right)
     return gain if gain > 0.0 and direction * (steps[1] - steps[0]) >= 0.0 else -1.0
@@ -465,7 +466,8 @@ def children_bounds(cut, node, sides, integers, limits):
         scaled(x / integers.weight_unit, exponent)
         for x, exponent in zip((limits.l1, limits.l2), integers.coarse_exponents, strict=True)
     ]
-    return parted(node.bounds, [step(penalties, sums_of(side, integers), node.bounds) for side in sides], limits.monotonic[cut.feature])
+    steps = [step(penalties, sums_of(side, integers), node.bounds) for side in sides]
+    return parted(node.bounds, steps, limits.monotonic[cut.feature])
 
 
 def parted(bounds, steps, direction):

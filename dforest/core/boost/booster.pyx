@@ -1,10 +1,11 @@
 """Boosted trees, grown iteration by iteration.
 
-A booster keeps, for each training row, the sum of its offset, if it has one, and of the values of the leaves that the row reached,
-in the order of the trees; with the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and Hessians are quantised
-(rules/boost.h), and the iteration's trees are grown from them: by all rows, or by those *drawn* for the iteration, while the
-others are *left out* and only go down its trees (tree_grower.pyx). All threads share each tree. But where an iteration has
-several trees and data are few, trees are shared out among threads, each of which has a grower and histograms of its own.
+A booster keeps, for each training row, the sum of its offset, if it has one, and of the values of the leaves that it reached, in
+the order of the trees; with the baseline, this is the row's raw prediction. At the beginning of an iteration, gradients and
+Hessians are quantised (rules/boost.h), and the iteration's trees are grown from them: by all rows, or by those *drawn* for the
+iteration, while the others are *left out* and only go down its trees (tree_grower.pyx). All threads share each tree. But where an
+iteration has several trees and data are few, trees are shared out among threads, each of which has a grower and histograms of its
+own.
 
 A `Booster` owns its arrays; what it was given it borrows, and keeps alive.
 """
@@ -265,9 +266,7 @@ cdef class Booster:
 
     @property
     def raw_sums(self):
-        """The sums of the offset and the leaf values of each row: ndarray of shape (n_trees_per_iteration, n_rows), dtype float64,
-        not copied.
-        """
+        """What offsets and leaf values add up to: ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, not copied."""
         return np.asarray(self.raw)
 
     def grow_iteration(self):

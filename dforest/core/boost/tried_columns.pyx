@@ -1,8 +1,8 @@
 """Which columns the nodes of a boosted tree try.
 
-A tree has a *sample* of the columns, and each of its levels a sample of the tree's. A node tries some columns of its level's sample,
-of those that interaction constraints leave it. Whatever is drawn is drawn in random order without replacement
-(rules/feature_order.h), in streams of the tree's seed: those of nodes are named by their paths, and those of samples by small
+A tree has a *sample* of the columns, and each of its levels has a sample of the tree's. A node tries some columns of its level's
+sample, of those that interaction constraints leave it. Columns are drawn in random order without replacement
+(rules/feature_order.h), by streams of the tree's seed: those of nodes are named by their paths, and those of samples by small
 numbers, which no path is.
 
 A `TriedColumns` owns its arrays, and serves one tree after another.
@@ -66,7 +66,8 @@ cdef class TriedColumns:
         """How many columns a node tries if there are no constraints: int."""
         return self.n_tried[self.n_of_level]
 
-    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None, const int64_t[::1] depths not None):
+    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None,
+                  const int64_t[::1] depths not None):
         """The columns that nodes try, if there are no constraints.
 
         Parameters

@@ -237,6 +237,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
                 "fit_report_": FitReport(engine.name) if session is None else session.report(),
                 "train_score_": scores[0],
                 "validation_score_": scores[1],
+                "score_history_": {} if monitor is None else monitor.history(),
                 "best_iteration_": n_best,
                 "best_score_": score,
             }
@@ -307,9 +308,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             return
         line = f"{n_iterations} of {self.max_iter} iterations"
         if monitor is not None:
-            for name, score in zip(("training", "validation"), monitor.scores_after(n_iterations), strict=True):
-                if score is not None:
-                    line += f", {name} score {score:.6g}"
+            history = monitor.history()
+            for name, of_rows in history.items():
+                for which, scores in of_rows.items():
+                    line += f", {which} {name if len(history) > 1 else 'score'} {scores[n_iterations]:.6g}"
         print(line, file=sys.stderr)
 
     @property

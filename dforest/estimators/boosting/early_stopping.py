@@ -1,6 +1,7 @@
 """Scores of boosted trees, iteration by iteration, and when to stop by them.
 
-*Scores* are numbers, the higher the better, one before the first iteration and one after each. Rows are *held out* if no tree is
+*Scores* are numbers, the higher the better, one before the first iteration and one after each. A *measure* is what scores rows;
+there may be several, of which the first decides. Rows are *held out* if no tree is
 grown on them. The *sums* of a row are those of its offset and of the leaves that it reaches, without the baseline: one for each
 tree of an iteration.
 """
@@ -47,23 +48,30 @@ class ScoredRows:
     X : ndarray of shape (n_rows, n_features), or SparseRows
     offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
         What their sums begin with; None means zeros.
-    score : callable
-        Their score, given their sums: ndarray of shape (n_rows, n_sums).
+    measures : dict
+        For each name a callable that scores the rows, given their sums: ndarray of shape (n_rows, n_sums).
     n_threads : int
 
     Attributes
     ----------
-    scores : list of float
+    history : dict of str to list of float
+        The scores by each measure.
     """
 
-    def __init__(self, X, offset, score, n_threads):
-        self.X, self.offset, self.score, self.n_threads = X, offset, score, n_threads
-        self.scores, self._sums = [], None
+    def __init__(self, X, offset, measures, n_threads):
+        self.X, self.offset, self.measures, self.n_threads = X, offset, measures, n_threads
+        self.history, self._sums = {name: [] for name in measures}, None
+
+    @property
+    def scores(self):
+        """Those by the measure that decides."""
+        return next(iter(self.history.values()))
 
     def begin(self, before, n_sums):
         """Score the baseline, and then each iteration of the trees there are, if any: a `Forest`."""
         self._sums = np.zeros((len(self.X), n_sums)) if self.offset is None else self.offset.copy()
-        self.scores = [self.score(self._sums)]
+        self.history = {name: [] for name in self.measures}
+        self.add_sums(self._sums)
         if before is not None:
             self.add(before)
 
@@ -72,11 +80,12 @@ class ScoredRows:
         n_sums = self._sums.shape[1]
         for first in range(0, forest.n_trees, n_sums):
             forest.packed().add_up(self.X, self._sums, first, n_sums, self.n_threads)
-            self.scores.append(self.score(self._sums))
+            self.add_sums(self._sums)
 
     def add_sums(self, sums):
         """Score the next iteration, whose sums are known."""
-        self.scores.append(self.score(sums))
+        for name, measure in self.measures.items():
+            self.history[name].append(measure(sums))
 
     def drop_sums(self):
         """Forget the sums, as those of later iterations will be known."""
@@ -126,6 +135,9 @@ class Monitor:
         n_iterations = int(np.argmax(scores[1:])) + 1
         return n_iterations, scores[n_iterations]
 
-    def scores_after(self, n_iterations):
-        """(the score of the training rows, that of the rows held out or None) after some iterations."""
-        return self.training.scores[n_iterations], None if self.held_out is None else self.held_out.scores[n_iterations]
+    def history(self):
+        """All scores: a dict by measure of dicts with the keys "training" and "validation", the latter if rows are held out."""
+        rows = {"training": self.training} | ({} if self.held_out is None else {"validation": self.held_out})
+        return {
+            name: {which: np.array(scored.history[name]) for which, scored in rows.items()} for name in self.training.measures
+        }

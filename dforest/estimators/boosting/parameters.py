@@ -75,9 +75,9 @@ BOOSTING_PARAMETERS = (
         "float",
         1.5,
         [Interval(Real, 1, 2, closed="neither")],
-        """Power of ``loss="tweedie"``, between 1 and 2: the variance of a target is in proportion to its mean to this power. Near 1
-        it is that of counts, as with "poisson", and near 2 that of "gamma"; between them are sums of a random number of positive
-        amounts, of which many are 0, such as insurance claims. Other losses ignore it.""",
+        """Power of ``loss="tweedie"``, between 1 and 2: the variance of a target is in proportion to its mean to this power. Near
+        1 it is that of counts, as with "poisson", and near 2 that of "gamma"; between them are sums of a random number of
+        positive amounts, of which many are 0, such as insurance claims. Other losses ignore it.""",
         of=REGRESSOR,
         group=ITERATIONS,
     ),
@@ -154,9 +154,9 @@ BOOSTING_PARAMETERS = (
         "float",
         0,
         [Interval(Real, 0, None, closed="left")],
-        """Number, from 0 on, by which the sum of first derivatives in a leaf is brought closer to 0, which makes the values of leaves
-        0 whose sum is not above it. It counts in the gains of splits too, but medians and quantiles in leaves don't depend on it.
-        LightGBM and XGBoost call it `reg_alpha`.""",
+        """Number, from 0 on, by which the sum of first derivatives in a leaf is brought closer to 0. A leaf whose sum is not
+        above this number in magnitude gets the value 0. It counts in the gains of splits too, but medians and quantiles in leaves don't
+        depend on it. LightGBM and XGBoost call it `reg_alpha`.""",
         of=BOOSTING,
         group=SHAPE,
     ),
@@ -195,8 +195,8 @@ BOOSTING_PARAMETERS = (
         "float",
         1.0,
         [Interval(Real, 0, 1, closed="right")],
-        """Share of the features that a tree may test, above 0 and up to 1, which are drawn at random for each tree; their number
-        is rounded up.""",
+        """Share of the features that a tree may test, above 0 and up to 1. They are drawn at random for each tree, and their
+        number is rounded up.""",
         of=BOOSTING,
         group=SPLITS,
     ),
@@ -205,8 +205,8 @@ BOOSTING_PARAMETERS = (
         "float",
         1.0,
         [Interval(Real, 0, 1, closed="right")],
-        """Share of a tree's features that the nodes of one depth may test, above 0 and up to 1, which are drawn at random for each
-        depth of each tree; their number is rounded up.""",
+        """Share of a tree's features that the nodes of one depth may test, above 0 and up to 1. They are drawn at random for each
+        depth of each tree, and their number is rounded up.""",
         of=BOOSTING,
         group=SPLITS,
     ),
@@ -296,13 +296,14 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "scoring",
-        "str, callable or None",
+        "str, callable, list of str, dict or None",
         "loss",
-        [str, callable, None],
+        [str, callable, list, tuple, dict, None],
         """Score for early stopping, which is computed before the first iteration and after each one. "loss" is minus the mean
         loss, other names are those of scikit-learn's scorers, and None means accuracy or R2. A callable is given an estimator,
         rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the iterations
-        grown so far. Except for "loss", at most 10,000 of the training rows are scored.""",
+        grown so far. A list of names, or a dict of names to any of these, scores by all of them: the first decides, and `verbose`
+        shows all. Except for "loss", at most 10,000 of the training rows are scored.""",
         of=BOOSTING,
         group=STOPPING,
     ),

@@ -102,7 +102,8 @@ def check_offset(offsets, parts, n_sums, name="offset"):
         wrong = np.argwhere(~(np.abs(numbers) <= MAX_TARGET))
         if len(wrong):
             raise ValueError(
-                f"{name} holds {numbers[tuple(wrong[0])]} in row {wrong[0][0]}; allowed are finite numbers up to 2**500 in magnitude"
+                f"{name} holds {numbers[tuple(wrong[0])]} in row {wrong[0][0]}; allowed are finite numbers up to 2**500 in "
+                "magnitude"
             )
         checked.append(numbers.reshape(len(part), n_sums))
     return np.concatenate(checked)

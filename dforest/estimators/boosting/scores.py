@@ -4,6 +4,7 @@ A *scorer* is what `sklearn.metrics.check_scoring` makes: it takes an estimator,
 predicted its rows before, from sums of leaves.
 """
 
+from collections.abc import Mapping
 from math import isnan
 from numbers import Real
 
@@ -35,20 +36,41 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads)
         Of the choice of training rows that scorers are given.
     n_threads : int
     """
-    is_by_loss = estimator.scoring == "loss"
-    if is_by_loss:
-        loss = loss.at_start(baseline, training.y, training.weight, training.offset)
+    scorings = _scorings(estimator.scoring)
+    by_loss = loss.at_start(baseline, training.y, training.weight, training.offset) if "loss" in scorings.values() else None
 
-    def scored(sample, name):
-        if is_by_loss:
-            score = _MinusLoss(loss, baseline, sample, n_threads)
-        else:
-            rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
-            score = _Scorer(estimator, loss, baseline, sample, rows, name)
-        return ScoredRows(sample.X, sample.offset, score, n_threads)
+    def scored(sample, which):
+        rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
+        measures = {}
+        for name, scoring in scorings.items():
+            if scoring == "loss":
+                measures[name] = _MinusLoss(by_loss, baseline, sample, n_threads)
+            else:
+                measures[name] = _Scorer(estimator, scoring, loss, baseline, sample, rows, which)
+        return ScoredRows(sample.X, sample.offset, measures, n_threads)
 
     held_out = None if held_out is None else scored(held_out, "validation")
     return Monitor(Stopping(estimator.n_iter_no_change, estimator.tol), scored(training, "training"), held_out)
+
+
+def _scorings(scoring):
+    """What scores iterations: dict of a name to "loss", a name of scikit-learn's scorers, a callable or None.
+
+    Raises
+    ------
+    ValueError
+        If `scoring` is none of these, nor a list of names or a dict of names to these.
+    """
+    if scoring is None or isinstance(scoring, str) or callable(scoring):
+        return {scoring if isinstance(scoring, str) else "score": scoring}
+    named = dict(scoring) if isinstance(scoring, Mapping) else {name: name for name in scoring if isinstance(name, str)}
+    allowed = all(value is None or isinstance(value, str) or callable(value) for value in named.values())
+    if not named or len(named) != len(scoring) or not all(isinstance(name, str) for name in named) or not allowed:
+        raise ValueError(
+            f"scoring={scoring!r}; allowed are a name, a callable and None, a list of different names, and a dict of names to "
+            "names, callables or None"
+        )
+    return named
 
 
 def _some_rows(sample, seed, by_class):
@@ -72,9 +94,9 @@ class _MinusLoss:
 
 
 class _Scorer:
-    """What a scorer says of rows with some sums; `name` is what these rows are for."""
+    """What a scorer says of rows with some sums; `which` are these rows."""
 
-    def __init__(self, estimator, loss, baseline, sample, rows, name):
+    def __init__(self, estimator, scoring, loss, baseline, sample, rows, which):
         self._rows, self._baseline = rows, np.array(baseline)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)
@@ -85,9 +107,9 @@ class _Scorer:
         X = sample.X[rows]
         self._X = X.matrix() if isinstance(X, SparseRows) else X
         self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
-        self._scoring = estimator.scoring
-        self._scorer = check_scoring(self._predicted, estimator.scoring)
-        self._which, self._lacking = f"the {len(self._y)} {name} rows", []
+        self._scoring = scoring
+        self._scorer = check_scoring(self._predicted, scoring)
+        self._which, self._lacking = f"the {len(self._y)} {which} rows", []
         if is_classifier(estimator):
             self._scorer = told_classes(self._scorer, estimator.classes_)
             self._lacking = estimator.classes_[~np.isin(estimator.classes_, self._y)].tolist()
