@@ -97,6 +97,8 @@ cdef extern from "core/loops.h" nogil:
         const int64_t* g
         const int64_t* h
         const int64_t* n
+    ctypedef struct df_boost_outputs:
+        pass
     bint df_boost_goes_left(const df_boost_cut* cut, bint is_category, int code, int missing)
     ctypedef struct df_boost_rows:         # see gradients.h
         const double* raw
@@ -120,6 +122,9 @@ cdef extern from "core/loops.h" nogil:
                                              int64_t first_row, int64_t n) noexcept nogil
     ctypedef void (*df_boost_find)(const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
                                    const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
+    ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing,
+                                         const df_boost_limits* limits, double unit, bint is_first,
+                                         df_boost_outputs* outputs) noexcept nogil
     ctypedef struct df_boost_loops:        # lists are by the kind of words
         df_boost_fill* fill
         df_boost_fill* fill_times
@@ -133,6 +138,8 @@ cdef extern from "core/loops.h" nogil:
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
         df_boost_find* cut
         df_boost_find* subset
+        df_boost_add_output* add_output
+        void (*choose_of_outputs)(const df_boost_outputs* outputs, int n_codes, df_boost_cut* cut) noexcept nogil
         int64_t (*divide)(const uint32_t* rows, int64_t first_row, int64_t n, const uint8_t* codes, const uint8_t* goes_left,
                           uint32_t* left, uint32_t* end) noexcept nogil
         void (*extent)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, df_boost_extent* extent) noexcept nogil

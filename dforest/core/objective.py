@@ -440,6 +440,11 @@ class SumObjective(NumberObjective):
         return len(self.baseline)
 
     @property
+    def n_trees_per_iteration(self):
+        """How many trees add to all sums."""
+        return self.n_sums
+
+    @property
     def of_tree(self):
         return SumObjective((0.0,))
 
@@ -449,7 +454,49 @@ class SumObjective(NumberObjective):
             raise ValueError(f"baseline={given!r}; allowed are tuples of one finite float or more")
 
 
-OBJECTIVES = (ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective)
+@dataclass(frozen=True)
+class MultiOutputSumObjective(SeveralOutputs, SumObjective):
+    """The objective of boosted trees of several outputs: leaves keep a number for each output, which they add to its sum.
+
+    Parameters
+    ----------
+    baseline : tuple of float
+        The number that the sum of each output begins with.
+    """
+
+    n_trees_per_iteration = 1
+
+    @property
+    def n_outputs(self):
+        return self.n_sums
+
+    @property
+    def n_values(self):
+        return self.n_sums
+
+    @property
+    def outputs(self):
+        return tuple(slice(o, o + 1) for o in range(self.n_sums))
+
+    @property
+    def of_tree(self):
+        return MultiOutputSumObjective((0.0,) * self.n_sums)
+
+    def of_output(self, output):
+        return SumObjective((self.baseline[output],))
+
+    def leaf_votes(self, weight, value, voting):
+        return value
+
+    def check(self):
+        super().check()
+        if len(self.baseline) < 2:
+            raise ValueError(f"baseline={self.baseline!r} of several outputs; allowed are tuples of two floats or more")
+
+
+OBJECTIVES = (
+    ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, MultiOutputSumObjective,
+)  # fmt: skip
 
 
 def check_objective(objective):

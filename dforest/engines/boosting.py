@@ -20,7 +20,7 @@ class BoostingSession(Session):
 
     def __init__(self, problem, grower):
         super().__init__(problem)
-        self.n_together = problem.n_sums
+        self.n_together = problem.n_trees_per_iteration
         self._grower = grower
 
     def close(self):
@@ -37,7 +37,7 @@ class BoostingSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         if keep_leaves:
             raise ValueError("it is not told which leaves the rows reach while boosted trees are grown")
-        for first in range(trees.start, trees.stop, self.problem.n_sums):
+        for first in range(trees.start, trees.stop, self.problem.n_trees_per_iteration):
             for number, arrays in enumerate(self._grower.grow_iteration(), first):
                 if not sink.put(GrownTree(number, arrays, 1.0)):
                     return

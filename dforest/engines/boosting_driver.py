@@ -73,6 +73,7 @@ def check_supported(problem, what):
     loss, constraints = problem.loss, problem.constraints
     is_constrained = constraints.directions is not None or constraints.groups is not None or constraints.most_features > 0
     refused = [
+        ("several outputs", problem.y.ndim > 1, "one"),
         ("loss", getattr(loss, "name", None) not in LOSSES or LOSSES[loss.name].leaf != "newton", "losses with Newton's steps"),
         ("n_drawn", problem.n_drawn is not None, "None"),
         ("constraints", is_constrained, "none"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.grow.trainer import tree_seeds
-from dforest.core.objective import Objective, SumObjective
+from dforest.core.objective import MultiOutputSumObjective, Objective, SumObjective
 from dforest.core.sampling import AllRows, SamplingPlan, Subsample
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
@@ -259,15 +259,15 @@ class BoostingRules:
 class BoostingProblem:
     """All that decides boosted trees.
 
-    In each iteration a tree is grown for each of the loss's sums. The trees of an iteration have the numbers that follow those of
-    the iteration before, and they draw the same rows.
+    In each iteration a tree is grown for each of the loss's sums, or, of several outputs, one tree for all. The trees of an
+    iteration have the numbers that follow those of the iteration before, and they draw the same rows.
 
     Attributes
     ----------
     columns : sequence of dforest.core.coding.coded_columns.CodedColumn
         The codes of each feature, of one byte.
-    y : ndarray of shape (n_own_rows,), dtype float64
-        Targets, or class numbers.
+    y : ndarray of shape (n_own_rows,) or (n_own_rows, n_outputs), dtype float64
+        Targets, or class numbers. Of several outputs, a leaf has a value for each.
     weight : ndarray of shape (n_own_rows,), dtype float64, or None
         Positive weights; None means that all are 1.
     loss : dforest.estimators.boosting.losses.Loss or dforest.estimators.boosting.losses.OwnLoss
@@ -308,12 +308,16 @@ class BoostingProblem:
 
     @property
     def n_sums(self):
-        """How many sums a row has: as many trees grow in an iteration."""
+        """How many sums a row has."""
         return len(self.baseline)
 
     @property
     def objective(self):
-        return SumObjective(self.baseline)
+        return (SumObjective if self.y.ndim == 1 else MultiOutputSumObjective)(self.baseline)
+
+    @property
+    def n_trees_per_iteration(self):
+        return self.objective.n_trees_per_iteration
 
     def seeds_of(self, trees):
         """See `Problem.seeds_of`."""
@@ -323,7 +327,7 @@ class BoostingProblem:
         """See `Problem.plans_of`; the range begins with the first tree of an iteration."""
         if self.n_drawn is None:
             return (AllRows(),) * len(trees)
-        of_iterations = np.repeat(self.seeds_of(trees)[:: self.n_sums], self.n_sums)
+        of_iterations = np.repeat(self.seeds_of(trees)[:: self.n_trees_per_iteration], self.n_trees_per_iteration)
         return tuple(Subsample(self.n_drawn, int(seed)) for seed in of_iterations[: len(trees)])
 
 

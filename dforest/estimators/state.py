@@ -58,7 +58,7 @@ def check_state(estimator, state):
         state["_training_data"].check(forest)
     objective = forest.objective
     if objective.keeps_gains:  # of boosted trees; one sum is a score that two classes share
-        _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_sums)
+        _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration)
         n_classes = max(2, objective.n_sums)
     else:
         _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.predicts_shares)

@@ -107,43 +107,50 @@ DF_ALWAYS_INLINE double df_top_score(const double *scores, int n, int *first) {
     return score;
 }
 
-/* The best cut after some of n entries, of equal scores that after the fewest, of these the one with the rest on the right. INOUT
- * cut : the node's sums are known; missing_left is where the rest goes, if it has rows */
-DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
-                                      const df_boost_constraint *constraint, df_boost_cut *cut) {
-    const df_boost_sums nothing = {0, 0, 0};
-    double scores[DF_BOOST_CODES], top;
-    const int n_cuts = n - (rest.count == 0);
-    int i;
+/* The best of some cuts by their scores, of equal scores that after the fewest entries, of these the one with the rest on the
+ * right. right, left : with the rest there; none on the left if the rest has no rows. OUT cut : score, code, missing_left */
+DF_ALWAYS_INLINE void df_boost_decide(const double *right, int n_right, const double *left, int n_left, df_boost_cut *cut) {
+    double top;
+    int i = 0;
     cut->score = -1.0;
     cut->code = 0;
     cut->missing_left = 0;
-    cut->n_left = cut->gradient_left = cut->hessian_left = 0;
-    if (n_cuts <= 0)
-        return;
-    df_boost_scores(first, n_cuts, nothing, cut, limits, constraint, scores);
-    top = df_top_score(scores, n_cuts, &i);
+    top = df_top_score(right, n_right, &i);
     if (top >= 0.0) {
         cut->score = top;
         cut->code = (uint32_t)i;
-        cut->n_left = first->n[i];
-        cut->gradient_left = first->g[i];
-        cut->hessian_left = first->h[i];
     }
-    if (rest.count > 0) {
-        df_boost_scores(first, n - 1, rest, cut, limits, constraint, scores);
-        top = df_top_score(scores, n - 1, &i);
-        if (top < 0.0 || top < cut->score)
-            return;
-        if (top > cut->score || i < (int)cut->code) {
-            cut->score = top;
-            cut->code = (uint32_t)i;
-            cut->missing_left = 1;
-            cut->n_left = first->n[i] + rest.count;
-            cut->gradient_left = first->g[i] + rest.gradient;
-            cut->hessian_left = first->h[i] + rest.hessian;
-        }
-    } else
+    top = df_top_score(left, n_left, &i);
+    if (top >= 0.0 && (top > cut->score || (top == cut->score && i < (int)cut->code))) {
+        cut->score = top;
+        cut->code = (uint32_t)i;
+        cut->missing_left = 1;
+    }
+}
+
+/* The best cut after some of n entries. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
+ * rows */
+DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
+                                      const df_boost_constraint *constraint, df_boost_cut *cut) {
+    const df_boost_sums nothing = {0, 0, 0};
+    double right[DF_BOOST_CODES], left[DF_BOOST_CODES];
+    const int n_right = n - (rest.count == 0), n_left = rest.count == 0 ? 0 : n - 1;
+    cut->n_left = cut->gradient_left = cut->hessian_left = 0;
+    df_boost_scores(first, n_right, nothing, cut, limits, constraint, right);
+    if (rest.count > 0)
+        df_boost_scores(first, n_left, rest, cut, limits, constraint, left);
+    df_boost_decide(right, n_right, left, n_left, cut);
+    if (cut->score >= 0.0) {
+        cut->n_left = first->n[cut->code];
+        cut->gradient_left = first->g[cut->code];
+        cut->hessian_left = first->h[cut->code];
+    }
+    if (cut->missing_left) {
+        cut->n_left += rest.count;
+        cut->gradient_left += rest.gradient;
+        cut->hessian_left += rest.hessian;
+    }
+    if (rest.count == 0)
         cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
 }
 
@@ -195,6 +202,61 @@ DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *
     if (has_missing)
         missing = df_boost_entry(kind, entries, n_codes);
     df_boost_choose(&first, n_codes, missing, limits, constraint, cut);
+}
+
+/* The cuts of a column whose leaves have several values, one for each output: scores are added up over outputs. */
+typedef struct {
+    double right[DF_BOOST_CODES], left[DF_BOOST_CODES]; /* with the rest on either side; -HUGE_VAL: a side has too little */
+    double common;                                      /* what scores have in common that is no gain */
+    int64_t count[DF_BOOST_CODES], rest, n, most;       /* rows of the first entries, of the rest, and of all */
+} df_boost_outputs;
+
+/* Add the scores of an output. unit : what its scores are multiplied by; is_first : of the outputs */
+DF_ALWAYS_INLINE void df_boost_add_output_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                               const df_boost_limits *limits, double unit, int is_first,
+                                               df_boost_outputs *outputs) {
+    df_boost_prefixes first;
+    df_boost_cut node;
+    df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
+    double scores[DF_BOOST_CODES];
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, &node);
+    if (has_missing)
+        rests[1] = df_boost_entry(kind, entries, n_codes);
+    if (is_first) {
+        memset(outputs->right, 0, sizeof(outputs->right));
+        memset(outputs->left, 0, sizeof(outputs->left));
+        memcpy(outputs->count, first.n, n_codes * sizeof(int64_t));
+        outputs->common = 0.0;
+        outputs->rest = rests[1].count;
+        outputs->n = node.n;
+        outputs->most = node.most;
+    }
+    for (int side = 0; side < 2; side++) {
+        double *sums = side ? outputs->left : outputs->right;
+        df_boost_scores(&first, n_codes, rests[side], &node, limits, NULL, scores);
+        for (int i = 0; i < n_codes; i++) {
+            const int64_t n = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
+            const int is_valid = df_is_enough(limits, n, (double)h) && df_is_enough(limits, node.n - n, (double)(node.hessian - h));
+            sums[i] += !is_valid ? -HUGE_VAL : scores[i] > 0.0 ? scores[i] * unit : 0.0;
+        }
+    }
+    if (!df_is_bounded(limits, 0))
+        outputs->common += df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
+}
+
+/* The best cut, whose score is its gain, when all outputs have been added. */
+DF_ALWAYS_INLINE void df_boost_choose_of_outputs(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut) {
+    const int n_right = n_codes - (outputs->rest == 0), n_left = outputs->rest == 0 ? 0 : n_codes - 1;
+    memset(cut, 0, sizeof(*cut));
+    df_boost_decide(outputs->right, n_right, outputs->left, n_left, cut);
+    cut->n = outputs->n;
+    cut->most = outputs->most;
+    if (cut->score < 0.0)
+        return;
+    cut->score -= outputs->common;
+    cut->n_left = outputs->count[cut->code] + (cut->missing_left ? outputs->rest : 0);
+    if (outputs->rest == 0)
+        cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
 }
 
 /* The order of categories with rows enough, the code for missing values among them. Returns how many there are. OUT order */

@@ -187,9 +187,9 @@ def assert_equal_trees(tree, wanted, dtype):
     for name in ("feature", "threshold", "right", "missing_left", "payload_lengths", "payload_words"):
         assert getattr(tree, name).tobytes() == wanted[name].astype(getattr(tree, name).dtype).tobytes(), name
     leaves = wanted["feature"] < 0
-    assert np.array_equal(tree.leaves[:, 2].copy().view(np.float64), wanted["value"][leaves])
+    assert np.array_equal(tree.leaves[:, 2:-1].copy().view(np.float64), wanted["values"][leaves])
     assert np.array_equal(tree.leaves[:, 0], wanted["n_rows"][leaves])
-    assert np.array_equal(tree.inner, np.column_stack([wanted["value"], wanted["gain"]])[~leaves])
+    assert np.array_equal(tree.inner, np.column_stack([wanted["values"], wanted["gain"]])[~leaves])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -240,6 +240,24 @@ def assert_equal_models(problem):
             loops.use()
         raw = booster.raw_sums + np.array(twin.baselines)[:, None]
         assert np.array_equal(raw.T, twin.raw), name
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie"])
+def test_models_of_several_outputs_are_those_of_the_twin(loss, seed):
+    """Whose leaves have a value for each: of columns of numbers, without constraints on predictions."""
+    rng = np.random.default_rng(seed)
+    problem, n_outputs = random_problem([300 + seed, LOSSES[loss].number], loss), int(rng.integers(2, 5))
+    n, p = problem.X.shape
+    y = np.column_stack([targets(rng, loss, n) * rng.choice([1e-3, 1.0, 50.0]) for _ in range(n_outputs)])
+    problem.parameters.update({
+        "n_categories": np.zeros(p, int), "monotonic": None, "n_classes": 2,
+        "offset": rng.standard_normal((n, n_outputs)) if rng.random() < 0.3 else None,
+    })  # fmt: skip
+    assert_equal_models(problem._replace(y=y))
+    weight = weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0]))
+    problem.parameters.update({"sample_weight": weight, "min_hessian": 0.0, "min_samples_leaf": 1, "max_depth": None})
+    assert_equal_models(problem._replace(y=y))
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "multinomial", "poisson", "gamma", "exponential"])

@@ -131,8 +131,8 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
     for l2, rate, most, is_damped, exponent in product((0.0, 0.7), (0.1, 1.0, 2.0), (0.01, math.inf), (True, False), (40, 20, 7)):
         for n_sums, l1 in ((1, 0.0), (3, 0.0), (1, 0.4), (1, 1e30)):
             limits = boosting.ValueLimits(rate, most, is_damped, n_sums)
-            node = boosting.Node(list(range(50)), integers._replace(exponents=(exponent, 33)))
-            found = boosting.newton_value(node, limits, l1, l2)
+            node = boosting.Node(list(range(50)), [integers._replace(exponents=(exponent, 33))])
+            found = boosting.newton_value(node, 0, limits, l1, l2)
             assert found == boost_probe.newton_value(*sums, exponent, 33, rate, l2, most, is_damped, n_sums, l1)
 
     residual, weight = np.unique(rng.normal(size=60)), rng.integers(1, 2**31, 60)
@@ -292,11 +292,11 @@ def test_a_tree_by_hand():
     assert tree["feature"].tolist() == [0, -1, 0, -1, -1] and tree["right"].tolist() == [2, 0, 4, 0, 0]
     assert tree["threshold"].tolist() == [1.5, 0.0, 2.5, 0.0, 0.0]
     np.testing.assert_allclose(tree["gain"], [16.0, 0.0, 2.0, 0.0, 0.0], rtol=1e-15)
-    assert tree["value"][[1, 3, 4]].tolist() == [-1.0, 0.5, 1.5]
+    assert tree["values"][[1, 3, 4], 0].tolist() == [-1.0, 0.5, 1.5]
     assert tree["n_rows"].tolist() == [4, 2, 2, 1, 1]
     stump = flatten(grow_booster(X, [1.0, 1.0, 4.0, 6.0], max_leaf_nodes=2, l2_regularization=2.0, **settings).rounds[0][0])
     # 16 / 4 + 16 / 4 - 0, and leaves of 0.5 * 4 / 4.
-    assert stump["gain"][0] == 8.0 and stump["value"][1:].tolist() == [-0.5, 0.5]
+    assert stump["gain"][0] == 8.0 and stump["values"][1:, 0].tolist() == [-0.5, 0.5]
 
 
 def test_missing_values_go_where_they_gain_more():
@@ -363,7 +363,7 @@ def test_a_leaf_is_best_for_its_rows():
     X, (_, score) = np.zeros((101, 1)), problem(11, n=101)
     for loss, q in (("absolute_error", 0.5), ("quantile", 0.3)):
         booster = grow_booster(X, score, loss=loss, quantile=q, max_iter=1, learning_rate=1.0)
-        assert booster.rounds[0][0].feature == -1 and booster.rounds[0][0].value == 0.0  # the baseline is best already
+        assert booster.rounds[0][0].feature == -1 and booster.rounds[0][0].values == [0.0]  # the baseline is best already
         assert booster.baselines[0] == np.quantile(score, q, method="averaged_inverted_cdf")
 
 

@@ -79,14 +79,15 @@ class Node:
     """A node and all nodes below it. The feature of a leaf is -1; other nodes alone have a gain."""
 
     rows: list
-    integers: object  # `Integers` of these rows
+    integers: list  # `Integers` of these rows, for each output
     feature: int = -1
     threshold: float = 0.0  # NaN where categories are tested
     categories: tuple = ()  # of a test of categories: those on the side that missing values don't go to
     missing_left: bool = False
     bounds: tuple = (-math.inf, math.inf)  # of steps
     gain: float = 0.0  # in units of the loss
-    value: float = 0.0  # of a leaf, or what another node would add as one; 0 there if leaves are no Newton steps
+    # Of a leaf, or what another node would add as one, for each output; 0 there if leaves are no Newton steps.
+    values: list = (0.0,)
     left: object = None  # a Node
     right: object = None
 
@@ -139,8 +140,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     ----------
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
         NaN means missing.
-    y : sequence of length n_rows
-        Targets, or class numbers.
+    y : sequence of length n_rows, or ndarray of shape (n_rows, n_outputs)
+        Targets, or class numbers. With several outputs leaves are Newton steps, and there are neither categories nor
+        constraints on predictions.
     loss : str or object
         As `losses.h` names them; "multinomial" grows a tree for each class in a round. An object has methods and attributes as
         `dforest.loss.PythonLoss` describes them.
@@ -188,7 +190,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     """
     n_rows, n_features = X.shape
     own = None if isinstance(loss, str) else loss
-    y = [int(v) for v in y] if loss == "multinomial" else [float(v) for v in y]
+    has_vectors = np.ndim(y) == 2
+    columns_of_y = np.reshape(y, (n_rows, -1)).T.astype(float).tolist()
+    y = [int(v) for v in y] if loss == "multinomial" else columns_of_y[0]
     if quantile is None:
         quantile = 0.9 if loss == "huber" else math.nan
     limits = Limits(max_depth, max_leaf_nodes, max(1, min_samples_leaf), min_hessian, l2_regularization,
@@ -200,13 +204,16 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
-        start = baselines(loss, y, weight, n_classes, quantile) if start is None else start
+        if start is None and has_vectors:
+            start = [baselines(loss, column, weight, n_classes, quantile)[0] for column in columns_of_y]
+        elif start is None:
+            start = baselines(loss, y, weight, n_classes, quantile)
     else:
         is_constant, is_refitted = own.constant_hessian, own.need_update_leaves_values
         given_weight = None if sample_weight is None else np.array(sample_weight)
         start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
-    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, len(start))
-    n_outputs = len(start)
+    n_outputs, n_trees = len(start), 1 if has_vectors else len(start)
+    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_trees)
     sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
     rounds, kinds = [], []
     for number in range(max_iter):
@@ -219,29 +226,39 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         elif loss == "multinomial":
             slopes = [class_derivatives(f, v) for f, v in zip(raw, y, strict=True)]
         else:
-            slopes = [[[d] for d in derivatives(loss, f, v, parameter)] for (f,), v in zip(raw, y, strict=True)]
+            of_outputs = [
+                [derivatives(loss, f, v, parameter) for f, v in zip(of_row, targets, strict=True)]
+                for of_row, targets in zip(raw, zip(*columns_of_y, strict=True), strict=True)
+            ]
+            slopes = [list(zip(*of_row, strict=True)) for of_row in of_outputs]
         drawn = list(range(n_rows))
         if n_drawn is not None:
-            first_seed = tree_seed(seed, number * n_outputs)
+            first_seed = tree_seed(seed, number * n_trees)
             drawn = np.flatnonzero(Subsample(n_drawn, first_seed).counts(n_rows, first_seed)).tolist()
         left_out = sorted(set(range(n_rows)) - set(drawn))
         trees = []
-        for output in range(n_outputs):
-            gradient = [g[output] for g, _ in slopes]
-            hessian = None if is_constant else [h[output] for _, h in slopes]
-            integers = integers_of(gradient, hessian, weight, unit, sample_weight, words, drawn)
-            tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_outputs + output))
+        for k in range(n_trees):
+            outputs = range(n_outputs) if has_vectors else range(k, k + 1)
+            given = [
+                ([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, sample_weight)
+                for o in outputs
+            ]
+            integers = [integers_of(*one, words, drawn) for one in given]
+            if any(one.kind == "wide" for one in integers):
+                integers = [integers_of(*one, "wide", drawn) for one in given]
+            tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_trees + k))
 
             def value_of(node, raw=raw, parameter=parameter):
                 if not is_refitted:
-                    return newton_value(node, values, *(x / node.integers.weight_unit for x in (limits.l1, limits.l2)))
+                    penalties = [x / node.integers[0].weight_unit for x in (limits.l1, limits.l2)]
+                    return [newton_value(node, o, values, *penalties) for o in range(len(node.integers))]
                 if own is not None:
                     given = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
                     y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
-                    return values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], given[node.rows])))
+                    return [values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], given[node.rows])))]
                 residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
                 weighed, _ = weights.of_node([Weighed(row, weight[row]) for row in node.rows], 0)
-                return values.value(refit(loss, residuals, [row.weight for row in weighed], parameter))
+                return [values.value(refit(loss, residuals, [row.weight for row in weighed], parameter))]
 
             # Of nodes that are no leaves nobody knows the quantile.
             valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
@@ -250,16 +267,16 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             elif is_refitted:
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
-                bounds_of = {id(node): [values.value(b) for b in in_units(node.bounds, node.integers, None)] for node in valued}
+                steps = {id(node): in_units(node.bounds, node.integers[0], None) for node in valued}
+                bounds_of = {node: [values.value(step) for step in bounds] for node, bounds in steps.items()}
             for node in valued:
-                node.value = within(value_of(node), bounds_of[id(node)])
-            for leaf in leaves:
-                for row in leaf.rows:
-                    sums[row][output] += leaf.value
-            for row in left_out:
-                sums[row][output] += leaf_of(tree, X[row]).value
+                node.values = [within(value, bounds_of[id(node)]) for value in value_of(node)]
+            reached = [(row, leaf) for leaf in leaves for row in leaf.rows]
+            for row, leaf in reached + [(row, leaf_of(tree, X[row])) for row in left_out]:
+                for o, value in zip(outputs, leaf.values, strict=True):
+                    sums[row][o] += value
             trees.append(tree)
-            kinds.append(integers.kind)
+            kinds.append(integers[0].kind)
         rounds.append(trees)
     raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
     return Booster(start, rounds, np.array(raw), kinds)
@@ -271,8 +288,9 @@ def predict_raw(booster, X, offset=None):
     for i, x in enumerate(X):
         sums = [0.0] * len(booster.baselines) if offset is None else offset[i].tolist()
         for trees in booster.rounds:
-            for output, tree in enumerate(trees):
-                sums[output] += leaf_of(tree, x).value
+            for k, tree in enumerate(trees):
+                for o, value in enumerate(leaf_of(tree, x).values, k):
+                    sums[o] += value
         raw.append([baseline + s for baseline, s in zip(booster.baselines, sums, strict=True)])
     return np.array(raw).reshape(len(X), len(booster.baselines))
 
@@ -317,8 +335,8 @@ def grow_tree(rows, columns, integers, limits, seed):
     """(root, leaves) of a tree of some rows. The leaves have no values yet."""
 
     def look_at(rows, path, depth, used, bounds, before):
-        cut, integers = None, of_node(before, rows)
-        bounds = in_units(bounds, before, integers)
+        cut, integers = None, [of_node(one, rows) for one in before]
+        bounds = in_units(bounds, before[0], integers[0])
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
             of_level = first_features(of_tree, limits.colsample_bylevel, seed, 1 + depth)
@@ -344,7 +362,7 @@ def grow_tree(rows, columns, integers, limits, seed):
         column = columns[cut.feature]
         sides = [row for row in node.rows if column.codes[row] in cut.left], [
             row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
-        bounds = children_bounds(cut, node, sides, node.integers, limits)
+        bounds = children_bounds(cut, node, sides, node.integers[0], limits)
         set_test(node, cut, column)
         found = [
             look_at(sides[side], child_path(path, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
@@ -373,49 +391,81 @@ def allowed_features(n_features, used, interactions):
     return set().union(*(group for group in interactions if used <= group))
 
 
+class Judge:
+    """What judges the cuts of a node by one of the outputs, in units of its integers."""
+
+    def __init__(self, rows, integers, limits, bounds):
+        g, h = integers.coarse_exponents
+        self.limits, self.bounds, self.total = limits, bounds, sums_of(rows, integers)
+        self.l1 = scaled(limits.l1 / integers.weight_unit, g)
+        self.l2, self.min_hessian, self.smoothing = (
+            scaled(x / integers.weight_unit, h) for x in (limits.l2, limits.min_hessian, CATEGORY_SMOOTHING)
+        )
+        self.exponent = h - 2 * g  # of scores, in units of the loss
+
+    def is_enough(self, sums):
+        """Whether a side of a cut has rows and hessian enough."""
+        _, h, n = sums
+        return n >= self.limits.min_samples_leaf and float(h) >= self.min_hessian and float(h) + self.l2 > 0.0
+
+    def score(self, left, right, feature):
+        """What cuts are compared by."""
+        if not self.limits.is_bounded:
+            return cut_score(self.l2, left, right)
+        direction = 0 if self.limits.monotonic is None else self.limits.monotonic[feature]
+        return bounded_gain((self.l1, self.l2), left, right, self.total, self.bounds, direction)
+
+    def common(self):
+        """What a score is above the gain."""
+        return 0.0 if self.limits.is_bounded else common_score(self.l2, self.total)
+
+
 def best_cut(rows, columns, features, integers, limits, bounds):
-    """The best cut of a node that gains something, or None."""
-    gradient_exponent, hessian_exponent = integers.coarse_exponents
-    l2, min_hessian = (scaled(x / integers.weight_unit, hessian_exponent) for x in (limits.l2, limits.min_hessian))
-    l1 = scaled(limits.l1 / integers.weight_unit, gradient_exponent)
-    total = sums_of(rows, integers)
+    """The best cut of a node that gains something, or None. Of several outputs scores are added up."""
+    judges = [Judge(rows, one, limits, bounds) for one in integers]
+    exponent = max(judge.exponent for judge in judges)
+    units = [scaled(1.0, judge.exponent - exponent) for judge in judges]
     best, best_score = None, -1.0
     for feature in features:
         column = columns[feature]
         rows_of = {}
         for row in rows:
             rows_of.setdefault(int(column.codes[row]), []).append(row)
-        sums = {code: sums_of(members, integers) for code, members in rows_of.items()}
+        sums = [{code: sums_of(members, one) for code, members in rows_of.items()} for one in integers]
         if column.kind == CATEGORICAL:
-            first = by_gradient(sums, scaled(CATEGORY_SMOOTHING / integers.weight_unit, hessian_exponent))
+            first = by_gradient(sums[0], judges[0].smoothing)
         else:
             first = list(range(column.missing))
         others = set(range(column.missing + 1)) - set(first)
-        rest = total
+        rest = [judge.total for judge in judges]
         for code in first:
-            rest = tuple(a - b for a, b in zip(rest, sums.get(code, NOTHING), strict=True))
-        below = NOTHING
+            rest = [less(a, own.get(code, NOTHING)) for a, own in zip(rest, sums, strict=True)]
+        n_rest = rest[0][2]
+        below = [NOTHING] * len(judges)
         for i, code in enumerate(first):
-            below = add(below, sums.get(code, NOTHING))
-            for rest_left in (False, True) if rest[2] > 0 else (False,):
-                left = add(below, rest) if rest_left else below
-                right = tuple(a - b for a, b in zip(total, left, strict=True))
-                if not all(n >= limits.min_samples_leaf and float(h) >= min_hessian and float(h) + l2 > 0.0
-                           for _, h, n in (left, right)):  # fmt: skip
+            below = [add(a, own.get(code, NOTHING)) for a, own in zip(below, sums, strict=True)]
+            for rest_left in (False, True) if n_rest > 0 else (False,):
+                left = [add(a, b) for a, b in zip(below, rest, strict=True)] if rest_left else below
+                right = [less(judge.total, a) for judge, a in zip(judges, left, strict=True)]
+                if not all(judge.is_enough(a) and judge.is_enough(b) for judge, a, b in zip(judges, left, right, strict=True)):
                     continue
-                if not limits.is_bounded:
-                    score = cut_score(l2, left, right)
-                else:
-                    direction = 0 if limits.monotonic is None else limits.monotonic[feature]
-                    score = bounded_gain((l1, l2), left, right, total, bounds, direction)
+                scores = [judge.score(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)]
+                score = scores[0]
+                if len(judges) > 1:
+                    score = 0.0
+                    for own, unit in zip(scores, units, strict=True):
+                        score += max(own, 0.0) * unit
                 if score > best_score:
                     best_score = score
-                    goes_left = rest_left if rest[2] > 0 else left[2] > right[2]
-                    best = feature, set(first[: i + 1]) | (others if goes_left else set()), left
+                    goes_left = rest_left if n_rest > 0 else left[0][2] > right[0][2]
+                    best = feature, set(first[: i + 1]) | (others if goes_left else set()), left[0]
     if best is None:
         return None
-    gain = best_score - (0.0 if limits.is_bounded else common_score(l2, total))
-    return Cut(*best, integers.weight_unit * scaled(gain, hessian_exponent - 2 * gradient_exponent)) if gain > 0.0 else None
+    common = 0.0
+    for judge, unit in zip(judges, units, strict=True):
+        common += judge.common() * unit
+    gain = best_score - common
+    return Cut(*best, integers[0].weight_unit * scaled(gain, exponent)) if gain > 0.0 else None
 
 
 def by_gradient(sums, smoothing):
@@ -487,7 +537,7 @@ def refitted_bounds(root, monotonic, value_of):
             return
         both = bounds, bounds
         if monotonic[node.feature] != 0:
-            steps = [within(value_of(child), bounds) for child in (node.left, node.right)]
+            steps = [within(value_of(child)[0], bounds) for child in (node.left, node.right)]
             both = parted(bounds, steps, monotonic[node.feature])
         visit(node.left, both[0])
         visit(node.right, both[1])
@@ -499,6 +549,11 @@ def refitted_bounds(root, monotonic, value_of):
 def add(a, b):
     """The sum of two triples."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def less(a, b):
+    """A triple less another one."""
+    return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 def sums_of(rows, integers):
@@ -542,19 +597,20 @@ class ValueLimits(NamedTuple):
         return within(rate * step if value is None else value, (-most, most))
 
 
-def newton_value(node, limits, l1, l2):
-    """A node's value from sums of quantised gradients."""
-    (g, s_g), (h, s_h) = gradient_sums(node)
+def newton_value(node, output, limits, l1, l2):
+    """A node's value for an output, from sums of quantised gradients."""
+    (g, s_g), (h, s_h) = gradient_sums(node, output)
     g, below = shrunk(scaled(float(g), -s_g), l1), scaled(float(h), -s_h) + l2
     return limits.value(g / below, -(limits.learning_rate * g) / below) if below > 0.0 else 0.0
 
 
-def gradient_sums(node):
-    """Sums of the quantised gradients and hessians of a node, with an exponent each."""
+def gradient_sums(node, output):
+    """Sums of the quantised gradients and hessians of a node for an output, with an exponent each."""
     if node.feature >= 0:
-        return both_sums(gradient_sums(node.left), gradient_sums(node.right))
-    of_rows = node.integers.quantised_gradient, node.integers.quantised_hessian
-    return tuple((sum(own[row] for row in node.rows), s) for own, s in zip(of_rows, node.integers.exponents, strict=True))
+        return both_sums(gradient_sums(node.left, output), gradient_sums(node.right, output))
+    integers = node.integers[output]
+    of_rows = integers.quantised_gradient, integers.quantised_hessian
+    return tuple((sum(own[row] for row in node.rows), s) for own, s in zip(of_rows, integers.exponents, strict=True))
 
 
 def refit(loss, residuals, weight, parameter):
@@ -575,7 +631,7 @@ def flatten(tree, dtype=np.float64):
     -------
     dict of ndarray
         The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves), right (the number of the right child; 0 for
-        leaves), missing_left, n_rows, gain (0 for leaves) and value (0 for other nodes if leaves are no Newton steps). A left
+        leaves), missing_left, n_rows, gain (0 for leaves) and values (0 for other nodes if leaves are no Newton steps). A left
         child's number is its parent's + 1. payload_lengths and payload_words have the categories of tests, as `Forest` has its
         subsets.
     """
@@ -591,7 +647,7 @@ def flatten(tree, dtype=np.float64):
             visit(node.right)
 
     visit(tree)
-    dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "gain": np.float64, "value": np.float64}
+    dtypes = {"feature": np.int32, "threshold": dtype, "missing_left": bool, "gain": np.float64, "values": np.float64}
     arrays = {name: np.array([getattr(node, name) for node in nodes], kind) for name, kind in dtypes.items()}
     arrays |= {"right": np.array(right, np.uint32), "n_rows": np.array([len(node.rows) for node in nodes], np.int64)}
     subsets = [words_of(node.categories) for node in nodes if node.threshold != node.threshold]

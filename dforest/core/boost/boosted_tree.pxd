@@ -24,19 +24,20 @@ cdef struct BoostScale:        # of the integers that stand for gradients and He
 
 cdef struct BoostNode:
     df_open_node at            # where it stands: its range of the rows, and so on; bounds are those of steps of its rows
-    BoostScale scale           # of its rows' integers
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
-    df_gradient_sums quantised          # once the tree is grown; 0 where leaves are no Newton steps
-    df_boost_sums sums         # of its rows' narrow integers, if columns have defaults
     int64_t most               # rows of the most frequent entry, at most
     double gain                # of its best cut, in units of the loss; 0: it is not split
-    double value               # of a leaf, or what another node would add as one
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
     int32_t parent             # -1: the root has none
     int32_t slot               # of its histogram; -1: it has none
     bint has_words             # its histogram has words, or else sums
     df_boost_cut cut           # once it has been searched
+
+cdef struct BoostOutput:       # what a node has of one of the outputs
+    BoostScale scale           # of its rows' integers
+    df_gradient_sums quantised  # once the tree is grown; 0 where leaves are no Newton steps
+    double value               # of a leaf, or what another node would add as one
 
 
 cdef inline df_bounds bounds_of(const BoostNode* node) noexcept nogil:
@@ -71,15 +72,19 @@ cdef class BoostedTree:
     cdef int64_t min_samples_leaf
     cdef TriedColumns columns
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
-    cdef df_boost_limits limits        # in units of the nodes that are searched
+    cdef df_boost_limits* limits       # [n_outputs] in units of the nodes that are searched
+    cdef double* units                 # [n_outputs] what makes scores of outputs such in units of 2**unit
+    cdef int32_t unit
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
     cdef int n_item_ranges             # into which items are divided where the rows of a node are too few for parts
     cdef int64_t partition_rows        # that a thread divides at a time, of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
-    cdef int32_t* quantised                 # of all rows
-    cdef const double* kept            # [n_rows, 2] derivatives; NULL: no node may be light
+    cdef Py_ssize_t n_outputs          # values of a leaf
+    cdef int32_t* quantised            # [n_outputs, n_rows, 1 or 2]
+    cdef int64_t plane                 # of one output
+    cdef const double* kept            # [n_outputs, n_rows, 2] derivatives; NULL: no node may be light
     cdef const double* weight          # [n_rows] that is in these
     cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
     cdef const uint32_t* drawn         # [n_drawn] the root's rows, the booster's; NULL: all
@@ -89,8 +94,10 @@ cdef class BoostedTree:
     cdef uint32_t* moved               # [n_drawn]
     # What there is of it
     cdef BoostNode* nodes
+    cdef BoostOutput* outputs          # [n_nodes, n_outputs]
+    cdef df_boost_sums* sums           # [n_nodes, n_outputs] of their rows' narrow integers, if columns have defaults
     cdef BoostRoute* routes            # of the nodes; NULL: all rows are drawn
-    cdef Py_ssize_t n_nodes, room, route_room
+    cdef Py_ssize_t n_nodes, room, output_room, sums_room, route_room
     cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
     cdef Py_ssize_t n_pushed
     # What a call of the team is about
@@ -102,6 +109,7 @@ cdef class BoostedTree:
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_items] of the small and the large node
     cdef BoostNode* weighed
+    cdef Py_ssize_t output             # that it is weighed by
     cdef df_boost_largest* largest     # [n_largest] of ranges of its rows; `weight` is first their least lightness
     cdef Py_ssize_t n_largest
     cdef df_boost_sums* range_sums     # [n_range_sums] of ranges of its rows
@@ -114,16 +122,19 @@ cdef class BoostedTree:
     cdef int64_t* n_left               # of each range of the divided node's rows, and then of all up to it
     cdef Py_ssize_t n_left_room
 
-    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
+    cdef int know_sums(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
     cdef int add_up(self, BoostNode* node) except -1 nogil
     cdef void add_range(self, int64_t item) noexcept nogil
     cdef void find_lightness(self, int64_t item) noexcept nogil
     cdef void find_largest(self, int64_t item) noexcept nogil
     cdef void quantise(self, int64_t item) noexcept nogil
-    cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil
+    cdef BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil
+    cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil
+    cdef void use_units_of(self, const BoostNode* node) noexcept nogil
     cdef int search_children(self, int32_t number) except -1 nogil
     cdef void search(self) noexcept nogil
     cdef void fill_part(self, int64_t item) noexcept nogil

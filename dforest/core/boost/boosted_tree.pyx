@@ -80,6 +80,11 @@ cdef void place_range(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).place_range(item)
 
 
+cdef inline int32_t unit_of(const BoostScale* scale) noexcept nogil:
+    """The unit of scores of cuts, 2 to this power, by the scale of integers."""
+    return scale.narrow_h - 2 * scale.narrow_g
+
+
 @cython.final
 cdef class BoostedTree:
     """One tree after another.
@@ -112,6 +117,7 @@ cdef class BoostedTree:
         cdef Py_ssize_t j, n = bundles.n_columns
         self.bundles = bundles
         self.histograms = histograms
+        self.n_outputs, self.plane = histograms.n_outputs, histograms.plane
         self.team = team
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = bundles.data.n_rows if max_depth is None else min(max_depth, bundles.data.n_rows)
@@ -136,8 +142,10 @@ cdef class BoostedTree:
         self.by_code = <uint8_t*> malloc(2 * DF_BOOST_CODES)
         self.by_shared = self.by_code + DF_BOOST_CODES
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
+        self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
+        self.units = <double*> malloc(self.n_outputs * sizeof(double))
         if (self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.by_code == NULL
-                or self.tested == NULL):
+                or self.tested == NULL or self.limits == NULL or self.units == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
         if directions is not None and np.any(directions):
@@ -155,23 +163,29 @@ cdef class BoostedTree:
         free(self.by_code)
         free(self.tested)
         free(self.directions)
+        free(self.limits)
+        free(self.units)
         free(self.nodes)
+        free(self.outputs)
+        free(self.sums)
         free(self.routes)
         free_split_heap(&self.frontier)
         free(self.n_left)
         free(self.largest)
         free(self.range_sums)
 
-    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
+    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil:
         """Grow a tree.
 
-        INOUT quantised : [n_rows, 1 or 2] integers of all rows, those of rows drawn by `scale`; changed where nodes are light
-        IN kept : [n_rows, 2] or NULL
+        INOUT quantised : [n_outputs, n_rows, 1 or 2] integers of all rows, those of rows drawn by `scales`; changed where nodes
+        are light
+        IN kept : [n_outputs, n_rows, 2] or NULL; scales : [n_outputs]
         IN heaviest : weight of all rows
         """
         cdef int64_t n_leaves = 1
         cdef int32_t number
+        cdef Py_ssize_t k
         cdef df_open_node root = df_root_of(self.n_drawn, seed)
         self.quantised = quantised
         self.kept = kept
@@ -180,10 +194,11 @@ cdef class BoostedTree:
         self.is_undivided = True
         self.add_node(&root, -1, 0)
         self.nodes[0].most = self.bundles.most
-        self.nodes[0].scale = scale[0]
+        for k in range(self.n_outputs):
+            self.outputs[k].scale = scales[k]
         self.nodes[0].reference = heaviest
         self.nodes[0].lightness = 0
-        self.limits = self.limits_of(&self.nodes[0])
+        self.limits[0] = self.limits_of(&self.nodes[0], 0)
         self.weigh(&self.nodes[0])
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
@@ -213,18 +228,22 @@ cdef class BoostedTree:
     cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil:
         """Add a leaf; pointers to other nodes may be invalid then."""
         cdef BoostNode* node
+        cdef Py_ssize_t k
         ensure_room(<void**> &self.nodes, &self.room, self.n_nodes + 1, sizeof(BoostNode))
+        ensure_room(<void**> &self.outputs, &self.output_room, (self.n_nodes + 1) * self.n_outputs, sizeof(BoostOutput))
+        if self.bundles.has_defaults:
+            ensure_room(<void**> &self.sums, &self.sums_room, (self.n_nodes + 1) * self.n_outputs, sizeof(df_boost_sums))
         node = &self.nodes[self.n_nodes]
         self.n_nodes += 1
         node.at = at[0]
         node.parent = parent
         node.left = node.slot = node.cut.feature = -1
         if parent >= 0:
-            node.scale = self.nodes[parent].scale
+            for k in range(self.n_outputs):
+                self.outputs_of(node)[k].scale = self.outputs_of(&self.nodes[parent])[k].scale
             node.reference = self.nodes[parent].reference
             node.lightness = self.nodes[parent].lightness
-        node.gain = node.value = 0.0
-        node.sums = df_boost_sums(0, 0, 0)
+        node.gain = 0.0
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
         if self.drawn != NULL:
             ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
@@ -234,24 +253,42 @@ cdef class BoostedTree:
             self.routes[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
 
-    cdef df_boost_limits limits_of(self, const BoostNode* node) noexcept nogil:
-        """What a node's cuts are judged by, in its units."""
-        return df_boost_limits_of(self.l1, self.l2, self.min_hessian, self.min_samples_leaf, node.scale.narrow_g,
-                                  node.scale.narrow_h, self.weight_unit)
+    cdef inline BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil:
+        """What a node has of each output: [n_outputs]."""
+        return self.outputs + (node - self.nodes) * self.n_outputs
+
+    cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil:
+        """What a node's cuts are judged by, in its units of an output."""
+        cdef const BoostScale* scale = &self.outputs_of(node)[output].scale
+        return df_boost_limits_of(self.l1, self.l2, self.min_hessian, self.min_samples_leaf, scale.narrow_g, scale.narrow_h,
+                                  self.weight_unit)
+
+    cdef void use_units_of(self, const BoostNode* node) noexcept nogil:
+        """Judge cuts in the units of a node."""
+        cdef const BoostOutput* outputs = self.outputs_of(node)
+        cdef Py_ssize_t k
+        for k in range(self.n_outputs):
+            self.limits[k] = self.limits_of(node, k)
+        if self.n_outputs == 1:
+            return
+        self.unit = unit_of(&outputs[0].scale)
+        for k in range(1, self.n_outputs):
+            self.unit = max(self.unit, unit_of(&outputs[k].scale))
+        for k in range(self.n_outputs):
+            self.units[k] = ldexp(1.0, unit_of(&outputs[k].scale) - self.unit)
 
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil:
         """Whether it is worth looking for a cut of a node."""
-        return node.at.n >= 2 * self.limits.min_samples and node.at.depth < self.max_depth
+        return node.at.n >= 2 * self.limits[0].min_samples and node.at.depth < self.max_depth
 
     cdef int split(self, int32_t number) except -1 nogil:
         """Divide a leaf by its best cut, and add its children."""
         cdef const df_boost_cut* cut = &self.nodes[number].cut
         cdef df_bounds bounds = bounds_of(&self.nodes[number])
-        cdef df_boost_limits limits = self.limits_of(&self.nodes[number])
+        cdef df_boost_limits limits = self.limits_of(&self.nodes[number], 0)
         cdef double middle = 0.0
         cdef int8_t direction = self.direction(&self.nodes[number])
         cdef df_open_node children[2]
-        cdef df_boost_sums sums[2]
         cdef int child
         self.divide(&self.nodes[number])
         if self.directions != NULL:
@@ -261,20 +298,33 @@ cdef class BoostedTree:
                                 <double> (cut.hessian - cut.hessian_left), bounds))
         for child in range(2):
             children[child] = df_child_of(&self.nodes[number].at, child, cut.n_left, direction, middle)
-        sums[0] = df_boost_sums(cut.gradient_left, cut.hessian_left, cut.n_left)
-        sums[1] = df_boost_sums(cut.gradient - cut.gradient_left, cut.hessian - cut.hessian_left, cut.n - cut.n_left)
         self.nodes[number].left = self.add_node(&children[0], number, False)
         self.add_node(&children[1], number, True)
         for child in range(2):
-            self.nodes[self.nodes[number].left + child].sums = sums[child]
             self.weigh(&self.nodes[self.nodes[number].left + child])
+        return self.know_sums(number) if self.bundles.has_defaults else 0
+
+    cdef int know_sums(self, int32_t number) except -1 nogil:
+        """Have the sums of the children of a node: by its cut, where that says them in their units."""
+        cdef const BoostNode* node = &self.nodes[number]
+        cdef const df_boost_cut* cut = &node.cut
+        cdef df_boost_sums* left = self.sums + node.left * self.n_outputs
+        cdef int child
+        if self.n_outputs == 1:
+            left[0] = df_boost_sums(cut.gradient_left, cut.hessian_left, cut.n_left)
+            left[1] = df_boost_sums(cut.gradient - cut.gradient_left, cut.hessian - cut.hessian_left, cut.n - cut.n_left)
+        for child in range(2):
+            if self.n_outputs > 1 or self.nodes[node.left + child].reference != node.reference:
+                self.add_up(&self.nodes[node.left + child])
         return 0
 
     cdef int weigh(self, BoostNode* node) except -1 nogil:
         """Give a node a scale of its own if it is light."""
-        cdef BoostScale before = node.scale
+        cdef BoostScale before
+        cdef BoostScale* scale
         cdef df_boost_largest largest
         cdef int64_t n_ranges, i
+        cdef Py_ssize_t k
         cdef int lightness = DF_LIGHTEST
         if self.kept == NULL:
             return 0
@@ -286,43 +336,53 @@ cdef class BoostedTree:
             lightness = min(lightness, <int> self.largest[i].weight)
         if lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
             return 0
-        self.team.call(find_largest, <void*> self, n_ranges)
-        largest = self.largest[0]
-        for i in range(1, n_ranges):
-            largest.weight = max(largest.weight, self.largest[i].weight)
-            largest.gradient = max(largest.gradient, self.largest[i].gradient)
-            largest.hessian = max(largest.hessian, self.largest[i].hessian)
-        if not df_is_light(largest.weight, node.reference):
-            return 0
+        for k in range(self.n_outputs):
+            self.output = k
+            self.team.call(find_largest, <void*> self, n_ranges)
+            largest = self.largest[0]
+            for i in range(1, n_ranges):
+                largest.weight = max(largest.weight, self.largest[i].weight)
+                largest.gradient = max(largest.gradient, self.largest[i].gradient)
+                largest.hessian = max(largest.hessian, self.largest[i].hessian)
+            if not df_is_light(largest.weight, node.reference):    # nor is it by another output
+                return 0
+            scale = &self.outputs_of(node)[k].scale
+            before = scale[0]
+            scale.exponent_g = scale.narrow_g = df_gradient_exponent(largest.gradient, DF_GRADIENT_BITS)
+            scale.exponent_h = scale.narrow_h = df_gradient_exponent(largest.hessian, DF_GRADIENT_BITS)
+            if k == 0:                             # with several outputs there are no bounds
+                set_bounds(node, df_bounds_in_units(bounds_of(node), before.narrow_h - before.narrow_g,
+                                                    scale.narrow_h - scale.narrow_g))
+            self.factors[0] = ldexp(1.0, scale.exponent_g)
+            self.factors[1] = ldexp(1.0, scale.exponent_h)
+            self.team.call(quantise, <void*> self, n_ranges)
         node.reference = largest.weight
         node.lightness = lightness
-        node.scale.exponent_g = node.scale.narrow_g = df_gradient_exponent(largest.gradient, DF_GRADIENT_BITS)
-        node.scale.exponent_h = node.scale.narrow_h = df_gradient_exponent(largest.hessian, DF_GRADIENT_BITS)
-        set_bounds(node, df_bounds_in_units(bounds_of(node), before.narrow_h - before.narrow_g,
-                                            node.scale.narrow_h - node.scale.narrow_g))
-        self.factors[0] = ldexp(1.0, node.scale.exponent_g)
-        self.factors[1] = ldexp(1.0, node.scale.exponent_h)
-        self.team.call(quantise, <void*> self, n_ranges)
-        return self.add_up(node) if self.bundles.has_defaults else 0
+        return 0
 
     cdef int add_up(self, BoostNode* node) except -1 nogil:
         """Find the sums of a node's rows."""
         cdef int64_t n_ranges = self.cut_into_ranges(node.at.n), i
+        cdef df_boost_sums* sums
+        cdef Py_ssize_t k
         self.weighed = node
         ensure_room(<void**> &self.range_sums, &self.n_range_sums, n_ranges, sizeof(df_boost_sums))
-        self.team.call(add_range, <void*> self, n_ranges)
-        node.sums = self.range_sums[0]
-        for i in range(1, n_ranges):
-            node.sums.gradient += self.range_sums[i].gradient
-            node.sums.hessian += self.range_sums[i].hessian
-            node.sums.count += self.range_sums[i].count
+        for k in range(self.n_outputs):
+            self.output = k
+            self.team.call(add_range, <void*> self, n_ranges)
+            sums = &self.sums[(node - self.nodes) * self.n_outputs + k]
+            sums[0] = self.range_sums[0]
+            for i in range(1, n_ranges):
+                sums.gradient += self.range_sums[i].gradient
+                sums.hessian += self.range_sums[i].hessian
+                sums.count += self.range_sums[i].count
         return 0
 
     cdef void add_range(self, int64_t item) noexcept nogil:
         """Find the sums of a range of the node that is weighed."""
         cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
         begin += self.weighed.at.first
-        self.range_sums[item] = self.histograms.total(self.run(begin), begin, n, self.quantised)
+        self.range_sums[item] = self.histograms.total(self.run(begin), begin, n, self.quantised + self.output * self.plane)
 
     cdef void find_lightness(self, int64_t item) noexcept nogil:
         """Find the least lightness of a range of the node that is weighed."""
@@ -334,13 +394,14 @@ cdef class BoostedTree:
         """Find the largest numbers of a range of the node that is weighed."""
         cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
         begin += self.weighed.at.first
-        self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept)
+        self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept + self.output * self.plane)
 
     cdef void quantise(self, int64_t item) noexcept nogil:
         """Make the integers of a range anew."""
         cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
         begin += self.weighed.at.first
-        df_quantise_again(self.run(begin), begin, n, self.kept, self.factors, self.quantised)
+        df_quantise_again(self.run(begin), begin, n, self.kept + self.output * self.plane, self.factors,
+                          self.quantised + self.output * self.plane)
 
     cdef int search_children(self, int32_t number) except -1 nogil:
         """Find the best cuts of the children of a node."""
@@ -388,7 +449,7 @@ cdef class BoostedTree:
 
     cdef void search(self) noexcept nogil:
         """Have the histograms of the small and the large node, which have one scale, and their best cuts."""
-        self.limits = self.limits_of(self.small)
+        self.use_units_of(self.small)
         self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.at.n // self.part_rows))
         if self.searches_small:
             self.draw_columns(self.small, self.tried)
@@ -454,14 +515,15 @@ cdef class BoostedTree:
         """The best cut of an item's columns in the small node, 0, or the large one, 1."""
         cdef const BoostNode* node = self.small if which == 0 else self.large
         cdef df_bounds bounds = bounds_of(node)
-        self.histograms.find_cut(item, node.slot, node.has_words, node.sums, &self.limits,
-                                 self.tried + which * self.bundles.n_columns, &bounds, self.directions,
+        self.histograms.find_cut(item, node.slot, node.has_words, self.sums + (node - self.nodes) * self.n_outputs, self.limits,
+                                 self.units, self.tried + which * self.bundles.n_columns, &bounds, self.directions,
                                  &self.cuts[which * self.histograms.n_items + item])
 
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""
         cdef Py_ssize_t i, best = -1
         cdef int64_t most = 0
+        cdef const BoostScale* scale
         cdef double gain
         for i in range(self.histograms.n_items):
             most = max(most, cuts[i].most)
@@ -473,10 +535,15 @@ cdef class BoostedTree:
         if best < 0:                               # no column that is tried can have a cut
             return
         node.cut = cuts[best]
-        gain = df_gain_of_score(&self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
+        if self.n_outputs > 1:
+            if node.cut.score > 0.0:
+                node.gain = self.weight_unit * ldexp(node.cut.score, self.unit)
+            return
+        gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
                                 <double> node.cut.hessian)
         if gain > 0.0:
-            node.gain = df_absolute_gain(gain, node.scale.narrow_g, node.scale.narrow_h, self.weight_unit)
+            scale = &self.outputs_of(node).scale
+            node.gain = df_absolute_gain(gain, scale.narrow_g, scale.narrow_h, self.weight_unit)
 
     # Rows ----------------------------------------------------------------------------------------------------------------
 

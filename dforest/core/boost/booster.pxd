@@ -19,6 +19,8 @@ cdef class Booster:
     cdef DataView data
     cdef SpinTeam team
     cdef readonly int n_trees_per_iteration
+    cdef readonly int n_sums           # raw predictions of a row: ...
+    cdef int n_outputs                 # ... the values of a leaf of each tree of an iteration
     cdef readonly int64_t n_trees      # that have been grown, or were there before
     cdef uint64_t seed
     cdef int loss                      # its number
@@ -37,15 +39,15 @@ cdef class Booster:
     cdef object errors                 # list of what threads have raised that grew trees alone
     cdef int has_failed
     cdef df_boost_rows rows
-    cdef double[:, ::1] raw            # [n_trees_per_iteration, n_rows] sums of offsets and leaf values
-    cdef int32_t* quantised                 # [n_trees_per_iteration, n_rows, 1 or 2]
+    cdef double[:, ::1] raw            # [n_sums, n_rows] sums of offsets and leaf values
+    cdef int32_t* quantised            # [n_sums, n_rows, 1 or 2]
     cdef uint8_t* lightness            # [n_rows] of weights; NULL: no node may be light
-    cdef double* kept                  # [n_trees_per_iteration, n_rows, 2] derivatives; NULL: no node may be light
-    cdef double[::1] baseline          # [n_trees_per_iteration]
-    cdef double* factors               # [n_trees_per_iteration, 2] 2 to the power of the exponents of quantised gradients
-    cdef BoostScale* scales            # [n_trees_per_iteration]
-    cdef df_boost_extent* extents      # [chunks, n_trees_per_iteration]
-    cdef df_boost_extent* totals       # [n_trees_per_iteration]
+    cdef double* kept                  # [n_sums, n_rows, 2] derivatives; NULL: no node may be light
+    cdef double[::1] baseline          # [n_sums]
+    cdef double* factors               # [n_sums, 2] 2 to the power of the exponents of quantised gradients
+    cdef BoostScale* scales            # [n_sums]
+    cdef df_boost_extent* extents      # [chunks, n_sums]
+    cdef df_boost_extent* totals       # [n_sums]
     cdef OwnLoss own                   # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
     cdef int64_t n_drawn               # of each iteration
@@ -59,6 +61,7 @@ cdef class Booster:
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef int64_t n_chunks(self) noexcept nogil
+    cdef df_boost_rows rows_of(self, int k) noexcept nogil
     cdef void measure(self, int64_t item) noexcept nogil
     cdef void quantise_chunk(self, int64_t item) noexcept nogil
     cdef void join_extents(self) noexcept nogil

@@ -81,15 +81,16 @@ cdef class Booster:
         Codes of one byte, by method hist.
     loss : int or Loss
         Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
-    y : ndarray of shape (n_rows,), dtype float64
-        Targets, or numbers of classes.
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
+        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; leaves are then Newton steps, columns are
+        numbers, and there are no monotonic constraints.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2
         Only looked at where the loss is that of several classes.
     parameter : float, default=0.0
         Of the loss: its quantile or power; for Huber's, the share of rows that are no outliers.
-    baseline : ndarray of shape (n_trees_per_iteration,), dtype float64
+    baseline : ndarray of shape (n_sums,), dtype float64
         What raw predictions begin with.
     learning_rate : float
         What the values of leaves are multiplied by.
@@ -113,7 +114,7 @@ cdef class Booster:
         How many rows each iteration draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
     n_trees : int, default=0
         How many trees there are already.
-    raw : ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, optional
+    raw : ndarray of shape (n_sums, n_rows), dtype float64, optional
         The sums to begin with; it is written to. None: zeros.
     max_delta_step : float, optional
         Largest magnitude of a leaf's value before it is multiplied by the learning rate. Infinity: any.
@@ -123,12 +124,14 @@ cdef class Booster:
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
-    def __init__(self, columns, loss, const double[::1] y not None, weight=None, *, int n_classes=2, double parameter=0.0,
+    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, double parameter=0.0,
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  constraints=None, tuning=None):
-        cdef Py_ssize_t n_rows = y.shape[0], K, i
+        cdef Py_ssize_t n_rows = len(y), K, i
+        cdef int64_t plane
+        cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
         cdef df_loss_facts facts
         cdef Bundles bundles
         cdef int kind
@@ -140,7 +143,7 @@ cdef class Booster:
         else:
             self.loss = loss
             facts = df_facts_of_loss(self.loss)
-            K = n_classes if self.loss == DF_MULTINOMIAL_LOSS else 1
+            K = n_classes if self.loss == DF_MULTINOMIAL_LOSS else targets.shape[0] // n_rows
         # Nobody looks at targets there, so that their memory stays untouched.
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
         tuning = tuning or {}
@@ -148,18 +151,22 @@ cdef class Booster:
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))
         self.chunk = tuning.get("chunk_rows", 8192)
         self.is_wide = tuning.get("wide_words", False)
-        self.n_trees_per_iteration = <int> K
+        self.n_sums = <int> K
+        self.n_outputs = 1 if isinstance(loss, Loss) or self.loss == DF_MULTINOMIAL_LOSS else self.n_sums
+        self.n_trees_per_iteration = self.n_sums // self.n_outputs
+        if targets.shape[0] != n_rows * self.n_outputs:
+            raise ValueError(f"y has the shape {np.shape(y)}; allowed with this loss are {n_rows} numbers")
         self.n_trees = n_trees
         self.seed = seed
         self.fit.leaf = facts.leaf
         self.fit.parameter = parameter
         is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
-        self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, K)
+        self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, self.n_trees_per_iteration)
         self.fit.l1 = l1
         self.fit.l2 = l2
         self.fit.weight_unit = 1.0
         self.total_weight = n_rows
-        self.rows.y = &y[0]
+        self.rows.y = &targets[0]
         self.raw = np.zeros((K, n_rows)) if raw is None else raw
         self.baseline = np.array(baseline, np.float64)
         if self.raw.shape[0] != K or self.raw.shape[1] != n_rows or self.baseline.shape[0] != K:
@@ -168,7 +175,7 @@ cdef class Booster:
         self.n_drawn = n_rows if n_drawn is None else n_drawn
         if not 1 <= self.n_drawn <= n_rows:
             raise ValueError(f"n_drawn={n_drawn}; allowed are numbers from 1 to {n_rows}, the number of rows, and None")
-        self.owners = [y]
+        self.owners = [targets]
         if weight is not None:
             self.weigh(weight)
         self.has_hessian = self.rows.weight != NULL or not facts.has_constant_hessian
@@ -195,17 +202,20 @@ cdef class Booster:
             self.drawn = DrawnRows(n_rows, self.n_drawn)
             self.rows.list = self.drawn.order
         if isinstance(loss, Loss):
-            self.own = OwnLoss(loss, y, weight, self.team, self.chunk)
+            self.own = OwnLoss(loss, targets, weight, self.team, self.chunk)
         self.fit.rows = &self.rows
         self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)
+        plane = n_rows * (2 if self.has_hessian else 1)
         # Shared out, trees take as long as the thread that has most of them.
+        K = self.n_trees_per_iteration
         pays = (max(bundles.n_cells, n_rows * n_threads) <= TREE_CELLS and n_threads * bundles.n_entries <= TREE_ENTRIES
                 and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads))
         by_tree = self.own is None and K > 1 and tuning.get("by_tree", pays)
         self.growers, self.errors = [], []
         for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
-            histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning)
+            histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning,
+                                    self.n_outputs, plane)
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l1, l2,
                                self.fit.weight_unit, tried, None if constraints is None else constraints.directions, self.n_drawn,
@@ -266,7 +276,7 @@ cdef class Booster:
 
     @property
     def raw_sums(self):
-        """What offsets and leaf values add up to: ndarray of shape (n_trees_per_iteration, n_rows), dtype float64, not copied."""
+        """What offsets and leaf values add up to: ndarray of shape (n_sums, n_rows), dtype float64, not copied."""
         return np.asarray(self.raw)
 
     def grow_iteration(self):
@@ -275,7 +285,7 @@ cdef class Booster:
         Returns
         -------
         list of TreeArrays
-            A leaf keeps the words of `SumObjective`: its rows twice, its value, and 0. Another node keeps the value that it
+            A leaf keeps the words of `SumObjective`: its rows twice, its values, and 0. Another node keeps the values that it
             would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
         """
         self.grown = [None] * self.n_trees_per_iteration
@@ -300,7 +310,7 @@ cdef class Booster:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
         self.team.call(measure, <void*> self, n)
         self.join_extents()
-        for k in range(self.n_trees_per_iteration):
+        for k in range(self.n_sums):
             scale = &self.scales[k]
             scale.exponent_g = df_gradient_exponent(self.totals[k].gradient, DF_GRADIENT_BITS)
             scale.exponent_h = 0 if self.counts_hessian else df_gradient_exponent(self.totals[k].hessian, DF_GRADIENT_BITS)
@@ -346,19 +356,25 @@ cdef class Booster:
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
         """Grow the k-th tree of an iteration."""
         look_up(worker)
-        cdef BoostScale* scale = &self.scales[k]
-        cdef df_word_kind kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, self.is_wide or self.is_heavy(k))
-        scale.narrow_g = scale.exponent_g - df_gradient_shift(kind)
-        scale.narrow_h = scale.exponent_h - df_hessian_shift(kind)
+        cdef BoostScale* scales = &self.scales[k]
+        cdef bint is_wide = self.is_wide
+        cdef df_word_kind kind
+        cdef int output
+        for output in range(self.n_outputs):
+            is_wide |= self.is_heavy(k + output)
+        kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, is_wide)
+        for output in range(self.n_outputs):
+            scales[output].narrow_g = scales[output].exponent_g - df_gradient_shift(kind)
+            scales[output].narrow_h = scales[output].exponent_h - df_hessian_shift(kind)
         (<TreeGrower> self.grower[which]).grow(
-            kind, self.quantised_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scale, self.heaviest,
-            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
+            kind, self.quantised_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scales,
+            self.heaviest, df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
         with gil:
             self.grown[k] = (<TreeGrower> self.grower[which]).writer.arrays().copy()
         return 0
 
     cdef bint is_heavy(self, int k) noexcept nogil:
-        """Whether a few rows have most of what the quantised gradients of the k-th tree stand for."""
+        """Whether a few rows have most of what the quantised gradients for the k-th sum stand for."""
         cdef const df_boost_extent* of_all = &self.totals[k]
         return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
                 or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
@@ -369,39 +385,57 @@ cdef class Booster:
         return (self.n_drawn + self.chunk - 1) // self.chunk
 
     cdef int32_t* quantised_of(self, int k) noexcept nogil:
-        """The quantised gradients for the k-th tree of an iteration."""
+        """The quantised gradients for the k-th sum."""
         return self.quantised + k * self.data.n_rows * (2 if self.has_hessian else 1)
+
+    cdef df_boost_rows rows_of(self, int k) noexcept nogil:
+        """The rows, with the targets and raw predictions of an output."""
+        cdef df_boost_rows rows = self.rows
+        rows.y += k * self.data.n_rows
+        rows.raw += k * self.data.n_rows
+        rows.baseline = self.baseline[k]
+        if rows.kept != NULL:
+            rows.kept += 2 * k * self.data.n_rows
+        return rows
 
     cdef void measure(self, int64_t item) noexcept nogil:
         """Find the largest derivatives of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
-        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_iteration
+        cdef df_boost_extent* extent = self.extents + item * self.n_sums
+        cdef df_boost_rows rows
+        cdef int k
         if self.own is not None:
             df_known_extent(&self.own.known, &self.rows, begin, end, extent)
         elif self.loss == DF_MULTINOMIAL_LOSS:
-            loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_iteration, begin, end,
-                                     extent)
+            loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_sums, begin, end, extent)
         else:
-            loops.boost.extent(self.loss, &self.rows, begin, end, extent)
+            for k in range(self.n_outputs):
+                rows = self.rows_of(k)
+                loops.boost.extent(self.loss, &rows, begin, end, extent + k)
 
     cdef void quantise_chunk(self, int64_t item) noexcept nogil:
         """Make the quantised gradients of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
-        cdef df_boost_extent* extent = self.extents + item * self.n_trees_per_iteration
+        cdef df_boost_extent* extent = self.extents + item * self.n_sums
+        cdef df_boost_rows rows
+        cdef int k
         if self.own is not None:
             df_quantise_known(&self.own.known, &self.rows, self.data.n_rows, begin, end, self.factors, self.has_hessian,
                               self.quantised, extent)
         elif self.loss == DF_MULTINOMIAL_LOSS:
-            loops.boost.quantise_classes(&self.rows, &self.baseline[0], self.data.n_rows, self.n_trees_per_iteration, begin, end,
-                                         self.factors, self.quantised, extent)
+            loops.boost.quantise_classes(&self.rows, &self.baseline[0], self.data.n_rows, self.n_sums, begin, end, self.factors,
+                                         self.quantised, extent)
         else:
-            loops.boost.quantise(self.loss, &self.rows, begin, end, self.factors, self.has_hessian, self.quantised, extent)
+            for k in range(self.n_outputs):
+                rows = self.rows_of(k)
+                loops.boost.quantise(self.loss, &rows, begin, end, self.factors + 2 * k, self.has_hessian,
+                                     self.quantised_of(k), extent + k)
 
     cdef void join_extents(self) noexcept nogil:
         """What is known of all drawn rows, from what is known of chunks."""
         cdef int64_t i
         cdef int k
-        memset(self.totals, 0, self.n_trees_per_iteration * sizeof(df_boost_extent))
-        for k in range(self.n_trees_per_iteration):
+        memset(self.totals, 0, self.n_sums * sizeof(df_boost_extent))
+        for k in range(self.n_sums):
             for i in range(self.n_chunks()):
-                df_join_extent(&self.totals[k], &self.extents[i * self.n_trees_per_iteration + k])
+                df_join_extent(&self.totals[k], &self.extents[i * self.n_sums + k])

@@ -2,8 +2,8 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from dforest.core.boost.bundles cimport Bundles
-from dforest.core.loops cimport df_boost_cut, df_boost_entries
+from dforest.core.boost.bundles cimport BundledColumn, Bundles
+from dforest.core.loops cimport df_boost_cut, df_boost_entries, df_boost_unpacked
 from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 
@@ -26,6 +26,8 @@ cdef class Histograms:
     cdef Py_ssize_t n_slots, slot_room, width_room, n_unused, unused_room
     cdef uint64_t** parts              # [n_parts] memory for words, and sums behind
     cdef readonly int n_parts
+    cdef Py_ssize_t n_outputs
+    cdef int64_t plane                 # the quantised gradients of an output are so many behind those of the one before
 
     cdef void use(self, int kind) noexcept nogil
     cdef int32_t take(self, bint has_words) except -1 nogil
@@ -41,7 +43,14 @@ cdef class Histograms:
                          const int32_t* quantised, uint64_t* words) noexcept nogil
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil
     cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil
-    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, bint has_words) noexcept nogil
+    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
+    cdef uint64_t* words_of_part(self, int part, Py_ssize_t output) noexcept nogil
+    cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
     cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil
-    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, df_boost_sums total, const df_boost_limits* limits,
-                       const uint8_t* tried, const df_bounds* bounds, const int8_t* directions, df_boost_cut* best) noexcept nogil
+    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, const df_boost_sums* totals,
+                       const df_boost_limits* limits, const double* units, const uint8_t* tried, const df_bounds* bounds,
+                       const int8_t* directions, df_boost_cut* best) noexcept nogil
+    cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
+                     df_boost_unpacked* unpacked) noexcept nogil
+    cdef void find_cut_of_outputs(self, const BundledColumn* column, int32_t slot, bint has_words, const df_boost_sums* totals,
+                                  const df_boost_limits* limits, const double* units, df_boost_cut* cut) noexcept nogil

@@ -5,7 +5,8 @@ has one from when its rows are added up until it is known that it is not split, 
 memory for what some of a node's rows add up to, as threads share a large node's rows.
 
 The entries of a histogram come in *items*, of bundles and of columns whose codes are in lists (`bundles.pyx`). Columns have
-entries for each of their codes, or for all but one, the default.
+entries for each of their codes, or for all but one, the default. Where leaves have a value for each of several *outputs*, a
+histogram is one of each output, one after another.
 
 A `Histograms` serves one grower, and owns slots and parts. Slots that no node has are kept for other nodes.
 """
@@ -14,7 +15,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from dforest.core.boost.bundles cimport BundledColumn
-from dforest.core.loops cimport DF_BOOST_TILE, df_boost_constraint, df_boost_find, df_boost_unpacked, loops
+from dforest.core.loops cimport (
+    DF_BOOST_TILE, df_boost_constraint, df_boost_find, df_boost_outputs, df_boost_unpacked, loops,
+)
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_word_of_sums
 
@@ -35,10 +38,16 @@ cdef class Histograms:
         Integer weights. None: all are 1.
     tuning : dict
         `word_rows`: the most rows that words stand for.
+    n_outputs : int
+    plane : int
+        The quantised gradients of an output are so many behind those of the output before.
     """
 
-    def __cinit__(self, Bundles bundles not None, int kind, int n_parts, const uint32_t[::1] times, dict tuning not None):
+    def __cinit__(self, Bundles bundles not None, int kind, int n_parts, const uint32_t[::1] times, dict tuning not None,
+                  Py_ssize_t n_outputs, int64_t plane):
         cdef Py_ssize_t j
+        self.n_outputs = n_outputs
+        self.plane = plane
         self.bundles = bundles
         if times is not None:
             self.times = &times[0]
@@ -53,9 +62,9 @@ cdef class Histograms:
         if self.parts == NULL:
             raise MemoryError()
         for j in range(n_parts):
-            self.parts[j] = <uint64_t*> malloc((self.max_width + 3) * self.n_entries * sizeof(uint64_t) + 1)
+            self.parts[j] = <uint64_t*> malloc(n_outputs * (self.max_width + 3) * self.n_entries * sizeof(uint64_t) + 1)
             if self.parts[j] == NULL:
-                raise MemoryError(f"{n_parts} times {(self.max_width + 3) * self.n_entries * 8} bytes for histograms")
+                raise MemoryError(f"{n_parts} times {n_outputs * (self.max_width + 3) * self.n_entries * 8} bytes for histograms")
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -79,7 +88,7 @@ cdef class Histograms:
         """The number of a slot, for a node to have whose histogram has words, or has sums."""
         cdef Py_ssize_t number = self.n_slots
         cdef int32_t width = 1 if has_words else 3
-        cdef size_t size = width * self.n_entries * sizeof(uint64_t) + 1
+        cdef size_t size = self.n_outputs * width * self.n_entries * sizeof(uint64_t) + 1
         if self.n_unused > 0:
             self.n_unused -= 1
             number = self.unused[self.n_unused]
@@ -159,49 +168,74 @@ cdef class Histograms:
                         bint has_words) noexcept nogil:
         """Add up a part of n rows, one of several, into the part's memory."""
         cdef int64_t begin = n * part // n_parts, end = n * (part + 1) // n_parts
-        self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin, quantised,
-                  self.parts[part], NULL if has_words else self.parts[part] + self.width * self.n_entries)
+        cdef Py_ssize_t k
+        cdef uint64_t* words
+        for k in range(self.n_outputs):
+            words = self.words_of_part(part, k)
+            self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin,
+                      quantised + k * self.plane, words, NULL if has_words else words + self.width * self.n_entries)
+
+    cdef uint64_t* words_of_part(self, int part, Py_ssize_t output) noexcept nogil:
+        """Memory of a part for the words of an output; that for its sums is behind."""
+        return self.parts[part] + output * (self.max_width + 3) * self.n_entries
 
     cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                         const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil:
         """Add up n rows in some items, into the slot."""
-        self.fill(item, last, rows, first, n, quantised, self.slots[slot] if has_words else self.parts[0],
-                  NULL if has_words else self.slots[slot])
+        cdef Py_ssize_t k
+        cdef uint64_t* to
+        for k in range(self.n_outputs):
+            to = self.of_slot(slot, k, has_words)
+            self.fill(item, last, rows, first, n, quantised + k * self.plane, to if has_words else self.parts[0],
+                      NULL if has_words else to)
+
+    cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
+        """The histogram of an output in a slot."""
+        return self.slots[slot] + output * (1 if has_words else 3) * self.n_entries
 
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil:
         """Have the entries of an item in a slot, when all parts are filled."""
-        cdef Py_ssize_t begin = self.first[item], end = self.first[item + 1], i, _, part
-        cdef uint64_t* to = self.slots[slot]
+        cdef Py_ssize_t begin, end, i, _, part, k
+        cdef uint64_t* to
         cdef const uint64_t* words
-        for _ in range(1 if has_words else 3):
-            for part in range(n_parts):
-                words = self.parts[part] + (0 if has_words else self.width * self.n_entries)
-                for i in range(begin, end):
-                    to[i] = words[i] + (to[i] if part > 0 else 0)
-            begin += self.n_entries
-            end += self.n_entries
+        for k in range(self.n_outputs):
+            to = self.of_slot(slot, k, has_words)
+            begin, end = self.first[item], self.first[item + 1]
+            for _ in range(1 if has_words else 3):
+                for part in range(n_parts):
+                    words = self.words_of_part(part, k) + (0 if has_words else self.width * self.n_entries)
+                    for i in range(begin, end):
+                        to[i] = words[i] + (to[i] if part > 0 else 0)
+                begin += self.n_entries
+                end += self.n_entries
 
     cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil:
         """Have the entries of an item for a large child in the slot of its parent, given the small child's slot `other`.
 
         IN had_words, has_words : the forms of the parent's histogram, and of both children's
         """
-        cdef Py_ssize_t begin = self.first[item], end = self.first[item + 1], n = self.n_entries, i, _
-        cdef uint64_t* to = self.slots[slot]
-        cdef const uint64_t* less = self.slots[other]
-        if has_words and not had_words:
-            for i in range(begin, end):        # a word takes the place of the sum of gradients that it is made of
-                to[i] = df_word_of_sums(self.kind, <int64_t> to[i], <int64_t> to[n + i], <int64_t> to[2 * n + i]) - less[i]
-            return
-        for _ in range(1 if has_words else 3):
-            for i in range(begin, end):
-                to[i] -= less[i]
-            begin += n
-            end += n
+        cdef Py_ssize_t begin, end, n = self.n_entries, i, _, k
+        cdef uint64_t* to
+        cdef const uint64_t* less
+        cdef const uint64_t* sums
+        for k in range(self.n_outputs):
+            to, less = self.of_slot(slot, k, has_words), self.of_slot(other, k, has_words)
+            begin, end = self.first[item], self.first[item + 1]
+            if has_words and not had_words:
+                sums = self.of_slot(slot, k, False)
+                for i in range(begin, end):    # a word takes the place of a sum that is not needed any more
+                    to[i] = df_word_of_sums(self.kind, <int64_t> sums[i], <int64_t> sums[n + i],
+                                            <int64_t> sums[2 * n + i]) - less[i]
+                continue
+            for _ in range(1 if has_words else 3):
+                for i in range(begin, end):
+                    to[i] -= less[i]
+                begin += n
+                end += n
 
-    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, bint has_words) noexcept nogil:
-        """The entries of a slot from one on."""
-        cdef const uint64_t* words = self.slots[slot] + entry
+    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
+        """The entries of an output in a slot, from one on."""
+        cdef const uint64_t* words = self.of_slot(slot, output, has_words) + entry
         cdef const int64_t* sums = <const int64_t*> words
         cdef df_boost_entries entries
         entries.words = words if has_words else NULL
@@ -212,16 +246,17 @@ cdef class Histograms:
         return entries
 
     cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil:
-        """What n rows add up to. rows : [n] their numbers; NULL: they are numbered from `first`"""
+        """What n rows add up to, of one output. rows : [n] their numbers; NULL: they are numbered from `first`"""
         return (loops.boost.total if self.times == NULL else loops.boost.total_times)[self.fill_kind](
             quantised, self.times, rows, first, n)
 
-    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, df_boost_sums total, const df_boost_limits* limits,
-                       const uint8_t* tried, const df_bounds* bounds, const int8_t* directions,
-                       df_boost_cut* best) noexcept nogil:
+    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, const df_boost_sums* totals,
+                       const df_boost_limits* limits, const double* units, const uint8_t* tried, const df_bounds* bounds,
+                       const int8_t* directions, df_boost_cut* best) noexcept nogil:
         """The best cut of an item's columns that are tried, of equal ones that of the first column.
 
-        IN total : what all rows of the node add up to; only looked at if columns have defaults
+        IN totals : [n_outputs] what all rows of the node add up to; only looked at if columns have defaults
+        IN limits : [n_outputs]; units : [n_outputs] what scores are multiplied by to be added up, if there are several outputs
         IN bounds : of the node; directions : [n_columns]; NULL: there are no monotonic constraints
         OUT best : `feature` is -1 if no column is tried; `most` are rows of the item's most frequent entry, if all are tried
         """
@@ -241,7 +276,14 @@ cdef class Histograms:
             if not tried[j]:
                 continue
             column = &self.bundles.columns[j]
-            entries = self.entries_from(column.first, slot, has_words)
+            if self.n_outputs > 1:
+                self.find_cut_of_outputs(column, slot, has_words, totals, limits, units, &cut)
+                most = max(most, cut.most)
+                if best.feature < 0 or cut.score > best.score:
+                    best[0] = cut
+                    best.feature = j
+                continue
+            entries = self.entries_from(column.first, slot, 0, has_words)
             if directions != NULL:
                 constraint.bounds = bounds[0]
                 constraint.direction = directions[j]
@@ -249,12 +291,10 @@ cdef class Histograms:
             if column.default >= 0 and loops.boost.count(&entries, n_codes - 1, &here) < limits.min_samples:
                 memset(&cut, 0, sizeof(cut))
                 cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
-                cut.gradient, cut.hessian, cut.n, cut.most = total.gradient, total.hessian, total.count, here
+                cut.gradient, cut.hessian, cut.n, cut.most = totals.gradient, totals.hessian, totals.count, here
             else:
                 if column.default >= 0:
-                    loops.boost.unpack[self.kind](&entries, n_codes, column.default, total, &unpacked)
-                    entries.words = NULL
-                    entries.g, entries.h, entries.n = unpacked.g, unpacked.h, unpacked.n
+                    self.unpack(column, totals, &entries, &unpacked)
                 find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
                 find(&entries, column.n_codes, column.has_missing, limits, NULL if directions == NULL else &constraint, &cut)
                 if column.default >= 0:
@@ -264,3 +304,25 @@ cdef class Histograms:
                 best[0] = cut
                 best.feature = j
         best.most = most
+
+    cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
+                     df_boost_unpacked* unpacked) noexcept nogil:
+        """Have the entries of all codes of a column that has a default. INOUT entries; OUT unpacked : they are there then"""
+        loops.boost.unpack[self.kind](entries, column.n_codes + column.has_missing, column.default, total[0], unpacked)
+        entries.words = NULL
+        entries.g, entries.h, entries.n = unpacked.g, unpacked.h, unpacked.n
+
+    cdef void find_cut_of_outputs(self, const BundledColumn* column, int32_t slot, bint has_words, const df_boost_sums* totals,
+                                  const df_boost_limits* limits, const double* units, df_boost_cut* cut) noexcept nogil:
+        """The best cut of a column by all outputs together; its score is its gain. Arguments are those of `find_cut`."""
+        cdef df_boost_outputs outputs
+        cdef df_boost_unpacked unpacked
+        cdef df_boost_entries entries
+        cdef Py_ssize_t k
+        for k in range(self.n_outputs):
+            entries = self.entries_from(column.first, slot, k, has_words)
+            if column.default >= 0:
+                self.unpack(column, totals + k, &entries, &unpacked)
+            loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, limits + k, units[k], k == 0,
+                                              &outputs)
+        loops.boost.choose_of_outputs(&outputs, column.n_codes, cut)

@@ -46,7 +46,16 @@
                                         const df_boost_limits *limits, const df_boost_constraint *constraint,                  \
                                         df_boost_cut *cut) {                                                                   \
         df_boost_subset_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                    \
+    }                                                                                                                          \
+    static void df_boost_add_output_##label(const df_boost_entries *entries, int n_codes, int has_missing,                     \
+                                            const df_boost_limits *limits, double unit, int is_first,                          \
+                                            df_boost_outputs *outputs) {                                                       \
+        df_boost_add_output_loop(kind, entries, n_codes, has_missing, limits, unit, is_first, outputs);                        \
     }
+
+static void df_boost_choose_of_outputs_loop(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut) {
+    df_boost_choose_of_outputs(outputs, n_codes, cut);
+}
 
 DF_LOOPS_OF_KIND(narrow, DF_NARROW_WORDS)
 DF_LOOPS_OF_KIND(constant, DF_CONSTANT_WORDS)
@@ -67,6 +76,8 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .spill = DF_EACH_KIND(df_boost_spill),
     .cut = DF_EACH_KIND(df_boost_cut),
     .subset = DF_EACH_KIND(df_boost_subset),
+    .add_output = DF_EACH_KIND(df_boost_add_output),
+    .choose_of_outputs = df_boost_choose_of_outputs_loop,
     .divide = df_boost_divide_loop,
     .extent = df_extent_loop,
     .quantise = df_quantise_loop,

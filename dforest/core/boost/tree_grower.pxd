@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from dforest.core.boost.boosted_tree cimport BoostNode, BoostScale, BoostedTree
+from dforest.core.boost.boosted_tree cimport BoostNode, BoostOutput, BoostScale, BoostedTree
 from dforest.core.boost.loss cimport OwnLoss
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_rows
@@ -34,7 +34,6 @@ cdef struct LeafSetting:       # what is the same for the leaves of all trees of
 cdef struct LeafRange:         # some rows of a leaf
     int32_t node
     int64_t first, n           # of the tree's rows
-    int64_t g, h               # sums of their quantised gradients
 
 cdef struct WaitingNode:       # a node that is to be written
     Py_ssize_t number
@@ -50,18 +49,19 @@ cdef class TreeGrower:
     cdef OwnLoss own                   # None: the loss has a number
     cdef TreeWriter writer
     cdef const LeafSetting* fit        # the booster's
-    cdef const int32_t* quantised      # [n_rows, 1 or 2] of the present tree
-    cdef double* raw                   # [n_rows] sums of leaf values, of the present tree and those before
+    cdef const int32_t* quantised      # [n_outputs, n_rows, 1 or 2] of the present tree
+    cdef double* raw                   # [n_outputs, n_rows] sums of leaf values, of the present tree and those before
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
     cdef LeafRange* leaf_ranges        # [n_leaf_ranges] all rows that are drawn, leaf by leaf
-    cdef Py_ssize_t n_leaf_ranges, leaf_range_room
+    cdef int64_t* range_sums           # [n_leaf_ranges, n_outputs, 2] of their quantised gradients and Hessians
+    cdef Py_ssize_t n_leaf_ranges, leaf_range_room, range_sums_room
     cdef int64_t depth                 # of the nodes that are weighed
     cdef WaitingNode* waiting          # [waiting_room] of the tree that is written, the next one last
     cdef Py_ssize_t waiting_room
 
     cdef int begin(self, const LeafSetting* setting) except -1
-    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
-                  double* raw, WorkerContext* worker) except -1 nogil
+    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest,
+                  uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil
     cdef int finish_tree(self) except -1 nogil
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil

@@ -62,7 +62,7 @@ cdef class TreeGrower:
     def __cinit__(self, BoostedTree tree not None, OwnLoss own):
         self.tree, self.own = tree, own
         self.data, self.team = tree.bundles.data, tree.team
-        self.writer = TreeWriter(4, 2, True)
+        self.writer = TreeWriter(3 + tree.n_outputs, 1 + tree.n_outputs, True)
 
     cdef int begin(self, const LeafSetting* setting) except -1:
         """Take what is the same for all trees of the fit."""
@@ -75,19 +75,20 @@ cdef class TreeGrower:
 
     def __dealloc__(self):
         free(self.leaf_ranges)
+        free(self.range_sums)
         free(self.weighed)
         free(self.waiting)
 
-    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scale, double heaviest, uint32_t seed,
-                  double* raw, WorkerContext* worker) except -1 nogil:
+    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest,
+                  uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil:
         """Grow a tree, and write it.
 
         IN kind : of words
-        INOUT raw : [n_rows] sums of leaf values; for the others see `BoostedTree.grow`
+        INOUT raw : [n_outputs, n_rows] sums of leaf values; for the others see `BoostedTree.grow`
         """
         self.quantised, self.raw = quantised, raw
         self.tree.histograms.use(kind)
-        self.tree.grow(quantised, kept, scale, heaviest, seed, worker)
+        self.tree.grow(quantised, kept, scales, heaviest, seed, worker)
         self.finish_tree()
         return self.write_tree()
 
@@ -112,31 +113,38 @@ cdef class TreeGrower:
 
     cdef void make_steps(self) noexcept nogil:
         """Newton's steps of all nodes, from the sums of leaf ranges."""
-        cdef Py_ssize_t i
-        cdef BoostNode* node
-        cdef BoostNode* nodes = self.tree.nodes
+        cdef Py_ssize_t i, k, K = self.tree.n_outputs
+        cdef const BoostNode* node
+        cdef const BoostNode* nodes = self.tree.nodes
+        cdef BoostOutput* outputs = self.tree.outputs
+        cdef BoostOutput* own
         cdef df_bounds bounds
         cdef double l1 = self.fit.l1 / self.fit.weight_unit, l2 = self.fit.l2 / self.fit.weight_unit
-        for i in range(self.tree.n_nodes):
-            nodes[i].quantised.gradient = nodes[i].quantised.hessian = 0
-            nodes[i].quantised.gradient_exponent = nodes[i].scale.exponent_g
-            nodes[i].quantised.hessian_exponent = nodes[i].scale.exponent_h
+        for i in range(self.tree.n_nodes * K):
+            outputs[i].quantised.gradient = outputs[i].quantised.hessian = 0
+            outputs[i].quantised.gradient_exponent = outputs[i].scale.exponent_g
+            outputs[i].quantised.hessian_exponent = outputs[i].scale.exponent_h
         for i in range(self.n_leaf_ranges):
-            node = &nodes[self.leaf_ranges[i].node]
-            node.quantised.gradient += self.leaf_ranges[i].g
-            node.quantised.hessian += self.leaf_ranges[i].h
+            for k in range(K):
+                own = &outputs[self.leaf_ranges[i].node * K + k]
+                own.quantised.gradient += self.range_sums[2 * (i * K + k)]
+                own.quantised.hessian += self.range_sums[2 * (i * K + k) + 1]
         for i in range(self.tree.n_nodes - 1, -1, -1):     # children come after their parent
             node = &nodes[i]
-            if node.left >= 0:
-                node.quantised = df_both_gradient_sums(nodes[node.left].quantised, nodes[node.left + 1].quantised)
-            node.value = df_newton_value(&self.fit.limits, node.quantised, l1, l2)
+            for k in range(K):
+                own = &outputs[i * K + k]
+                if node.left >= 0:
+                    own.quantised = df_both_gradient_sums(outputs[node.left * K + k].quantised,
+                                                          outputs[(node.left + 1) * K + k].quantised)
+                own.value = df_newton_value(&self.fit.limits, own.quantised, l1, l2)
             if self.tree.directions != NULL:
                 bounds = self.bounds_of_values(node)
-                node.value = df_clip(node.value, bounds.lower, bounds.upper)
+                outputs[i * K].value = df_clip(outputs[i * K].value, bounds.lower, bounds.upper)
 
     cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
         """The bounds of a node's value, from those of its steps, which are in units of narrow gradients."""
-        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), node.scale.narrow_h - node.scale.narrow_g, 0)
+        cdef const BoostScale* scale = &self.tree.outputs_of(node).scale
+        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), scale.narrow_h - scale.narrow_g, 0)
         bounds.lower = self.value_of(bounds.lower)
         bounds.upper = self.value_of(bounds.upper)
         return bounds
@@ -165,6 +173,7 @@ cdef class TreeGrower:
         Bounds of steps become those of values, from each node to its children, which have higher numbers.
         """
         cdef BoostNode* nodes = self.tree.nodes
+        cdef BoostOutput* outputs = self.tree.outputs      # one for each node
         cdef BoostNode* node
         cdef int64_t deepest = 0
         cdef double values[2]
@@ -179,10 +188,10 @@ cdef class TreeGrower:
         for i in range(self.tree.n_nodes):
             node = &nodes[i]
             if node.left < 0:
-                node.value = df_clip(node.value, node.at.lower, node.at.upper)
+                outputs[i].value = df_clip(outputs[i].value, node.at.lower, node.at.upper)
                 continue
             for side in range(2):
-                values[side] = df_clip(nodes[node.left + side].value, node.at.lower, node.at.upper)
+                values[side] = df_clip(outputs[node.left + side].value, node.at.lower, node.at.upper)
             middle = df_middle_prediction(values[0], values[1])
             for side in range(2):
                 set_bounds(&nodes[node.left + side], df_child_bounds(bounds_of(node), side, self.tree.direction(node), middle))
@@ -201,12 +210,13 @@ cdef class TreeGrower:
     cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
         """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
         cdef df_weighed* weighed
+        cdef double* value = &self.tree.outputs_of(node).value
         cdef const uint32_t* rows = self.tree.run(node.at.first)
         cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
         cdef df_quantiser weigher = df_weigher_of(shift)
         cdef int64_t i, row
         if self.own is not None:
-            node.value = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
+            value[0] = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
             return
         weighed = self.weighed + node.at.first
         for i in range(node.at.n):
@@ -216,9 +226,9 @@ cdef class TreeGrower:
             if shift != 0:
                 weighed[i].weight = <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
         if self.fit.leaf == DF_HUBER_LEAF:
-            node.value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
+            value[0] = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
         else:
-            node.value = self.value_of(df_weighted_quantile(
+            value[0] = self.value_of(df_weighted_quantile(
                 weighed, node.at.n, self.fit.rows.parameter if self.fit.leaf == DF_QUANTILE_LEAF else 0.5))
 
     cdef double delta(self) noexcept nogil:
@@ -246,49 +256,62 @@ cdef class TreeGrower:
                 some.first = node.at.first + begin
                 some.n = min(self.fit.leaf_rows, node.at.n - begin)
                 begin += some.n
+        ensure_room(<void**> &self.range_sums, &self.range_sums_room, 2 * self.n_leaf_ranges * self.tree.n_outputs,
+                    sizeof(int64_t))
         return 0
 
     cdef void add_up(self, int64_t item) noexcept nogil:
         """Sum the quantised gradients of a leaf range."""
-        cdef LeafRange* some = &self.leaf_ranges[item]
-        cdef const int32_t* quantised = self.quantised
+        cdef const LeafRange* some = &self.leaf_ranges[item]
+        cdef const int32_t* quantised
         cdef const uint32_t* rows = self.tree.run(0)
-        cdef int64_t i, row, times, g = 0, h = 0
-        for i in range(some.first, some.first + some.n):
-            row = i if rows == NULL else <int64_t> rows[i]
-            times = 1 if self.fit.rows.times == NULL else self.fit.rows.times[row]
-            if self.fit.has_hessian:
-                g += times * quantised[2 * row]
-                h += times * quantised[2 * row + 1]
-            else:
-                g += times * quantised[row]
-                h += times
-        some.g = g
-        some.h = h
+        cdef int64_t i, row, times, g, h
+        cdef Py_ssize_t k, K = self.tree.n_outputs
+        for k in range(K):
+            quantised = self.quantised + k * self.tree.plane
+            g = h = 0
+            for i in range(some.first, some.first + some.n):
+                row = i if rows == NULL else <int64_t> rows[i]
+                times = 1 if self.fit.rows.times == NULL else self.fit.rows.times[row]
+                if self.fit.has_hessian:
+                    g += times * quantised[2 * row]
+                    h += times * quantised[2 * row + 1]
+                else:
+                    g += times * quantised[row]
+                    h += times
+            self.range_sums[2 * (item * K + k)] = g
+            self.range_sums[2 * (item * K + k) + 1] = h
 
     cdef void move_on(self, int64_t item) noexcept nogil:
-        """Add the leaf's value to the raw predictions of a leaf range."""
+        """Add the leaf's values to the raw predictions of a leaf range."""
         cdef const LeafRange* some = &self.leaf_ranges[item]
-        cdef double value = self.tree.nodes[some.node].value
-        cdef double* raw = self.raw
         cdef const uint32_t* rows = self.tree.run(0)
+        cdef double value
+        cdef double* raw
         cdef int64_t i
-        for i in range(some.first, some.first + some.n):
-            raw[i if rows == NULL else <int64_t> rows[i]] += value
+        cdef Py_ssize_t k, K = self.tree.n_outputs
+        for k in range(K):
+            value = self.tree.outputs[some.node * K + k].value
+            raw = self.raw + k * self.data.n_rows
+            for i in range(some.first, some.first + some.n):
+                raw[i if rows == NULL else <int64_t> rows[i]] += value
 
     cdef void move_others(self, int64_t item) noexcept nogil:
         """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
         cdef int32_t leaves[WALKERS]
-        cdef double* raw = self.raw
+        cdef double* raw
         cdef int64_t at = self.tree.n_drawn + item * self.fit.chunk, end = min(self.data.n_rows, at + self.fit.chunk)
         cdef const uint32_t* rows
         cdef int i, n
+        cdef Py_ssize_t k, K = self.tree.n_outputs
         while at < end:
             rows = self.tree.drawn + at
             n = <int> min(<int64_t> WALKERS, end - at)
             self.tree.find_leaves(rows, n, leaves)
-            for i in range(n):
-                raw[rows[i]] += self.tree.nodes[leaves[i]].value
+            for k in range(K):
+                raw = self.raw + k * self.data.n_rows
+                for i in range(n):
+                    raw[rows[i]] += self.tree.outputs[leaves[i] * K + k].value
             at += n
 
     # Trees ---------------------------------------------------------------------------------------------------------------
@@ -299,7 +322,8 @@ cdef class TreeGrower:
         cdef const BoostNode* node
         cdef Split split
         cdef uint64_t subset[DF_SUBSET_WORDS]
-        cdef Py_ssize_t number = 0, written, parent
+        cdef Py_ssize_t number = 0, written, parent, k, K = self.tree.n_outputs
+        cdef const BoostOutput* outputs
         cdef int64_t* leaf
         cdef double* values
         ensure_room(<void**> &self.waiting, &self.waiting_room, self.tree.n_nodes, sizeof(WaitingNode))
@@ -312,12 +336,14 @@ cdef class TreeGrower:
         while n > 0:
             n -= 1
             node = &nodes[waiting[n].number]
+            outputs = self.tree.outputs_of(node)
             parent = waiting[n].parent
             if node.left < 0:
                 leaf = self.writer.add_leaf(parent, waiting[n].is_right)
                 leaf[0] = leaf[1] = node.at.n
-                memcpy(&leaf[2], &node.value, sizeof(double))
-                leaf[3] = 0
+                for k in range(K):
+                    memcpy(&leaf[2 + k], &outputs[k].value, sizeof(double))
+                leaf[2 + K] = 0
                 continue
             split.feature = node.cut.feature
             split.missing_left = node.cut.missing_left
@@ -331,8 +357,9 @@ cdef class TreeGrower:
                 split.threshold = self.threshold(split.feature, node.cut.code)
             written = self.writer.add_inner(parent, waiting[n].is_right, &split)
             values = self.writer.add_node_values()
-            values[0] = node.value if self.fit.leaf == DF_NEWTON_LEAF else 0.0
-            values[1] = node.gain
+            for k in range(K):
+                values[k] = outputs[k].value if self.fit.leaf == DF_NEWTON_LEAF else 0.0
+            values[K] = node.gain
             for number in range(2):                # the left one is taken first
                 waiting[n + number].number = node.left + 1 - number
                 waiting[n + number].parent = written

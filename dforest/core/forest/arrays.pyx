@@ -612,9 +612,9 @@ class Forest:
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
-        if self.objective.keeps_gains:
-            return gain_table(*tree, self.leaf_shift, self.leaf_value, inner)
         value = self.leaf_value.reshape(len(self.leaf_draws), -1)
+        if self.objective.keeps_gains:
+            return gain_table(*tree, self.leaf_shift, value, inner)
         return number_table(*tree, self.leaf_shift, value, self.leaf_impurity, inner, self.criterion, exponent)
 
     def impurity_decrease(self, relative=False):

@@ -283,7 +283,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
 
 def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-               const int32_t[::1] leaf_shift not None, const double[::1] leaf_value not None,
+               const int32_t[::1] leaf_shift not None, const double[:, ::1] leaf_value not None,
                const double[:, ::1] inner not None):
     """The nodes of a tree whose leaves are added up, as a boosted one.
 
@@ -291,8 +291,8 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
     ----------
     feature, link, leaf_draws, leaf_weight, leaf_shift
         As for `class_table`.
-    leaf_value : ndarray of shape (n_leaves,), dtype float64
-    inner : ndarray of shape (n_inner, 2), dtype float64
+    leaf_value : ndarray of shape (n_leaves, n_outputs), dtype float64
+    inner : ndarray of shape (n_inner, n_outputs + 1), dtype float64
         What each node that is no leaf would add as one, and the gain of its split.
 
     Returns
@@ -300,11 +300,11 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
     table, shift
         As of `class_table`. The decreases are the gains. Impurities are not known, and 0.
     """
-    cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], i
+    cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], n_outputs = leaf_value.shape[1], i, o
     cdef bint has_shift = leaf_shift.shape[0] > 0
     draws = np.empty(n, np.int64)
     sums = np.empty(n, SHIFTED_SUM)
-    value = np.empty((n, 1))
+    value = np.empty((n, n_outputs))
     decrease = np.zeros(n)
     cdef int64_t[::1] to_draws = draws
     cdef df_shifted_sum[::1] w = sums
@@ -315,13 +315,15 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
             if feature[i] < 0:
                 to_draws[i] = leaf_draws[link[i]]
                 w[i] = leaf_sum(leaf_weight, leaf_shift, link[i])
-                v[i, 0] = leaf_value[link[i]]
+                for o in range(n_outputs):
+                    v[i, o] = leaf_value[link[i], o]
                 continue
             n_inner -= 1
             to_draws[i] = to_draws[i + 1] + to_draws[link[i]]
             w[i] = sum_of_both(w[i + 1], w[link[i]], has_shift)
-            v[i, 0] = inner[n_inner, 0]
-            to_decrease[i] = inner[n_inner, 1]
+            for o in range(n_outputs):
+                v[i, o] = inner[n_inner, o]
+            to_decrease[i] = inner[n_inner, n_outputs]
     return NodeTable(draws, sums["weight"].reshape(-1, 1).copy(), value, np.zeros(n), decrease), shifts_of(sums, has_shift)
 
 

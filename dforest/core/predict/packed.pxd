@@ -27,7 +27,8 @@ cdef class PackedForest:
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
     cdef df_packed forest
     cdef const double[:, ::1] values
-    cdef const double[::1] baseline     # [n_outputs] trees take turns at the outputs, which are sums; None: outputs are means
+    cdef const double[::1] baseline     # [n_outputs] of outputs that are sums; None: they are means
+    cdef readonly bint takes_turns      # trees do at the outputs; else each tree adds to all
     cdef const double[:, ::1] bounds    # [2, n_outputs] see `bounds_of_means`; or None
     cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: value rows count from there
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived

@@ -55,8 +55,9 @@ cdef class PackedForest:
     is_wide : bool
         Whether slots have 16 bytes even where 8 would do.
     baseline : ndarray of shape (n_sums,), dtype float64, optional
-        What predictions are sums of leaves and of, instead of means over trees. Trees take turns at the sums: tree t adds to
-        sum t % n_sums. Values have one column then. See `dforest.core.objective.SumObjective`.
+        What predictions are sums of leaves and of, instead of means over trees. Where values have one column, trees take turns at
+        the sums: tree t adds to sum t % n_sums; else they have a column for each sum, and each tree adds to all. See
+        `dforest.core.objective.SumObjective`.
     stored : PackedArrays, optional
         What was packed before, as `arrays` returns it, perhaps by another process; it is checked, and not copied. None: the
         forest's nodes are packed now.
@@ -79,9 +80,11 @@ cdef class PackedForest:
         self.n_trees = forest.n_trees
         self.n_features = forest.n_features
         self.n_outputs = values.shape[1] if baseline is None else baseline.shape[0]
-        if baseline is not None and (values.shape[1] != 1 or self.n_outputs < 1):
-            raise ValueError(f"{self.n_outputs} sums of values of {values.shape[1]} columns; allowed are sums of single values")
+        if baseline is not None and (values.shape[1] not in (1, self.n_outputs) or self.n_outputs < 1):
+            raise ValueError(f"{self.n_outputs} sums of values of {values.shape[1]} columns; allowed are values of one column, "
+                             "or of one for each sum")
         self.baseline = baseline
+        self.takes_turns = baseline is not None and values.shape[1] == 1
         self.values = values
         self.splitter = forest.splitter
         if stored is not None:
@@ -350,7 +353,7 @@ cdef class PackedForest:
                             task.leaves[(first + i) * self.n_trees + t] = task.numbers[starts[t] + leaf.slot]
                             continue
                         value = &self.values[self.bases[t] + leaf.other, 0]
-                        if self.baseline is not None:
+                        if self.takes_turns:
                             sums[i * n_outputs + t % n_outputs] += value[0]
                             continue
                         for k in range(n_outputs):
@@ -387,7 +390,7 @@ cdef class PackedForest:
     @cython.final
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
         """Add what tree t says of n rows, which have reached the leaves at `at`."""
-        if self.baseline is None:
+        if not self.takes_turns:
             df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums)
         else:
             df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)

@@ -122,8 +122,9 @@ class DevicePredictor:
         copy, packed = self.copy, self.packed
         n_groups, n_block = self._groups(len(X))
         self.device.run(
-            "df_mean", n_groups, *copy.trees, copy.values, copy.bases, copy.baseline, copy.bounds, packed.n_trees,
-            packed.n_outputs, X, packed.n_features, X.dtype == np.float64, len(X), n_block, means, n_local=8 * n_block,
+            "df_mean", n_groups, *copy.trees, copy.values, copy.bases, copy.baseline, packed.takes_turns, copy.bounds,
+            packed.n_trees, packed.n_outputs, X, packed.n_features, X.dtype == np.float64, len(X), n_block, means,
+            n_local=8 * n_block,
         )  # fmt: skip
 
     def _most(self, X, most):

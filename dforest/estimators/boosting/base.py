@@ -26,12 +26,13 @@ from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, check_offset, given_rows, hold_out
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
-from dforest.estimators.boosting.support import check_shared, training_device
+from dforest.estimators.boosting.support import check_outputs, check_shared, training_device
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, training_rows
+from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.results.importance import gain_shares
@@ -48,8 +49,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     """What boosted trees for classes and for numbers share."""
 
     @abstractmethod
-    def _make_loss(self):
-        """The `Loss`, once classes are known. Raises ValueError if parameters contradict each other."""
+    def _make_loss(self, n_outputs):
+        """The `Loss`, once classes are known, of a y of so many columns. Raises ValueError if there is none by the parameters."""
 
     def fit(
         self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None
@@ -61,21 +62,22 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
             `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
-        y : array-like of shape (n_rows,)
-            Targets: classes of any type, or finite numbers.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Targets: classes of any type, or finite numbers. A y of several columns is for regression: each tree then has a value
+            for each column in its leaves.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+        offset : array-like of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_outputs), optional
             What is known of each row's raw prediction, for example the logarithm of its exposure with ``loss="poisson"``: a raw
             prediction begins with the row's offset, and the constant and the trees are fitted to what is left. The second shape
-            is that of more than two classes. Predictions count an offset only if they are given one. Other libraries call
-            it `init_score`, base margin or baseline. None means that there is none.
-        X_val, y_val : {array-like, sparse matrix} of shape (n_val, n_features) and array-like of shape (n_val,), optional
+            is that of more than two classes, the third that of several outputs. Predictions count an offset only if they are
+            given one. Other libraries call it `init_score`, base margin or baseline. None means that there is none.
+        X_val, y_val : {array-like, sparse matrix} of shape (n_val, n_features) and array-like of the shape of y, optional
             Validation rows and their targets, which are scored for early stopping. None means that with early stopping
             some rows of X are held out instead: see `validation_fraction`.
         sample_weight_val : array-like of shape (n_val,), optional
             Weights of the validation rows. None means that all weights are 1.
-        offset_val : array-like of shape (n_val,) or (n_val, n_classes), optional
+        offset_val : array-like of the shape of `offset`, with n_val rows, optional
             Offsets of the validation rows, which must be given if `offset` and `X_val` are.
 
         Returns
@@ -134,7 +136,8 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         if ranks.size > 1:
             check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
-        self._loss = self._make_loss()
+        self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
+        check_outputs(self, device, ranks)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset
@@ -152,6 +155,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
         features, parts, targets, _ = check_partitions(self, partitions, ranks, grown)
+        targets = [by_output(y) for y in targets]
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
@@ -202,15 +206,15 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
                 f"offset is {'' if self._has_offset else 'not '}given, but warm_start=True goes on with trees grown "
                 f"with{'' if has_offset else 'out'} one"
             )
-        if self.max_iter < grown.n_trees // loss.n_sums:
+        if self.max_iter < grown.n_trees // loss.n_trees_per_iteration:
             raise ValueError(
-                f"max_iter={self.max_iter} must be larger than or equal to n_iter_={grown.n_trees // loss.n_sums} when "
-                "warm_start==True, which keeps the trees there are"
+                f"max_iter={self.max_iter} must be larger than or equal to "
+                f"n_iter_={grown.n_trees // loss.n_trees_per_iteration} when warm_start==True, which keeps the trees there are"
             )
 
     def _grow(self, training, held_out, grown, seed, tasks, engine, ranks):
         """Grow the iterations that lack, and set `forest_` and all that tells of the fit."""
-        loss, n_sums = self._loss, self._loss.n_sums
+        loss, n_trees = self._loss, self._loss.n_trees_per_iteration
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
@@ -218,12 +222,12 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             baseline = loss.baseline(training.y, training.weight, ranks, training.offset)
         else:
             baseline = grown.objective.baseline
-        first, n_threads = 0 if grown is None else grown.n_trees // n_sums, count_threads(self.n_jobs)
-        self.n_trees_per_iteration_ = n_sums
+        first, n_threads = 0 if grown is None else grown.n_trees // n_trees, count_threads(self.n_jobs)
+        self.n_trees_per_iteration_ = n_trees
         forest, monitor, session = grown, None, None
         if self.do_early_stopping_:
             monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads)
-            monitor.begin(grown, n_sums)
+            monitor.begin(grown, loss.n_sums)
         scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
 
         def fitted(forest):
@@ -233,7 +237,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             scores = [np.array([] if rows is None else rows.scores) for rows in scored]
             n_best, score = (None, None) if monitor is None else monitor.best()
             return {
-                "forest_": first_trees(forest, n_best * n_sums) if n_best and self.use_best_model else forest,
+                "forest_": first_trees(forest, n_best * n_trees) if n_best and self.use_best_model else forest,
                 "fit_report_": FitReport(engine.name) if session is None else session.report(),
                 "train_score_": scores[0],
                 "validation_score_": scores[1],
@@ -299,7 +303,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), *of_rows]).all():
             raise ValueError(
                 f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
-                f"{forest.n_trees // len(sums)} iterations; allowed are lower rates"
+                f"{forest.n_trees // self.n_trees_per_iteration_} iterations; allowed are lower rates"
             )
 
     def _report(self, n_iterations, monitor):
@@ -393,7 +397,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         return int(n_iter)
 
     def _raw(self, X, n_iter=None, offset=None):
-        """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_trees_per_iteration_)."""
+        """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_sums)."""
         if n_iter is None and offset is None:
             return on_host(self._mean(X))
         return next(self._raw_after(X, [self._count_iterations(n_iter)], offset))
@@ -405,13 +409,13 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
     def _raw_after(self, X, numbers, offset=None):
         """Yield raw predictions after some numbers of iterations, which ascend, in new arrays."""
         X = self._check_fitted_X(on_host(X))
-        packed, n_sums = self.forest_.packed(), self.n_trees_per_iteration_
+        packed, n_trees, n_sums = self.forest_.packed(), self.n_trees_per_iteration_, self.forest_.objective.n_sums
         n_threads = self._n_threads(packed, len(X))
         sums = check_offset([on_host(offset)], [X], n_sums)
         sums = np.zeros((len(X), n_sums)) if sums is None else sums
         baseline, done = np.array(self.forest_.objective.baseline), 0
         for n in numbers:
-            packed.add_up(X, sums, done * n_sums, (n - done) * n_sums, n_threads)
+            packed.add_up(X, sums, done * n_trees, (n - done) * n_trees, n_threads)
             done = n
             yield sums + baseline
 

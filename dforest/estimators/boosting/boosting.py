@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
 from dforest.core.boost.loss import Loss as BoostingLoss
@@ -57,7 +58,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
     (20, 3)
     """
 
-    def _make_loss(self):
+    def _make_loss(self, n_outputs):
         if self.n_classes_ < 2:
             raise ValueError(f"y has one class, {self.classes_.tolist()[0]!r}; allowed are two classes or more")
         return Loss.of_classes(instance_of(BoostingLoss, "loss", self.loss), self.n_classes_)
@@ -198,6 +199,9 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
     order. The values of each feature are sorted into bins, trees are grown best first, and missing values go to the side
     that has more gain. The trees are the same to the bit on any number of threads.
 
+    If y has several columns, each row has a raw prediction for each of them, and leaves have a value for each. Trees then
+    decrease the sum of the losses of all columns, so these should be on scales that can be compared.
+
     {groups}
 
     Parameters
@@ -230,9 +234,26 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
     True
     """
 
-    def _make_loss(self):
-        if not isinstance(self.loss, str):
-            return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
+    @property
+    def n_outputs_(self):
+        """Number of outputs, which is the number of columns of y: int."""
+        check_is_fitted(self, "_loss")
+        return self._loss.n_outputs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _make_loss(self, n_outputs):
+        if isinstance(self.loss, str):
+            return self._loss_by_name().of_outputs(n_outputs)
+        if n_outputs > 1:
+            raise ValueError(f"loss={self.loss!r} is for a y of one column, and y has {n_outputs}; allowed are names of losses")
+        return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
+
+    def _loss_by_name(self):
+        """The `Loss` of one output that the parameters name."""
         if self.loss == "quantile":
             if self.quantile is None:
                 raise ValueError('quantile=None with loss="quantile"; allowed are numbers from 0 to 1')
@@ -253,13 +274,14 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             Rows with the columns of the training data.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
-        offset : array-like of shape (n_rows,), optional
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
             What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Returns
         -------
-        ndarray of shape (n_rows,), dtype float64
-            Estimates of the mean of the target, or of its median or a quantile, depending on `loss`.
+        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
+            Estimates of the mean of the target, or of its median or a quantile, depending on `loss`; of several outputs, a column
+            for each.
         """
         raw = self._raw(X, n_iter, offset)
         return in_kind(X, self._loss.predict(raw))
@@ -272,12 +294,12 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
-        offset : array-like of shape (n_rows,), optional
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
             What each row's raw prediction begins with, as in `fit`. None means zeros.
 
         Yields
         ------
-        ndarray of shape (n_rows,), dtype float64
+        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
             What `predict` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X, offset):

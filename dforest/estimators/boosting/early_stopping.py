@@ -77,9 +77,9 @@ class ScoredRows:
 
     def add(self, forest):
         """Score each iteration that the trees of a forest, grown since the last call, have grown."""
-        n_sums = self._sums.shape[1]
-        for first in range(0, forest.n_trees, n_sums):
-            forest.packed().add_up(self.X, self._sums, first, n_sums, self.n_threads)
+        n_trees = forest.objective.n_trees_per_iteration
+        for first in range(0, forest.n_trees, n_trees):
+            forest.packed().add_up(self.X, self._sums, first, n_trees, self.n_threads)
             self.add_sums(self._sums)
 
     def add_sums(self, sums):
@@ -118,7 +118,7 @@ class Monitor:
         ----------
         before : Forest or None
         n_sums : int
-            How many trees grow in an iteration.
+            How many raw predictions a row has.
         """
         self.training.begin(before, n_sums)
         self.training.drop_sums()

@@ -99,9 +99,9 @@ def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iter
     Forest
         Of all iterations.
     """
-    n_sums = problem.n_sums
+    n_trees = problem.n_trees_per_iteration
     holds_out = monitor is not None and monitor.held_out is not None
-    trees = _Trees(problem, dtype, iterations.stop * n_sums, before, holds_out, n_threads, **settings)
+    trees = _Trees(problem, dtype, iterations.stop * n_trees, before, holds_out, n_threads, **settings)
     done = iterations.start
     while done < iterations.stop:
         ahead = iterations.stop - done
@@ -111,7 +111,7 @@ def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iter
             ahead = 1
             tasks.begin_step(trees.forest)
         for number in range(done, done + ahead):
-            session.grow(range(number * n_sums, (number + 1) * n_sums), trees)
+            session.grow(range(number * n_trees, (number + 1) * n_trees), trees)
             if monitor is not None:
                 monitor.training.add_sums(session.raw_sums.T)
             if on_iteration is not None and not holds_out:

@@ -44,7 +44,7 @@ class Loss:
     parameter : float, default=0.0
         The quantile of "quantile", the power of "tweedie"; of "huber" the share of rows that are no outliers.
     n_sums : int, default=1
-        How many raw predictions a row has.
+        How many raw predictions a row has: one for each class, or for each output, each of which has the loss by itself.
     """
 
     name: str
@@ -69,6 +69,29 @@ class Loss:
         return cls("multinomial", 0.0, n_classes)
 
     @property
+    def n_outputs(self):
+        """How many targets a row has."""
+        return 1 if self.name == "multinomial" else self.n_sums
+
+    @property
+    def n_trees_per_iteration(self):
+        return self.n_sums // self.n_outputs
+
+    def of_outputs(self, n_outputs):
+        """The loss of several outputs. Raises ValueError if it is not for these."""
+        if n_outputs > 1 and LOSSES[self.name].leaf != "newton":
+            raise ValueError(
+                f'loss="{self.name}" is for a y of one column, and y has {n_outputs}; allowed are losses other than '
+                '"absolute_error", "quantile" and "huber", or an estimator for each column'
+            )
+        return replace(self, n_sums=n_outputs)
+
+    def _by_output(self, function, raw, *columns):
+        """What a function over rows makes of raw predictions and other columns, output by output: list of its results."""
+        given = [np.ascontiguousarray(array.reshape(len(raw), -1).T) for array in (raw, *columns)]
+        return [function(self.name, *(array[k] for array in given)) for k in range(self.n_outputs)]
+
+    @property
     def number(self):
         """The loss's number in `rules/losses.h`."""
         return LOSSES[self.name].number
@@ -81,11 +104,15 @@ class Loss:
 
         Parameters
         ----------
-        y : ndarray of shape (n_rows,), dtype float64
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
             Finite numbers, or class numbers.
         is_trained_on : bool, default=True
             Whether these are all that trees are grown on. If not, targets from 0 may be 0 everywhere.
         """
+        if y.ndim > 1:
+            for column in y.T:
+                self.check_targets(column, is_trained_on)
+            return
         least, greatest = y.min(), y.max()
         targets = LOSSES[self.name].targets
         if targets == "above_0" and least <= 0:
@@ -108,7 +135,7 @@ class Loss:
 
         Parameters
         ----------
-        y : ndarray of shape (n_rows,), dtype float64
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
         weight : ndarray of shape (n_rows,), dtype float64, or None
             Positive; weights beyond 31 bits are rounded. None: all 1.
         ranks : Communicator
@@ -121,6 +148,10 @@ class Loss:
         tuple of float
             One for each sum: see `dforest.rules.losses.baselines`. With offsets they lose least beside these.
         """
+        if self.n_outputs > 1:
+            own = [None] * self.n_outputs if offset is None else np.split(offset, self.n_outputs, axis=1)
+            one = replace(self, n_sums=1)
+            return sum((one.baseline(column.copy(), weight, ranks, part) for column, part in zip(y.T, own, strict=True)), ())
         integers = None if weight is None else integer_weights(weight, ranks).integers
         together = ranks if ranks.size > 1 else None
         has_link = LOSSES[self.name].targets != "finite"
@@ -159,9 +190,12 @@ class Loss:
         -------
         ndarray of shape (n_rows,), dtype float64
             The mean, the median or a quantile, or the probability of class 1; of more than two classes the probabilities of
-            all, shape (n_rows, n_classes).
+            all, shape (n_rows, n_classes); of several outputs, shape (n_rows, n_outputs).
         """
-        return class_predictions(raw) if self.n_sums > 1 else predictions(self.name, raw[:, 0].copy())
+        if self.name == "multinomial":
+            return class_predictions(raw)
+        found = self._by_output(predictions, raw)
+        return found[0] if self.n_outputs == 1 else np.column_stack(found)
 
     def probabilities(self, raw):
         """The probabilities of classes, given raw predictions as `predict` takes them: ndarray of shape (n_rows, n_classes)."""
@@ -173,11 +207,14 @@ class Loss:
     def values(self, raw, y):
         """The loss of each row, given raw predictions as `predict` takes them: ndarray of shape (n_rows,), dtype float64.
 
-        For "huber", `parameter` must be delta: see `at_start`.
+        Of several outputs it is the sum of theirs. For "huber", `parameter` must be delta: see `at_start`.
         """
-        if self.n_sums > 1:
+        if self.name == "multinomial":
             return class_values(raw, y.astype(np.int64))
-        return values(self.name, raw[:, 0].copy(), y, self.parameter)
+        first, *others = self._by_output(lambda name, *columns: values(name, *columns, self.parameter), raw, y)
+        for other in others:
+            first += other
+        return first
 
 
 @dataclass(frozen=True)
@@ -208,9 +245,15 @@ class OwnLoss:
         """The loss, in place of a number."""
         return self.loss
 
+    n_outputs = 1
+
     @property
     def n_sums(self):
         return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def n_trees_per_iteration(self):
+        return self.n_sums
 
     def check_targets(self, y, is_trained_on=True):
         """See `Loss.check_targets`."""

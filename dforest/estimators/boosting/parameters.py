@@ -155,8 +155,8 @@ BOOSTING_PARAMETERS = (
         0,
         [Interval(Real, 0, None, closed="left")],
         """Number, from 0 on, by which the sum of first derivatives in a leaf is brought closer to 0. A leaf whose sum is not
-        above this number in magnitude gets the value 0. It counts in the gains of splits too, but medians and quantiles in leaves don't
-        depend on it. LightGBM and XGBoost call it `reg_alpha`.""",
+        above this number in magnitude gets the value 0. The number counts in the gains of splits too, but medians and quantiles
+        in leaves don't depend on it. LightGBM and XGBoost call it `reg_alpha`.""",
         of=BOOSTING,
         group=SHAPE,
     ),

@@ -8,6 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.losses import MAX_TARGET
+from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
 
@@ -135,7 +136,7 @@ def given_rows(estimator, X, y, sample_weight, offset):
         return None
     try:
         X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
-        y = estimator._encode_known(y).astype(np.float64)
+        y = estimator._encode_known(by_output(y)).astype(np.float64)
         estimator._loss.check_targets(y, is_trained_on=False)
         weight = check_weights([sample_weight], [X])
     except ValueError as error:

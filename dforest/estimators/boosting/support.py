@@ -37,6 +37,33 @@ def _check_levels(estimator, what, way_out):
             raise ValueError(f"{name}={value!r} is not supported for {what}; allowed is {name}=None, or {way_out}")
 
 
+def check_outputs(estimator, device, ranks):
+    """Raise ValueError if y has several columns, and there is no code for trees of these by what is asked besides.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Its loss is known, and what its columns are.
+    device : Device or None
+    ranks : Communicator
+    """
+    n = estimator._loss.n_outputs
+    if n == 1:
+        return
+    refused = {
+        "a device": device is not None,
+        "a fit by several ranks": ranks.size > 1,
+        f"monotonic_cst={estimator.monotonic_cst!r}": estimator.monotonic_cst is not None,
+        "categorical features": estimator.is_categorical_ is not None,
+    }
+    for what, is_asked in refused.items():
+        if is_asked:
+            raise ValueError(
+                f"y has {n} columns, which is not supported for {what} in boosted trees; allowed is a y of one column, or an "
+                "estimator for each column, such as sklearn.multioutput.MultiOutputRegressor makes"
+            )
+
+
 def check_shared(estimator, is_scored, given, has_callbacks):
     """Raise ValueError unless there is code for a fit whose rows several ranks have.
 

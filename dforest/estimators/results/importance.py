@@ -39,7 +39,7 @@ def impurity_decrease(forest):
 
 def gain_shares(forest):
     """The share of each feature in the gain of all splits of a boosted forest: ndarray of shape (n_features,); 0s without any."""
-    gain = np.minimum(forest.inner[:, 1], np.finfo(np.float64).max)  # of huge targets it may be infinite
+    gain = np.minimum(forest.inner[:, -1], np.finfo(np.float64).max)  # of huge targets it may be infinite
     gain = gain / gain.max(initial=1.0)
     total = np.bincount(forest.feature[forest.feature >= 0], gain, forest.n_features)
     return total / total.sum() if total.any() else total

@@ -30,6 +30,7 @@ from dforest.core.objective import (
     ClassObjective,
     MultiOutputClassObjective,
     MultiOutputNumberObjective,
+    MultiOutputSumObjective,
     NumberObjective,
     SumObjective,
 )
@@ -52,8 +53,8 @@ _RECORDS = {
     cls.__name__: cls
     for cls in (
         AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport,
-        Groups, GroupSampling, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, NumberObjective,
-        OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
+        Groups, GroupSampling, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, MultiOutputSumObjective,
+        NumberObjective, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
         Subsample, SumObjective, TrainingData, WeightedSampling,
     )
 }  # fmt: skip

@@ -63,16 +63,16 @@ DF_INLINE void df_visit_leaves(const df_group &group, int64_t item, const df_pac
             visit(t, first + i, df_leaf_of(forest, df_tree(forest, (size_t) t), rows, first + i));
 }
 
-// The mean over trees of what they say, summed up in their order; or the baseline, and the sums at which trees take turns.
+// The mean over trees of what they say, summed up in their order; or the baseline, and sums.
 //
 // IN slots to n_first, values, bases : see PackedForest.arrays
-// IN baseline : [n_outputs], or NULL: predictions are means; bounds : [2, n_outputs] that means are kept between, or NULL
+// IN baseline : [n_outputs], or NULL: predictions are means; takes_turns : whether trees do at the sums; bounds : [2, n_outputs] that means are kept between, or NULL
 // IN x : [n_rows, n_features] float32 or float64
 // OUT means : [n_rows, n_outputs]
 // group.local: 8 n_block bytes in groups of one item
 DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
                   const int32_t *n_first, const double *values, const int64_t *bases, const double *baseline,
-                  const double *bounds, int64_t n_trees, int64_t n_outputs, const char *x, int64_t n_features,
+                  int64_t takes_turns, const double *bounds, int64_t n_trees, int64_t n_outputs, const char *x, int64_t n_features,
                   int64_t is_double, int64_t n_rows, int64_t n_block, double *means, DF_LOCAL)
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
@@ -88,7 +88,7 @@ DF_KERNEL df_mean(const char *slots, const int64_t *starts, const uint64_t *word
             df_visit_leaves(group, item, &forest, n_first, &rows, n_features, n_trees, first, n,
                             [&](int64_t t, int64_t row, uint32_t at) {
                 const int64_t value_row = bases[t] + df_value_row(df_tree(&forest, (size_t) t), at, &forest);
-                if (baseline) {
+                if (takes_turns) {
                     means[row * n_outputs + t % n_outputs] += values[value_row];
                     return;
                 }

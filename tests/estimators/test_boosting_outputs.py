@@ -1,0 +1,197 @@
+"""Boosted trees of several outputs: one tree of an iteration for all, whose leaves have a value for each."""
+
+import pickle
+
+import numpy as np
+import pytest
+from helpers.boosting import assert_equal_models
+from helpers.device_forests import standing_in
+from helpers.host_device import strict_device
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_linnerud
+from twins import boosting as twin
+
+import dforest
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, config_context
+from dforest.loss import PythonLoss
+from dforest.rules.losses import LOSSES, values
+from dforest.spmd.threads import ThreadGroup
+
+OF_OUTPUTS = pytest.mark.parametrize("loss", [name for name in LOSSES if LOSSES[name].leaf == "newton" and name not in (
+    "log_loss", "exponential", "multinomial")])  # fmt: skip
+SMALL = {"max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
+
+
+def data(loss, n=300, seed=0):
+    """X, a y of three columns, and an estimator."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, 5)), 2)
+    signal = np.column_stack([2 * X[:, 0], np.abs(X[:, 1]), X[:, 0] * X[:, 2]]) + 0.3 * rng.normal(size=(n, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = signal if LOSSES[loss].targets == "finite" else np.exp(signal)
+    return X, y, HistGradientBoostingRegressor(loss, **SMALL)
+
+
+@OF_OUTPUTS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_are_the_naive_twins(loss, weighted):
+    X, y, model = data(loss, n=120)
+    weight = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
+    model.set_params(max_iter=3, subsample=0.7, l2_regularization=0.5).fit(X, y, weight)
+    grown = twin.grow_booster(
+        X, y, loss=loss, max_iter=3, max_leaf_nodes=7, min_samples_leaf=3, l2_regularization=0.5, max_bins=256,
+        sample_weight=weight, seed=model.forest_.seed, n_drawn=84,
+    )  # fmt: skip
+    assert model._raw(X).tobytes() == grown.raw.tobytes()
+
+
+@OF_OUTPUTS
+def test_equal_outputs_are_those_of_one(loss):
+    """Of gains that are added up the best are the same, and so is all else."""
+    X, y, model = data(loss)
+    both = clone(model).fit(X, np.column_stack([y[:, 0], y[:, 0]]))
+    one = clone(model).fit(X, y[:, 0])
+    assert both.forest_.feature.tobytes() == one.forest_.feature.tobytes()
+    assert both.predict(X).tobytes() == np.column_stack([one.predict(X)] * 2).tobytes()
+    np.testing.assert_allclose(both.feature_importances_, one.feature_importances_, rtol=1e-12)
+
+
+@OF_OUTPUTS
+def test_what_is_predicted(loss):
+    X, y, model = data(loss, n=1000)
+    model.set_params(max_iter=60, max_leaf_nodes=15).fit(X, y)
+    predicted = model.predict(X)
+    assert predicted.shape == y.shape and model.n_outputs_ == 3
+    assert model.n_trees_per_iteration_ == 1 and model.forest_.n_trees == model.n_iter_ == 60
+    stages = list(model.staged_predict(X))
+    assert len(stages) == 60 and stages[-1].tobytes() == predicted.tobytes()
+    assert model.predict(X, n_iter=7).tobytes() == stages[6].tobytes()
+    for k in range(3):
+        assert np.corrcoef(predicted[:, k], y[:, k])[0, 1] > 0.6
+        alone = model.forest_.of_output(k).predictor().predict(X)
+        assert alone.tobytes() == model._raw(X)[:, [k]].tobytes()
+    assert model.apply(X).shape == (1000, 60)
+    leaf = model.apply(X)[:, 0]
+    for number in np.unique(leaf):  # which has one value for each output
+        assert len(np.unique(stages[0][leaf == number], axis=0)) == 1
+
+
+@OF_OUTPUTS
+def test_threads_sparse_rows_and_warm_starts_change_nothing(loss):
+    X, y, model = data(loss, n=3000)
+    X[np.random.default_rng(0).random(X.shape) < 0.7] = 0.0
+    for subsample in (1.0, 0.5):
+        model.set_params(subsample=subsample)
+        whole = clone(model).fit(X, y)
+        first = clone(model).set_params(max_iter=3, warm_start=True).fit(X, y)
+        others = [
+            clone(model).set_params(n_jobs=3).fit(X, y),
+            clone(model).fit(csr_array(X), y),
+            first.set_params(max_iter=8).fit(X, y),
+        ]
+        for other in others:
+            assert_equal_models(whole, other)
+            assert whole.predict(X).tobytes() == other.predict(X).tobytes()
+    assert whole.predict(csr_array(X)).tobytes() == whole.predict(X).tobytes()
+
+
+@OF_OUTPUTS
+def test_scores_add_up_the_losses_of_outputs(loss):
+    X, y, model = data(loss, n=600)
+    model.set_params(early_stopping=True, scoring={"loss": "loss", "r2": "r2"}, use_best_model=False)
+    model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    raw = model._raw(X[400:])
+    of_outputs = [values(loss, raw[:, k].copy(), y[400:, k].copy(), model._loss.parameter) for k in range(3)]
+    assert model.validation_score_[-1] == pytest.approx(-np.sum(of_outputs, axis=0).mean(), rel=1e-12)
+    assert model.score_history_["r2"]["validation"][-1] == pytest.approx(model.score(X[400:], y[400:]))
+    held_out = clone(model).fit(X, y)
+    assert held_out.validation_score_[-1] > held_out.validation_score_[0]
+
+
+@OF_OUTPUTS
+def test_offsets_of_outputs(loss):
+    X, y, model = data(loss)
+    offset = np.random.default_rng(0).normal(size=y.shape)
+    y = y + offset if LOSSES[loss].targets == "finite" else y * np.exp(offset)
+    model.fit(X, y, offset=offset)
+    for k in range(3):
+        alone = clone(model).set_params(max_iter=1).fit(X, y[:, k], offset=offset[:, k])
+        assert alone.forest_.objective.baseline[0] == model.forest_.objective.baseline[k]
+    np.testing.assert_allclose(model._raw(X, offset=offset), model._raw(X) + offset, rtol=1e-12, atol=1e-12)
+
+
+def test_copies_and_files(tmp_path):
+    X, y, model = data("squared_error")
+    model.fit(X, y).save(tmp_path / "model.dforest")
+    for copy in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.dforest")):
+        assert_equal_models(model, copy)
+        assert copy.predict(X).tobytes() == model.predict(X).tobytes() and copy.n_outputs_ == 3
+
+
+def test_devices_predict_what_the_processor_does():
+    X, y, model = data("squared_error")
+    predicted = model.fit(X, y).predict(X)
+    with standing_in(strict_device()):
+        assert model.set_params(device="sycl").predict(X).tobytes() == predicted.tobytes()
+
+
+def test_real_data():
+    """Three physiological outputs of 20 men; one column of y is one output."""
+    X, y = load_linnerud(return_X_y=True)
+    model = HistGradientBoostingRegressor(min_samples_leaf=3, max_iter=50, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.5
+    with pytest.warns(UserWarning, match="A column-vector y was passed when a 1d array was expected"):
+        one = clone(model).fit(X, y[:, :1])
+    assert one.predict(X).shape == (20,) and one.n_outputs_ == 1
+
+
+class Own(PythonLoss):
+    """Half the squared error."""
+
+    constant_hessian = True
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        return raw_prediction - y_true, np.ones_like(y_true)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "absolute_error"}, 'loss="absolute_error" is for a y of one column, and y has 3; allowed are losses other'),
+        ({"loss": "quantile", "quantile": 0.5}, 'loss="quantile" is for a y of one column, and y has 3'),
+        ({"loss": Own()}, r"loss=.* is for a y of one column, and y has 3; allowed are names of losses"),
+        ({"monotonic_cst": [1, 0, 0, 0, 0]}, r"y has 3 columns, which is not supported for monotonic_cst=\[1, 0, 0, 0, 0\]"),
+        ({"categorical_features": [0]}, "y has 3 columns, which is not supported for categorical features in boosted trees"),
+        ({"loss": "poisson"}, 'y holds -.*; allowed with loss="poisson" are numbers from 0'),
+    ],
+)
+def test_refused(parameters, message):
+    X, y, model = data("squared_error")
+    X[:, 0] = np.nan_to_num(np.abs(np.round(X[:, 0])))
+    before = dict(vars(model.set_params(**parameters)))
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert vars(model) == before
+
+
+def test_what_is_refused_of_several_outputs():
+    X, y, model = data("squared_error")
+    with standing_in(strict_device()), pytest.raises(ValueError, match="y has 3 columns, which is not supported for a device"):
+        clone(model).set_params(device="sycl").fit(X, y)
+
+    def fit(communicator):
+        with config_context(communicator=communicator):
+            return clone(model).fit(X[communicator.rank :: 2], y[communicator.rank :: 2])
+
+    for error in ThreadGroup(2).run(fit):
+        assert isinstance(error, ValueError)
+        assert "y has 3 columns, which is not supported for a fit by several ranks" in str(error)
+    with pytest.raises(ValueError, match="y has 2 columns; the estimator predicts 3"):
+        clone(model).set_params(early_stopping=True).fit(X, y, X_val=X, y_val=y[:, :2])
+    model.fit(X, y)
+    for method in ("shap_values", "to_onnx", "predictor"):
+        with pytest.raises(ValueError, match="several outputs|one output, and this forest has 3"):
+            getattr(model, method)(*([X] if method == "shap_values" else []))
+    with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape \(300, 3\) instead"):
+        HistGradientBoostingClassifier().fit(X, y > 0)
