@@ -383,10 +383,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
 
     @of_one_fit
     def shap_interaction_values(self, X, background=None, *, n_iter=None):
-        """Compute Shapley interaction values: how much pairs of features add together to the raw prediction for a row.
+        """Compute Shapley interaction values of raw predictions: main effects of features, and interactions of pairs of features.
 
-        They are those of `RandomForestClassifier.shap_interaction_values`, whose description says what they are, and how much
-        memory they need.
+        The description of `RandomForestClassifier.shap_interaction_values` says what these values are, and how much memory they
+        need.
 
         Parameters
         ----------

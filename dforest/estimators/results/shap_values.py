@@ -95,7 +95,7 @@ class ShapValues(_Explained):
 
 
 class ShapInteractionValues(_Explained):
-    """Shapley interaction values of some rows: how much pairs of features add together to the prediction for each row.
+    """Shapley interaction values of some rows: main effects of features, and interactions of pairs of features.
 
     The method `shap_interaction_values` of estimators returns it. ``numpy.asarray(result)`` gives `values`, which
     ``shap.summary_plot`` and ``shap.dependence_plot`` accept.
@@ -103,8 +103,8 @@ class ShapInteractionValues(_Explained):
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features, n_features) or (n_rows, n_features, n_features, n_outputs), dtype float64
-        A symmetric matrix for each row, in the unit of the prediction: half the interaction of two features, and on the diagonal
-        what each feature adds alone. The sums over the last axis of features are the Shapley values. The second shape is that
+        A symmetric matrix for each row, in the unit of the prediction. It has the main effects of the features on the diagonal,
+        and half of the interaction of two features elsewhere. Its rows add up to the Shapley values. The second shape is that
         for the probabilities of forests and single trees, also with two classes, and for boosted trees with more than two
         classes; an output is a class.
     base_values : float, or ndarray of shape (n_outputs,), dtype float64
@@ -126,6 +126,8 @@ class ShapInteractionValues(_Explained):
     >>> from dforest import RandomForestClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> result = RandomForestClassifier(random_state=0).fit(X, y).shap_interaction_values(X)
-    >>> result
-    <ShapInteractionValues of shape (150, 4, 4, 3), additivity_error=...>
+    >>> result.values.shape
+    (150, 4, 4, 3)
+    >>> result.additivity_error < 1e-12
+    True
     """

@@ -82,15 +82,15 @@ class ShapPart:
 
     @of_one_fit
     def shap_interaction_values(self, X, background=None):
-        r"""Compute Shapley interaction values: how much pairs of features of a row add together to the prediction for the row.
+        r"""Compute Shapley interaction values, which split Shapley values into main effects and interactions [1]_.
 
-        The Shapley value of a feature consists of what the feature adds alone and of its interactions with the other features
-        [1]_. The interaction of two features is the mean, over all orders in which the features of a row can become known, of
-        how much more one feature adds if the other one is known already [2]_. One half of it is given to each of the two, so
-        that the matrix of a row is symmetric. The diagonal has the main effects: what is left of the Shapley value of a feature
-        after its halves of all its interactions have been taken off. So each row of the matrix adds up to the Shapley value of
-        the feature, and the whole matrix adds up to the prediction minus the prediction that is expected if nothing is known
-        about the row. The values are exact up to rounding, and they are equal to the bit on any number of threads.
+        The interaction of two features says how much more one of them changes the expected prediction for a row if the other one
+        is known already. It is a mean over all orders in which the other features can become known before and after these two
+        [2]_. One half of the interaction is given to each of the two features, so that there is a symmetric matrix for each row.
+        The diagonal contains the main effects: what is left of the Shapley value of a feature after its halves of all its
+        interactions have been taken off. So each row of the matrix adds up to the Shapley value of a feature, and the whole
+        matrix adds up to the prediction minus the prediction that is expected if nothing is known about the row. The values are
+        exact up to rounding, and they are equal to the bit on any number of threads.
 
         Which predictions are explained, and what a background is, are described for `shap_values`.
 
