@@ -71,7 +71,7 @@ typedef struct {
 typedef struct {
     int32_t *last;           /* [features on a path + 1] all -1: by position, the level of the last node above that tests it */
     double *gain;            /* [levels, DF_SHAPLEY_POINTS] of the edge that is taken: c if o = 1 */
-    double *added;           /* [DF_SHAPLEY_POINTS + 1, DF_SHAPLEY_LANES] what a node adds, by point; last: if o = 0 */
+    double *added;           /* [DF_SHAPLEY_POINTS + 1, DF_SHAPLEY_LANES] what a node adds, by point; last: where o above is 0 */
     double *sums;            /* [n_features (n_features - 1) / 2, DF_SHAPLEY_LANES] by df_shapley_couple */
 } df_shapley_interactions;
 
