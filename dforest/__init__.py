@@ -16,7 +16,7 @@ from dforest.estimators.forest.forest import (
     RandomForestRegressor,
 )
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
-from dforest.estimators.results.shap_values import ShapValues
+from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
@@ -43,6 +43,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomTreesEmbedding",
+    "ShapInteractionValues",
     "ShapValues",
     "config_context",
     "devices",

@@ -6,6 +6,7 @@ import dforest.estimators.forest.forest
 import dforest.estimators.forest.tree
 from dforest.backends.devices import devices as devices
 from dforest.config import config_context as config_context
+from dforest.estimators.results.shap_values import ShapInteractionValues as ShapInteractionValues
 from dforest.estimators.results.shap_values import ShapValues as ShapValues
 from dforest.inspection.export import export_graphviz as export_graphviz
 from dforest.inspection.export import export_text as export_text

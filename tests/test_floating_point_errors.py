@@ -12,7 +12,7 @@ import dforest
 
 WAYS = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "apply", "decision_path", "shap_values",
-    "staged_predict", "staged_predict_proba",
+    "shap_interaction_values", "staged_predict", "staged_predict_proba",
 )  # fmt: skip
 
 

@@ -83,6 +83,7 @@ def test_names_link_to_pages_that_exist():
     shown = {method for name in SHOWN for method in members(name)["methods"]}
     assert set(METHOD_GUIDES) <= shown
     assert guides("dforest.RandomForestRegressor.shap_values") == ["shap"]
+    assert guides("dforest.RandomForestRegressor.shap_interaction_values") == ["shap"]
     assert guides("dforest.RandomForestRegressor.fit") == []
 
 

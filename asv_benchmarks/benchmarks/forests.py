@@ -79,6 +79,9 @@ class Shapley:
     def time_by_cover(self, name, max_depth):
         self.forest.shap_values(self.problem.X_test[: self.rows])
 
+    def time_interactions(self, name, max_depth):
+        self.forest.shap_interaction_values(self.problem.X_test[: self.rows])
+
     def time_against_background(self, name, max_depth):
         self.forest.shap_values(self.problem.X_test[: self.rows], self.problem.X[:100])
 

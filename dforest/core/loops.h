@@ -72,7 +72,7 @@ typedef struct {
                    size_t n, uint32_t *at); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
     int (*wrong_slots)(const df_packed *forest, size_t t, const df_limits_of_slots *limits);
     void (*shapley)(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight, double *room,
-                    uint32_t *path, uint8_t *side, double *sums);
+                    uint32_t *path, uint8_t *side, double *sums, const df_shapley_interactions *interactions);
     void (*shapley_tables)(const df_shapley_tree *tree, const double *factors, const double *x, size_t n, const double *z,
                            size_t n_background, size_t size, const df_shapley_tables *tables, double *sums, size_t step);
     const df_boost_loops *boost;

@@ -1,6 +1,8 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.core.predict.walk cimport df_limits_of_slots, df_marked, df_packed, df_shapley_tables, df_shapley_tree
+from dforest.core.predict.walk cimport (
+    df_limits_of_slots, df_marked, df_packed, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
+)
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
 
@@ -232,7 +234,8 @@ cdef extern from "core/loops.h" nogil:
                        size_t size, size_t n, uint32_t* at) noexcept nogil
         bint (*wrong_slots)(const df_packed* forest, size_t t, const df_limits_of_slots* limits) noexcept nogil
         void (*shapley)(int n_points, const df_shapley_tree* tree, const double* x, const double* t, const double* weight,
-                        double* room, uint32_t* path, uint8_t* side, double* sums) noexcept nogil
+                        double* room, uint32_t* path, uint8_t* side, double* sums,
+                        const df_shapley_interactions* interactions) noexcept nogil
         void (*shapley_tables)(const df_shapley_tree* tree, const double* factors, const double* x, size_t n, const double* z,
                                size_t n_background, size_t size, const df_shapley_tables* tables, double* sums,
                                size_t step) noexcept nogil

@@ -62,7 +62,7 @@ _ABOUT = {
     "guide_columns": "errors.UnseenLabelsWarning",
     "guide_resources": "engines.fit_report.FitReport estimators.forest.memory.FitMemory engines.memory.MemoryEstimate "
     "core.predict.predictor.Predictor",
-    "shap": "ShapValues",
+    "shap": "ShapInteractionValues ShapValues",
     "report": "inspection.report.report.Report inspection.report.curve.Trend",
     "callbacks": "callback.OutOfBagPlateau callback.TimeLimit callback.MemoryLimit callback.KeepOnInterrupt "
     "callback.Checkpoint callback.ProgressBar errors.LimitError",
@@ -106,6 +106,7 @@ METHOD_GUIDES = {
     "report": "report",
     "save": "files",
     "set_callbacks": "callbacks",
+    "shap_interaction_values": "shap",
     "shap_values": "shap",
     "to_onnx": "conversion",
     "to_shap": "conversion",

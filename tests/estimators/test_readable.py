@@ -66,7 +66,8 @@ BOXES = {
     ),
 }
 METHODS = ["predict", "predict_proba", "predict_log_proba", "decision_function", "apply", "decision_path", "staged_predict",
-           "shap_values", "score", "oob_importance", "predict_quantiles", "predict_interval", "proximities"]  # fmt: skip
+           "shap_values", "shap_interaction_values", "score", "oob_importance", "predict_quantiles", "predict_interval",
+           "proximities"]  # fmt: skip
 MODELS = {
     "forest of classes": lambda: RandomForestClassifier(20, oob_score=True, variable_importance="mda_raw"),
     "forest of numbers": lambda: RandomForestRegressor(20, oob_score=True, keep_training_data=True),

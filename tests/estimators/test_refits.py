@@ -30,7 +30,7 @@ def replace_at(model, other, n):
 
 
 CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier, HistGradientBoostingClassifier]
-METHODS = ["predict", "predict_proba", "apply", "shap_values"]
+METHODS = ["predict", "predict_proba", "apply", "shap_values", "shap_interaction_values"]
 
 
 @pytest.mark.parametrize("what", [(kind, method) for kind in CLASSIFIERS for method in METHODS], ids=str)

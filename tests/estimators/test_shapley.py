@@ -1,4 +1,5 @@
-"""Shapley values of trees: against their definition over all sets of features, against shap, on any number of threads."""
+"""Shapley values of trees, and interactions: against their definitions over all sets of features, against shap, on any number of
+threads."""
 
 import pickle
 import signal
@@ -26,10 +27,11 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    ShapInteractionValues,
     ShapValues,
 )
 from dforest.core import loops
-from dforest.core.predict.shapley import gauss_points
+from dforest.core.predict.shapley_weights import gauss_points
 from dforest.splitter import PythonSplitter, Test
 
 MODELS = [
@@ -78,6 +80,26 @@ def compare(model, X, background=None):
     assert found.additivity_error < 1e-13 * scale
 
 
+def compare_interactions(model, X, background=None):
+    found = model.shap_interaction_values(X, background)
+    assert_adds_up(model, found, X, background)
+    others = None if background is None else model._check_fitted_X(background)
+    votes = model.forest_.leaf_votes(getattr(model, "voting", "soft"))
+    values = twin.interaction_values(model.forest_, votes, found.data, others)
+    np.testing.assert_allclose(found.values.reshape(values.shape), values, rtol=0, atol=1e-13 * np.abs(votes).max())
+
+
+def assert_adds_up(model, found, X, background=None):
+    """Matrices are symmetric, their rows add up to Shapley values, and all numbers of a row to its prediction."""
+    alone = model.shap_values(X, background)
+    scale = max(1.0, np.abs(model.forest_.leaf_votes(getattr(model, "voting", "soft"))).max())
+    np.testing.assert_array_equal(found.values, np.swapaxes(found.values, 1, 2))
+    np.testing.assert_allclose(found.values.sum(axis=2), alone.values, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_array_equal(found.base_values, alone.base_values)
+    np.testing.assert_array_equal(found.data, alone.data)
+    assert found.additivity_error < 1e-12 * scale
+
+
 @ALL
 @pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
 @settings(max_examples=examples(12), deadline=None)
@@ -90,6 +112,19 @@ def test_values_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes
     np.testing.assert_allclose(many.values[:2], model.shap_values(X[:2], X[3:]).values, rtol=0, atol=1e-12)
 
 
+@ALL
+@pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
+@settings(max_examples=examples(8), deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.float32, np.float64]), st.integers(2, 3), st.booleans())
+def test_interactions_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes, is_single):
+    model, X = problem(model, seed, 20, n_classes, is_single, is_weighted, dtype)
+    compare_interactions(model, X[:3])
+    compare_interactions(model, X[:2], X[3:])
+    many = model.shap_interaction_values(np.tile(X[:2], (500, 1)), np.tile(X[3:], (10, 1)))  # by tables
+    few = model.shap_interaction_values(X[:2], X[3:])
+    np.testing.assert_allclose(many.values[:2], few.values, rtol=0, atol=1e-12)
+
+
 def test_features_come_again_on_a_path():
     """Deep trees of two features, one of them with categories, whose paths have both many times."""
     rng = np.random.default_rng(0)
@@ -98,6 +133,8 @@ def test_features_come_again_on_a_path():
         model = model.fit(X, rng.normal(size=60))
         compare(model, X[:5])
         compare(model, X[:5], X[5:20])
+        compare_interactions(model, X[:5])
+        compare_interactions(model, X[:5], X[5:20])
 
 
 @pytest.mark.parametrize("n_features", [9, 14])
@@ -113,8 +150,11 @@ def test_paths_of_many_features(n_features):
         if n_features < 10:
             compare(model, X[:2])
             compare(model, X[:2], X[2:4])
-        assert model.shap_values(X).additivity_error < 1e-12
-        assert model.shap_values(X[:100], X[100:200]).additivity_error < 1e-12
+            compare_interactions(model, X[:1])
+            compare_interactions(model, X[:1], X[2:4])
+        for background in (None, X[100:200]):
+            assert model.shap_values(X[:100], background).additivity_error < 1e-12
+            assert_adds_up(model, model.shap_interaction_values(X[:100], background), X[:100], background)
 
 
 def test_tables_and_pairs_agree():
@@ -124,21 +164,25 @@ def test_tables_and_pairs_agree():
     whole = model.shap_values(np.tile(X, (20, 1)), X[20:220]).values[:20]
     one_by_one = np.mean([model.shap_values(X[:20], X[i : i + 1]).values for i in range(20, 220)], axis=0)
     np.testing.assert_allclose(whole, one_by_one, rtol=0, atol=1e-12 * np.abs(y).max())
+    whole = model.shap_interaction_values(np.tile(X, (20, 1)), X[20:220]).values[:20]
+    one_by_one = np.mean([model.shap_interaction_values(X[:20], X[i : i + 1]).values for i in range(20, 220)], axis=0)
+    np.testing.assert_allclose(whole, one_by_one, rtol=0, atol=1e-12 * np.abs(y).max())
 
 
 @ALL
 @pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
 @pytest.mark.parametrize("has_background", [False, True])
-def test_values_depend_on_no_number_of_threads(model, has_background):
+@pytest.mark.parametrize("method", ["shap_values", "shap_interaction_values"])
+def test_values_depend_on_no_number_of_threads(model, method, has_background):
     model, X = problem(model, 1, 200)
     X = np.tile(X, (40, 1))
     background = X[:70] if has_background else None
-    first = model.shap_values(X, background)
+    first = getattr(model, method)(X, background)
     if "n_jobs" in model.get_params():
-        second = model.set_params(n_jobs=3).shap_values(X, background)
+        second = getattr(model.set_params(n_jobs=3), method)(X, background)
         assert first.values.tobytes() == second.values.tobytes()
         np.testing.assert_array_equal(first.base_values, second.base_values)
-    some = pickle.loads(pickle.dumps(model)).shap_values(X[5:7], background).values
+    some = getattr(pickle.loads(pickle.dumps(model)), method)(X[5:7], background).values
     if has_background:      # few rows may go another way: see the next test
         np.testing.assert_allclose(some, first.values[5:7], rtol=0, atol=1e-14 * max(1.0, np.abs(first.values).max()))
     else:
@@ -147,12 +191,13 @@ def test_values_depend_on_no_number_of_threads(model, has_background):
 
 def test_values_depend_on_no_set_of_loops():
     X, y = load_diabetes(return_X_y=True)
-    forest = RandomForestRegressor(5, random_state=0).fit(X, y)
-    found = set()
+    forest = RandomForestRegressor(5, max_depth=9, random_state=0).fit(X, y)
+    ways, found = (forest.shap_values, forest.shap_interaction_values), set()
     try:
         for name in loops.names():
             loops.use(name)
-            found.add((forest.shap_values(X).values.tobytes(), forest.shap_values(X, X[:90]).values.tobytes()))
+            results = [way(X, background) for way in ways for background in (None, X[:90])]
+            found.add(tuple(result.values.tobytes() for result in results))
     finally:
         loops.use()
     assert len(found) == 1
@@ -176,7 +221,64 @@ def test_shapes_and_attributes():
     assert result.values.shape == (150, 4) and type(result.base_values) is float and result.feature_names is None
     np.testing.assert_allclose(result.base_values + result.values.sum(axis=1), boosted.decision_function(array), atol=1e-13)
     assert HistGradientBoostingClassifier(max_iter=5).fit(X, y).shap_values(X).values.shape == (150, 4, 3)
-    assert not hasattr(RandomTreesEmbedding(), "shap_values")
+    assert not hasattr(RandomTreesEmbedding(), "shap_values") and not hasattr(RandomTreesEmbedding(), "shap_interaction_values")
+
+
+def test_shapes_of_interactions():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    result = forest.shap_interaction_values(X)
+    assert type(result) is ShapInteractionValues and result.values.shape == (150, 4, 4, 3) and result.base_values.shape == (3,)
+    assert result.feature_names == list(X.columns) and result.output_names == ["0", "1", "2"]
+    assert np.asarray(result).tobytes() == result.values.tobytes()
+    assert repr(result).startswith("<ShapInteractionValues of shape (150, 4, 4, 3), additivity_error=")
+    total = result.base_values + result.values.sum(axis=(1, 2))
+    np.testing.assert_allclose(total, forest.predict_proba(X), atol=1e-14)
+    np.testing.assert_allclose(result.values.sum(axis=3), 0.0, atol=1e-15)
+    assert (np.abs(result.values).max(axis=(0, 3)) > 0.01).sum() > 6
+    of_one_class = RandomForestClassifier(3).fit(X, 0 * y).shap_interaction_values(X[:2]).values
+    assert of_one_class.shape == (2, 4, 4, 1) and not of_one_class.any()
+    for target, shape in ((y > 1, (150, 4, 4)), (y, (150, 4, 4, 3))):
+        boosted = HistGradientBoostingClassifier(max_iter=5).fit(X, target)
+        result = boosted.shap_interaction_values(X)
+        assert result.values.shape == shape
+        total = result.base_values + result.values.sum(axis=(1, 2))
+        np.testing.assert_allclose(total, boosted.decision_function(X), atol=1e-13)
+
+
+def test_stumps_and_sums_do_not_interact():
+    X, y = load_diabetes(return_X_y=True)
+    apart = ~np.eye(X.shape[1], dtype=bool)
+    for model in (HistGradientBoostingRegressor(max_depth=1), HistGradientBoostingRegressor(interaction_cst="no_interactions")):
+        model = model.fit(X, y)
+        for background in (None, X[:5]):
+            assert not model.shap_interaction_values(X[:40], background).values[:, apart].any()
+
+
+def test_interactions_of_the_first_iterations():
+    X, y = load_diabetes(return_X_y=True)
+    model = HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=6).fit(X, y)
+    shorter = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=6).fit(X, y)
+    for background in (None, X[:9]):
+        found, expected = model.shap_interaction_values(X, background, n_iter=3), shorter.shap_interaction_values(X, background)
+        np.testing.assert_array_equal(found.values, expected.values)
+    with pytest.raises(ValueError, match="n_iter=9; allowed are integers from 1 to n_iter_=8"):
+        model.shap_interaction_values(X, n_iter=9)
+
+
+def test_many_features_take_groups_of_rows():
+    """Matrices so large that a block is one group; most of the features are tested nowhere."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 300)).astype(np.float32)
+    y = X[:, 0] * X[:, 299] + X[:, 17]
+    model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    for background in (None, X[:4]):
+        compare_interactions(model, X[:2], background)
+        result = model.shap_interaction_values(X, background)
+        assert_adds_up(model, result, X, background)
+        by_row = np.concatenate([model.shap_interaction_values(X[i : i + 1], background).values for i in range(len(X))])
+        np.testing.assert_allclose(result.values, by_row, rtol=0, atol=1e-15 if background is None else 1e-13)
+        assert len(np.unique(np.nonzero(result.values)[1])) < 8
 
 
 def test_columns_of_text():
@@ -193,6 +295,8 @@ def test_huge_targets():
     y = np.where(X[:, 0] < 10, -1.0, 1.0) * 1.5e308
     result = DecisionTreeRegressor().fit(X, y).shap_values(X)
     np.testing.assert_allclose(result.values[:, 0], y, rtol=1e-14)
+    result = DecisionTreeRegressor().fit(np.column_stack([X, X % 10]), y).shap_interaction_values(np.column_stack([X, X % 10]))
+    np.testing.assert_allclose(result.values.sum(axis=(1, 2)), y, rtol=1e-14)
     result = DecisionTreeRegressor().fit(X, y / 1e308 + 1e9).shap_values(X)
     np.testing.assert_allclose(result.values[:, 0], y / 1e308, rtol=1e-6)
 
@@ -208,6 +312,9 @@ def test_deep_chains(n_features):
     for background in (None, X[:70]):
         result = tree.shap_values(rows, background)
         assert result.additivity_error < 1e-11
+        interactions = tree.shap_interaction_values(rows, background)
+        np.testing.assert_allclose(interactions.values.sum(axis=2), result.values, rtol=0, atol=1e-11)
+        assert interactions.additivity_error < 1e-11
         if n_features == 1:
             np.testing.assert_allclose(result.values[:, 0], tree.predict_proba(rows) - result.base_values, atol=1e-11)
 
@@ -216,6 +323,8 @@ def test_errors():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         RandomForestClassifier().shap_values(X)
+    with pytest.raises(NotFittedError):
+        RandomForestClassifier().shap_interaction_values(X)
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but RandomForestClassifier is expecting 4"):
         forest.shap_values(X[:, :3])
@@ -242,8 +351,9 @@ class SumTest(PythonSplitter):
 def test_own_tests_are_refused():
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(2, splitter=SumTest(), max_depth=2).fit(X, y)
-    with pytest.raises(ValueError, match=r"splitter=SumTest\(\).*several features at a time.*allowed are"):
-        forest.shap_values(X)
+    for method in (forest.shap_values, forest.shap_interaction_values):
+        with pytest.raises(ValueError, match=r"splitter=SumTest\(\).*several features at a time.*allowed are"):
+            method(X)
 
 
 def test_an_interrupt_is_heard():
@@ -253,10 +363,11 @@ def test_an_interrupt_is_heard():
     forest = RandomForestRegressor(20, n_jobs=2, random_state=0).fit(X, rng.normal(size=4000))
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
-        for background in (None, X[:500]):
-            signal.setitimer(signal.ITIMER_REAL, 0.3)
-            with pytest.raises(KeyboardInterrupt):
-                forest.shap_values(np.tile(X, (50, 1)), background)
+        for method in (forest.shap_values, forest.shap_interaction_values):
+            for background in (None, X[:500]):
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                with pytest.raises(KeyboardInterrupt):
+                    method(np.tile(X, (50, 1)), background)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
@@ -284,6 +395,20 @@ def test_against_shap():
         np.testing.assert_allclose(found, model.shap_values(X[:20], X[50:90]).values, atol=1e-6 * scale)
 
 
+def test_interactions_against_shap():
+    shap = pytest.importorskip("shap")
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32)
+    for model, target in (
+        (RandomForestRegressor(5, max_depth=5, random_state=0), X[:, 0]),
+        (HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=8), y),
+    ):
+        model = model.fit(X, target)
+        found = model.shap_interaction_values(X[:20])
+        theirs = shap.TreeExplainer(model.to_shap()).shap_interaction_values(X[:20])
+        np.testing.assert_allclose(theirs.reshape(found.values.shape), found.values, atol=1e-10 * np.abs(target).max())
+
+
 def test_explanation():
     shap = pytest.importorskip("shap")
     pytest.importorskip("matplotlib").use("agg")
@@ -305,4 +430,4 @@ def test_shap_is_asked_for(monkeypatch):
 
 
 def test_public_names():
-    assert "ShapValues" in dforest.__all__
+    assert {"ShapValues", "ShapInteractionValues"} < set(dforest.__all__)

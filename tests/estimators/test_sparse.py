@@ -137,6 +137,9 @@ def test_neighbours_intervals_and_shapley_values():
     for background in (None, X[:7]):
         both = found.shap_values(X[:20], background), expected.shap_values(dense[:20], None if background is None else dense[:7])
         np.testing.assert_array_equal(both[0].values, both[1].values)
+    np.testing.assert_array_equal(
+        found.shap_interaction_values(X[:5], X[:7]).values, expected.shap_interaction_values(dense[:5], dense[:7]).values
+    )
     # Kept rows go with pickles, model files and warm starts.
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.predict_interval(X), expected.predict_interval(dense))
@@ -179,6 +182,7 @@ def test_boosted_trees(seed, kind, threads):
     np.testing.assert_array_equal(found.feature_importances_, model.feature_importances_)
     np.testing.assert_array_equal(found.validation_score_, model.validation_score_)
     np.testing.assert_array_equal(found.shap_values(X[:5], X[5:9]).values, model.shap_values(dense[:5], dense[5:9]).values)
+    np.testing.assert_array_equal(found.shap_interaction_values(X[:2]).values, model.shap_interaction_values(dense[:2]).values)
     longer = {"warm_start": True, "max_iter": 6, "early_stopping": False}
     assert_same(found.set_params(**longer).fit(X, y, weight), model.set_params(**longer).fit(dense, y, weight))
 

@@ -20,6 +20,7 @@ def test_methods_do_not_gather_lazy_rows_without_a_word():
     leaves = model.apply(lazy)
     assert isinstance(leaves, da.Array) and leaves.chunks == ((4, 4), (2,))
     assert leaves.compute(scheduler="sync").tolist() == [[1, 1]] * 4 + [[2, 2]] * 4
-    for method in (model.decision_path, model.shap_values, model.score, model.estimate_memory):
+    methods = model.decision_path, model.shap_values, model.shap_interaction_values, model.score, model.estimate_memory
+    for method in methods:
         with pytest.raises(TypeError, match=r"X is of type Array; .* call to_local\(\)"):
             method(lazy)

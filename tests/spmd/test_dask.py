@@ -143,6 +143,7 @@ def test_other_methods_refuse_lazy_rows(client, kind):
     names = [
         "decision_path",
         "shap_values",
+        "shap_interaction_values",
         "forest_weights",
         "proximity",
         "score",

@@ -1,10 +1,11 @@
-"""Shapley values by their definition, over all sets of features: the twin in plain Python of `shap_values`.
+"""Shapley values and interactions by their definitions, over all sets of features: the twin in plain Python of `shap_values`
+and `shap_interaction_values`.
 
 Fractions are exact, so nothing here depends on an order.
 """
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from math import factorial, isnan
 
 import numpy as np
@@ -44,6 +45,40 @@ def expected(forest, votes, root, row, known, other=None, i=0):
     return [(weights[0] * left + weights[1] * right) / sum(weights) for left, right in zip(*found, strict=True)]
 
 
+def games(forest, votes, X, background=None):
+    """Yield, for each tree and row, and each row of the background, what is expected if features are known.
+
+    Yields
+    ------
+    i : int
+        The number of the row.
+    outputs : sequence of int
+        The outputs that the tree adds to.
+    part : Fraction
+        The share of the game in the values of the row.
+    used : list of int
+        The features that the tree tests.
+    found : dict of frozenset to list of Fraction
+        What is expected of each output if some of these features are known.
+    """
+    baseline, n_trees = forest.objective.baseline, forest.n_trees
+    n_outputs = votes.shape[1] if baseline is None else len(baseline)
+    others = [None] if background is None else list(background)
+    part = Fraction(1, len(others) * (n_trees if baseline is None else 1))
+    for t in range(n_trees):
+        root, end = int(forest.node_offsets[t]), int(forest.node_offsets[t + 1])
+        used = sorted({int(feature) for feature in forest.feature[root:end] if feature >= 0})
+        outputs = range(n_outputs) if baseline is None else [t % n_outputs]
+        for other in others:
+            for i, row in enumerate(X):
+                found = {
+                    known: expected(forest, votes, root, row, known, other)
+                    for size in range(len(used) + 1)
+                    for known in map(frozenset, combinations(used, size))
+                }
+                yield i, outputs, part, used, found
+
+
 def shapley_values(forest, votes, X, background=None):
     """The values of each feature, and what is expected where nothing is known.
 
@@ -62,27 +97,44 @@ def shapley_values(forest, votes, X, background=None):
     base : ndarray of shape (n_outputs,), dtype float64
     """
     baseline = forest.objective.baseline
-    n_outputs, n_trees = votes.shape[1] if baseline is None else len(baseline), forest.n_trees
-    others = [None] if background is None else list(background)
+    n_outputs = votes.shape[1] if baseline is None else len(baseline)
     values = [[[Fraction(0)] * n_outputs for _ in range(forest.n_features)] for _ in X]
     base = [Fraction(0)] * n_outputs if baseline is None else [Fraction(number) for number in baseline]
-    for t in range(n_trees):
-        root, end = int(forest.node_offsets[t]), int(forest.node_offsets[t + 1])
-        used = sorted({int(feature) for feature in forest.feature[root:end] if feature >= 0})
-        outputs = range(n_outputs) if baseline is None else [t % n_outputs]
-        part = Fraction(1, len(others) * (n_trees if baseline is None else 1))
-        for other in others:
-            for output, number in zip(outputs, expected(forest, votes, root, X[0], set(), other), strict=True):
+    for i, outputs, part, used, found in games(forest, votes, X, background):
+        if i == 0:
+            for output, number in zip(outputs, found[frozenset()], strict=True):
                 base[output] += part * number
-            for row, of_row in zip(X, values, strict=True):
-                found = {
-                    known: expected(forest, votes, root, row, known, other)
-                    for size in range(len(used) + 1)
-                    for known in map(frozenset, combinations(used, size))
-                }
-                for known, numbers in found.items():
-                    for feature in set(used) - known:
-                        weight = part * factorial(len(known)) * factorial(len(used) - len(known) - 1) / factorial(len(used))
-                        for output, less, more in zip(outputs, numbers, found[known | {feature}], strict=True):
-                            of_row[feature][output] += weight * (more - less)
+        for known, numbers in found.items():
+            for feature in set(used) - known:
+                weight = part * factorial(len(known)) * factorial(len(used) - len(known) - 1) / factorial(len(used))
+                for output, less, more in zip(outputs, numbers, found[known | {feature}], strict=True):
+                    values[i][feature][output] += weight * (more - less)
     return np.array(values, float).reshape(len(X), forest.n_features, n_outputs), np.array(base, float)
+
+
+def interaction_values(forest, votes, X, background=None):
+    """Half the interaction of each two features, and on the diagonal what is left of the values of each feature.
+
+    Parameters
+    ----------
+    forest, votes, X, background
+        See `shapley_values`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features, n_features, n_outputs), dtype float64
+    """
+    values, _ = shapley_values(forest, votes, X, background)
+    n_rows, n_features, n_outputs = values.shape
+    matrix = [[[[Fraction(0)] * n_outputs for _ in range(n_features)] for _ in range(n_features)] for _ in X]
+    for i, outputs, part, used, found in games(forest, votes, X, background):
+        for known, numbers in found.items():
+            for one, other in permutations(set(used) - known, 2):
+                weight = part * factorial(len(known)) * factorial(len(used) - len(known) - 2) / (2 * factorial(len(used) - 1))
+                both, first, second = found[known | {one, other}], found[known | {one}], found[known | {other}]
+                for k, output in enumerate(outputs):
+                    matrix[i][one][other][output] += weight * (both[k] - first[k] - second[k] + numbers[k])
+    matrix = np.array(matrix, float).reshape(n_rows, n_features, n_features, n_outputs)
+    for feature in range(n_features):
+        matrix[:, feature, feature] = values[:, feature] - matrix[:, feature].sum(axis=1)
+    return matrix

@@ -27,6 +27,15 @@
 
    (If o = 0, h = s.) A row takes a node's p down, and l, r up; its work is in proportion to nodes times points.
 
+   The *interaction* of features i and j is v (o_i - z_i) (o_j - z_j) times the integral over t of the product over all other
+   features, for each leaf. With c_j = (o_j - z_j) / f_j, which is 0 if no edge of the path is of j, that is the integral of
+   c_i c_j times v times the probability by which the row reaches the leaf. On the way to the leaf, c_i c_j changes at the edges
+   of i and j alone; so a node that tests i adds to the interaction with each feature j above, point by point,
+
+       what it adds to feature i, times c_j, where c_j = (1 - z_j) / (t + (1 - t) z_j) if o_j = 1, else -1 / (1 - t),
+
+   and the work is in proportion to nodes times points times features on a path.
+
    The rows are DF_SHAPLEY_LANES lanes, and the bits b and o are 0.0 or 1.0, so that compilers make vectors of the loops over
    lanes. A lane's numbers depend on no other lane.
 
@@ -57,6 +66,20 @@ typedef struct {
     const df_shapley_node *nodes;
     const uint64_t *words;   /* see df_packed */
 } df_shapley_tree;
+
+/* What is needed besides if interactions are asked for. */
+typedef struct {
+    int32_t *last;           /* [features on a path + 1] all -1: by position, the level of the last node above that tests it */
+    double *gain;            /* [levels, DF_SHAPLEY_POINTS] of the edge that is taken: c if o = 1 */
+    double *added;           /* [DF_SHAPLEY_POINTS + 1, DF_SHAPLEY_LANES] what a node adds, by point; last: where o above is 0 */
+    double *sums;            /* [n_features (n_features - 1) / 2, DF_SHAPLEY_LANES] by df_shapley_couple */
+} df_shapley_interactions;
+
+/* The number of two different features among all couples of features. */
+DF_INLINE size_t df_shapley_couple(size_t one, size_t other)
+{
+    return one > other ? one * (one - 1) / 2 + other : other * (other - 1) / 2 + one;
+}
 
 /* Of a level there are, for each lane: p and l by point, b, and o of the edge that is taken. */
 #define DF_SHAPLEY_LEVEL(n_points) ((2 * (n_points) + 2) * DF_SHAPLEY_LANES)
@@ -126,6 +149,13 @@ DF_INLINE void df_shapley_down(const int n_points, const int is_repeated, const 
     }
 }
 
+/* How much more is expected on the left side of a node than on the right one. */
+DF_INLINE double df_shapley_difference(const int has_left, const int has_right, const double *l, const double *r,
+                                       double left_value, double right_value, int i)
+{
+    return (has_left ? l[i] : left_value) - (has_right ? r[i] : right_value);
+}
+
 /* Put both sides of a node together. IN l, r: what is expected there; NULL: the leaf that is there. INOUT sum: of the feature.
    OUT to: what is expected at the node; it may be l or r. */
 DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const int has_left, const int has_right,
@@ -144,7 +174,7 @@ DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const 
         for (k = 0; k < n_points; k++) {
             const int i = k * DF_SHAPLEY_LANES + j;
             const double on_right = has_right ? r[i] : right_value;
-            const double difference = (has_left ? l[i] : left_value) - on_right;
+            const double difference = df_shapley_difference(has_left, has_right, l, r, left_value, right_value, i);
             const double weight = is_repeated ? p[i] * chances.factor[k] : p[i];
             total += has_left || has_right ? weight * difference : weight;
             to[i] = on_right + df_shapley_chance(is_repeated, &chances, k, left, b, o) * difference;
@@ -152,6 +182,59 @@ DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const 
         if (!has_left && !has_right)
             total *= left_value - right_value;
         sum[j] += (is_repeated ? o * (b - left) : b - left) * total;
+    }
+}
+
+/* Keep what nodes below need to know of the edge that is taken from a node. */
+DF_INLINE void df_shapley_pass(const int n_points, const df_shapley_node *node, size_t level, int is_right, const double *t,
+                               const df_shapley_interactions *interactions)
+{
+    const double share = node->above * (is_right ? 1.0 - node->left : node->left);
+    int k;
+    interactions->last[node->position] = (int32_t) level;
+    for (k = 0; k < n_points; k++)
+        interactions->gain[level * DF_SHAPLEY_POINTS + k] = (1.0 - share) / (t[k] + (1.0 - t[k]) * share);
+}
+
+/* Add to the interactions of the feature that a node tests with those tested above. Parameters: as of df_shapley_join, but for
+   IN levels, path : of the walk. It goes before df_shapley_join, which writes over l or r. */
+DF_INLINE void df_shapley_interact(const int n_points, const df_shapley_node *node, const df_shapley_node *nodes, const double *t,
+                                   const double *p, const double *l, const double *r, const double *bit, const double *own,
+                                   const double *levels, const uint32_t *path, const df_shapley_interactions *interactions)
+{
+    enum { N = DF_SHAPLEY_LANES };
+    const int has_left = node[1].feature >= 0, has_right = nodes[node->right].feature >= 0, is_repeated = own != NULL;
+    double *const added = interactions->added, *const if_not = added + DF_SHAPLEY_POINTS * N;
+    df_shapley_chances chances;
+    int32_t level;
+    int j, k, other;
+    if (is_repeated)
+        df_shapley_open(n_points, 1, node, t, &chances);
+    for (j = 0; j < N; j++)
+        if_not[j] = 0.0;
+    for (k = 0; k < n_points; k++) {
+        const double factor = is_repeated ? chances.factor[k] : 1.0, inverse = 1.0 / (1.0 - t[k]);
+#pragma GCC ivdep
+        for (j = 0; j < N; j++) {
+            const double weight = (is_repeated ? own[j] : 1.0) * (bit[j] - node->left) * (p[k * N + j] * factor);
+            added[k * N + j] = weight * df_shapley_difference(has_left, has_right, l, r, node[1].left, nodes[node->right].left,
+                                                              k * N + j);
+            if_not[j] -= added[k * N + j] * inverse;
+        }
+    }
+    for (other = 0; (level = interactions->last[other]) >= 0; other++) {
+        const double *gain = interactions->gain + (size_t) level * DF_SHAPLEY_POINTS;
+        const double *takes = levels + (size_t) level * DF_SHAPLEY_LEVEL(n_points) + (2 * n_points + 1) * N;
+        double *sum = interactions->sums + df_shapley_couple(node->feature, nodes[path[level]].feature) * N;
+        if (other == (int) node->position)
+            continue;
+#pragma GCC ivdep
+        for (j = 0; j < N; j++) {
+            double total = 0.0;
+            for (k = 0; k < n_points; k++)
+                total += added[k * N + j] * gain[k];
+            sum[j] += takes[j] != 0.0 ? total : if_not[j];
+        }
     }
 }
 
@@ -172,9 +255,11 @@ DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const 
    IN t, weight : [n_points] points between 0 and 1, and their weights
    SCRATCH room : [n_points * DF_SHAPLEY_LANES + levels of nodes that are no leaves * DF_SHAPLEY_LEVEL(n_points)]
    SCRATCH path, side : [levels] the nodes passed, and to which side (1: right)
-   INOUT sums : [n_features, DF_SHAPLEY_LANES] */
-DF_INLINE void df_shapley_walk(const int n_points, const df_shapley_tree *tree, const double *x, const double *t,
-                               const double *weight, double *room, uint32_t *path, uint8_t *side, double *sums)
+   INOUT sums : [n_features, DF_SHAPLEY_LANES]
+   INOUT interactions : if has_interactions */
+DF_INLINE void df_shapley_walk(const int n_points, const int has_interactions, const df_shapley_tree *tree, const double *x,
+                               const double *t, const double *weight, double *room, uint32_t *path, uint8_t *side, double *sums,
+                               const df_shapley_interactions *interactions)
 {
     enum { N = DF_SHAPLEY_LANES };
     const int row = n_points * N;                        /* numbers of all points */
@@ -200,6 +285,9 @@ DF_INLINE void df_shapley_walk(const int n_points, const df_shapley_tree *tree, 
                 double *sum = sums + (size_t) node->feature * N;
                 own = node->ancestor < 0 ? NULL : levels + node->ancestor * stride + 2 * row + N;
                 to = depth > 0 && !side[depth - 1] ? level - stride + row : last;
+                if (has_interactions)
+                    df_shapley_interact(n_points, node, nodes, t, level, level + row, last, level + 2 * row, own, levels, path,
+                                        interactions);
 #define DF_JOIN(has_left, has_right) \
     df_shapley_join(n_points, 0, has_left, has_right, node, nodes, t, level, level + row, last, level + 2 * row, own, sum, to)
 #define DF_JOIN_AGAIN(has_left, has_right) \
@@ -215,6 +303,8 @@ DF_INLINE void df_shapley_walk(const int n_points, const df_shapley_tree *tree, 
                 depth--;
                 level -= stride;
                 node = nodes + path[depth];
+                if (has_interactions)
+                    interactions->last[node->position] = node->ancestor;
                 if (!side[depth])
                     break;
             }
@@ -224,6 +314,8 @@ DF_INLINE void df_shapley_walk(const int n_points, const df_shapley_tree *tree, 
     df_shapley_down(n_points, is_repeated, is_right, node, t, level, level + 2 * row, own, level + stride, level + 2 * row + N)
         DF_SHAPLEY_BY2(DF_DOWN, own != NULL, goes);
 #undef DF_DOWN
+        if (has_interactions)
+            df_shapley_pass(n_points, node, depth, goes, t, interactions);
         side[depth++] = (uint8_t) goes;
         level += stride;
         at = goes ? node->right : at + 1;
@@ -231,15 +323,20 @@ DF_INLINE void df_shapley_walk(const int n_points, const df_shapley_tree *tree, 
 }
 
 DF_INLINE void df_shapley_loop(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight,
-                               double *room, uint32_t *path, uint8_t *side, double *sums)
+                               double *room, uint32_t *path, uint8_t *side, double *sums,
+                               const df_shapley_interactions *interactions)
 {
-    if (n_points == 1)
-        df_shapley_walk(1, tree, x, t, weight, room, path, side, sums);
-    else if (n_points == 2)
-        df_shapley_walk(2, tree, x, t, weight, room, path, side, sums);
-    else if (n_points == 3)
-        df_shapley_walk(3, tree, x, t, weight, room, path, side, sums);
-    else
-        df_shapley_walk(4, tree, x, t, weight, room, path, side, sums);
+#define DF_WALK(n_points, has_interactions) \
+    df_shapley_walk(n_points, has_interactions, tree, x, t, weight, room, path, side, sums, interactions)
+    if (n_points == 1) {
+        if (interactions) DF_WALK(1, 1); else DF_WALK(1, 0);
+    } else if (n_points == 2) {
+        if (interactions) DF_WALK(2, 1); else DF_WALK(2, 0);
+    } else if (n_points == 3) {
+        if (interactions) DF_WALK(3, 1); else DF_WALK(3, 0);
+    } else {
+        if (interactions) DF_WALK(4, 1); else DF_WALK(4, 0);
+    }
+#undef DF_WALK
 }
 #endif

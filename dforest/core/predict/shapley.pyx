@@ -1,4 +1,4 @@
-"""Shapley values of what trees predict: how much each feature of a row adds.
+"""Shapley values of what trees predict: how much each feature of a row adds, and how much couples of features interact.
 
 `shapley.h` has the formulas by the cover of nodes, `shapley_rows.h` those against rows of a background. The rows of a block lie
 lane by lane in *groups* of DF_SHAPLEY_LANES rows. A thread makes a tree ready for a block, and sends all groups of the block
@@ -22,10 +22,11 @@ from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_sh
 from dforest.core.predict.packed cimport rows_of
 from dforest.core.predict.walk cimport (
     DF_IS_SUBSET, DF_MISSING_LEFT, DF_SHAPLEY_FACTORS, DF_SHAPLEY_LANES, DF_SHAPLEY_POINTS, DF_SHAPLEY_TABLED,
-    df_shapley_node, df_shapley_tables, df_shapley_tree,
+    df_shapley_couple, df_shapley_interactions, df_shapley_node, df_shapley_tables, df_shapley_tree,
 )
 
 from dforest.core.predict.packing import payload_words
+from dforest.core.predict.shapley_weights import gauss_points, make_factors
 
 cdef extern from "core/predict/shapley_pairs.h" nogil:
     enum:
@@ -38,7 +39,8 @@ cdef extern from "core/predict/shapley_pairs.h" nogil:
         pass
     uint64_t df_shapley_left(const df_shapley_node* node, const uint64_t* words, const double* x, size_t size, size_t n_groups)
     void df_shapley_pair(const df_shapley_pair_node* nodes, const uint32_t* rows_left, int row, int other,
-                         const double* factors, uint8_t* given, df_shapley_parting* partings, double* sums)
+                         const double* factors, uint8_t* given, df_shapley_parting* partings, double* sums,
+                         double* interactions)
 
 cdef enum:
     BLOCK_ROWS = 1024         # of a block, at most
@@ -58,6 +60,7 @@ cdef struct Scratch:          # of a thread
     double* above             # z of the edge that is taken, with those of the same feature above: see shapley.h
     int32_t* last             # [n_features] the level of the last node on the path that tests a feature; -1: there is none
     double* room              # see `df_shapley_walk`
+    df_shapley_interactions interactions  # see shapley.h; NULL: they are not asked for
     df_shapley_tables tables  # against a background: see shapley_rows.h, and shapley_pairs.h for what follows
     df_shapley_pair_node* pair_nodes      # [nodes of the largest tree]
     uint32_t* rows_left       # [nodes of the largest tree]
@@ -68,53 +71,13 @@ cdef struct Task:              # rows whose values are asked for
     PyObject* forest          # the ShapleyForest
     const df_rows* rows
     Py_ssize_t n, n_block     # rows, and rows of a block
-    double* out               # [n, n_features, n_results]
+    Py_ssize_t n_most         # rows of a block if there is one thread
+    bint has_interactions
+    Py_ssize_t n_sums         # of a row and an output: of features, and then of couples of features
+    double* out               # [n, n_features, n_results], or [n, n_features, n_features, n_results]
     double* base              # [n_outputs] or NULL
     const double* z           # the background, in groups; NULL: values are by the cover of nodes
     Py_ssize_t n_background
-
-
-def gauss_points(int n):
-    """Points and weights of Gauss and Legendre's quadrature from 0 to 1, exact for polynomials of a degree below 2 n.
-
-    Returns
-    -------
-    points, weights : ndarray of shape (n,), dtype float64
-
-    Examples
-    --------
-    >>> points, weights = gauss_points(3)
-    >>> bool(abs((weights * points**5).sum() - 1 / 6) < 1e-15)
-    True
-    """
-    x = np.cos(np.pi * (np.arange(n) + 0.75) / (n + 0.5))
-    for _ in range(100):
-        before, value = np.ones(n), x.copy()            # Legendre's polynomials of the degrees n - 1 and n
-        for degree in range(2, n + 1):
-            before, value = value, ((2 * degree - 1) * x * value - (degree - 1) * before) / degree
-        slope = n * (x * value - before) / (x * x - 1.0)
-        step = value / slope
-        x -= step
-        if np.abs(step).max() < 1e-15:
-            break
-    weights = 2.0 / ((1.0 - x * x) * slope * slope)
-    return 0.5 + 0.5 * x, weights / weights.sum()
-
-
-def make_factors():
-    """W(a, c) = (a - 1)! c! / (a + c)! for a from 1, and - (1 + 1/2 + ... + 1/c) for a = 0: see shapley_rows.h.
-
-    Returns
-    -------
-    ndarray of shape (DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS), dtype float64
-    """
-    c = np.arange(DF_SHAPLEY_FACTORS)
-    factors = np.empty((DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS))
-    factors[0] = -np.cumsum(np.append(0.0, 1.0 / c[1:]))
-    factors[1] = 1.0 / (c + 1.0)
-    for a in range(1, DF_SHAPLEY_FACTORS - 1):
-        factors[a + 1] = factors[a] * (a / (a + c + 1.0))
-    return factors
 
 
 cdef class ShapleyForest:
@@ -154,7 +117,7 @@ cdef class ShapleyForest:
     cdef const int64_t[::1] first_point   # by number of points: where these begin in the next two
     cdef const double[::1] points, weights
     cdef int64_t room                     # numbers that `df_shapley_walk` needs, at most
-    cdef const double[:, ::1] factors     # W of shapley_rows.h; its first row is - (1 + 1/2 + ...)
+    cdef const double[:, ::1] factors     # W of shapley_rows.h, from a = -1 on
 
     def __init__(self, forest not None, const double[:, ::1] values not None, int n_threads):
         if forest.splitter is not None:
@@ -187,7 +150,7 @@ cdef class ShapleyForest:
         needed = (most + 1) // 2                 # points
         at_a_time = np.minimum(needed, DF_SHAPLEY_POINTS)
         self.room = int((DF_SHAPLEY_LANES * at_a_time + levels * (2 * at_a_time + 2) * DF_SHAPLEY_LANES).max())
-        self.factors = make_factors()
+        self.factors = make_factors(DF_SHAPLEY_FACTORS)
         self.lay_out_points(np.unique(needed[needed > 0]).tolist())
 
     def lay_out_points(self, counts):
@@ -199,7 +162,7 @@ cdef class ShapleyForest:
         self.points, self.weights = (np.concatenate(parts) for parts in zip(*pairs))
 
     cdef int open(self, Scratch* scratch) except -1 nogil:
-        """Take the memory that a thread needs, of which `close` gives back as much as there is."""
+        """Take the memory that a thread needs at least, of which `close` gives back as much as there is."""
         memset(scratch, 0, sizeof(Scratch))
         scratch.nodes = <df_shapley_node*> malloc(self.largest * sizeof(df_shapley_node))
         scratch.cover = <df_shifted_sum*> malloc(self.largest * sizeof(df_shifted_sum))
@@ -216,7 +179,22 @@ cdef class ShapleyForest:
         memset(scratch.last, 0xFF, self.n_features * sizeof(int32_t))
         return 0
 
+    cdef int open_interactions(self, Scratch* scratch) except -1 nogil:
+        """Take the memory besides for interactions, which `close` gives back."""
+        cdef df_shapley_interactions* interactions = &scratch.interactions
+        interactions.last = <int32_t*> malloc((self.n_features + 1) * sizeof(int32_t))
+        interactions.gain = <double*> malloc((self.highest + 1) * DF_SHAPLEY_POINTS * sizeof(double))
+        interactions.added = <double*> malloc((DF_SHAPLEY_POINTS + 1) * DF_SHAPLEY_LANES * sizeof(double))
+        if interactions.last == NULL or interactions.gain == NULL or interactions.added == NULL:
+            with gil:
+                raise MemoryError()
+        memset(interactions.last, 0xFF, (self.n_features + 1) * sizeof(int32_t))
+        return 0
+
     cdef void close(self, Scratch* scratch) noexcept nogil:
+        free(scratch.interactions.last)
+        free(scratch.interactions.gain)
+        free(scratch.interactions.added)
         free(scratch.nodes)
         free(scratch.cover)
         free(scratch.expected)
@@ -309,31 +287,34 @@ cdef class ShapleyForest:
                 nodes[i].left = expected[i] - expected[0]
         return expected[0]
 
-    cdef int by_cover(self, Py_ssize_t t, Py_ssize_t n_groups, const double* x, Scratch* scratch, double* sums,
+    cdef int by_cover(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Task* task, Scratch* scratch, double* sums,
                       WorkerContext* worker) except -1 nogil:
-        """Add the values of a tree that has been made ready, by the cover of its nodes.
+        """Add the values of a tree that has been made ready for n rows, by the cover of its nodes.
 
         IN x : [n_groups, n_features, DF_SHAPLEY_LANES]
-        INOUT sums : [n_groups, ., n_features, DF_SHAPLEY_LANES], of which those of one output; the next group's are n_outputs on
+        INOUT sums : [n_groups, ., n_sums, DF_SHAPLEY_LANES], of which those of one output; the next group's are n_outputs on
         """
         cdef int64_t needed = (self.most[t] + 1) // 2, walks = (needed + DF_SHAPLEY_POINTS - 1) // DF_SHAPLEY_POINTS, i
-        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, group
+        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, step = task.n_sums * DF_SHAPLEY_LANES * self.n_outputs, group
         cdef df_shapley_tree tree = df_shapley_tree(scratch.nodes, &self.words[0])
+        cdef df_shapley_interactions* interactions = &scratch.interactions if task.has_interactions else NULL
+        cdef int64_t others = self.most[t] if task.has_interactions else 0
         cdef const double* points = &self.points[self.first_point[needed]]
         cdef const double* weights = &self.weights[self.first_point[needed]]
         cdef int64_t begin, end
-        for group in range(n_groups):
+        for group in range((n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES):
+            scratch.interactions.sums = sums + group * step + size
             for i in range(walks):
                 begin = i * needed // walks
                 end = (i + 1) * needed // walks
                 loops.shapley(<int> (end - begin), &tree, x + group * size, points + begin, weights + begin, scratch.room,
-                              scratch.path, scratch.side, sums + group * size * self.n_outputs)
-                poll(worker, (self.offsets[t + 1] - self.offsets[t]) * (16 + 16 * (end - begin)))
+                              scratch.path, scratch.side, sums + group * step, interactions)
+                poll(worker, (self.offsets[t + 1] - self.offsets[t]) * (16 + 16 * (end - begin)) * (1 + others // 2))
         return 0
 
-    cdef int open_background(self, Scratch* scratch, Py_ssize_t n_rows) except -1 nogil:
+    cdef int open_background(self, Scratch* scratch, Py_ssize_t n_rows, bint has_interactions) except -1 nogil:
         """Take the memory besides that blocks of n_rows rows need against a background; `close_background` gives it back."""
-        cdef Py_ssize_t levels = self.highest + 1
+        cdef Py_ssize_t levels = self.highest + 1, i, n_tables = 3 if has_interactions else 0
         cdef df_shapley_tables* tables = &scratch.tables
         scratch.pair_nodes = <df_shapley_pair_node*> malloc(self.largest * sizeof(df_shapley_pair_node))
         scratch.rows_left = <uint32_t*> malloc(self.largest * sizeof(uint32_t))
@@ -354,9 +335,17 @@ cdef class ShapleyForest:
                 or tables.counts == NULL or tables.patterns == NULL or tables.b == NULL or tables.e == NULL):
             with gil:
                 raise MemoryError()
+        for i in range(n_tables):
+            tables.couples[i] = <double*> malloc((1 << DF_SHAPLEY_TABLED) * sizeof(double))
+            if tables.couples[i] == NULL:
+                with gil:
+                    raise MemoryError()
         return 0
 
     cdef void close_background(self, Scratch* scratch) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(3):
+            free(scratch.tables.couples[i])
         free(scratch.pair_nodes)
         free(scratch.rows_left)
         free(scratch.given)
@@ -374,22 +363,30 @@ cdef class ShapleyForest:
         """How many rows of a background are looked at together, as a multiple of 64."""
         return max(<Py_ssize_t> SOME_ROWS, min(<Py_ssize_t> 8192, <Py_ssize_t> (LEVEL_ROWS // (self.highest + 1)) // 64 * 64))
 
-    cdef bint has_tables(self, Py_ssize_t t, Py_ssize_t n, Py_ssize_t n_background) noexcept nogil:
-        """Whether tables of a tree for n rows take less time than pairs."""
-        cdef double n_leaves = (self.offsets[t + 1] - self.offsets[t] + 1) / 2, most = <double> self.most[t]
-        cdef double fill = exp2(most) + n_background * exp2(0.5 * most), n_blocks = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
+    cdef bint has_tables(self, Py_ssize_t t, const Task* task) noexcept nogil:
+        """Whether tables of a tree take less time than pairs; that depends on no number of threads."""
+        cdef double n_leaves = (self.offsets[t + 1] - self.offsets[t] + 1) / 2, most = <double> self.most[t], n = <double> task.n
+        cdef double n_background = <double> task.n_background, n_blocks = (task.n + task.n_most - 1) // task.n_most
+        cdef double fill = exp2(most) + n_background * exp2(0.5 * most), look_up = most, of_pair = PAIR_WORK
+        if task.has_interactions:
+            fill *= 2.0
+            look_up += 0.5 * most * most
+            of_pair *= 1.5
         return (self.most[t] <= DF_SHAPLEY_TABLED
-                and n_leaves * (n_blocks * fill + n * most) < PAIR_WORK * sqrt(n_leaves) * n * n_background)
+                and n_leaves * (n_blocks * fill + n * look_up) < of_pair * sqrt(n_leaves) * n * n_background)
 
     cdef int by_rows(self, Py_ssize_t t, Py_ssize_t n, const double* x, const Task* task, Scratch* scratch, double* sums,
                      WorkerContext* worker) except -1 nogil:
         """Add the values of a tree for n rows, against all rows of the background. Parameters: as of `by_cover`"""
-        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_nodes = self.offsets[t + 1] - self.offsets[t]
-        cdef bint has_tables = self.has_tables(t, task.n, task.n_background)
+        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, step = task.n_sums * DF_SHAPLEY_LANES * self.n_outputs
+        cdef Py_ssize_t n_nodes = self.offsets[t + 1] - self.offsets[t]
+        cdef bint has_tables = self.has_tables(t, task)
         # Rows of the background, and others, that are worked on together: few enough for an interrupt to be heard in between.
         cdef Py_ssize_t n_leaves = (n_nodes + 1) // 2, most = max(1, self.most[t]), begin = 0, n_some, i, j, k
         cdef Py_ssize_t some = max(<Py_ssize_t> SOME_ROWS, min(self.rows_at_a_time(), TABLE_WORK // n_leaves // 64 * 64))
-        cdef Py_ssize_t at_once = max(1, TABLE_WORK // (n_leaves * most) // DF_SHAPLEY_LANES) * DF_SHAPLEY_LANES
+        cdef Py_ssize_t work = most * (1 + most // 2 if task.has_interactions else 1)     # of a row and a leaf
+        cdef Py_ssize_t at_once = max(1, TABLE_WORK // (n_leaves * work) // DF_SHAPLEY_LANES) * DF_SHAPLEY_LANES
+        cdef double* of_row
         cdef df_shapley_tree tree = df_shapley_tree(scratch.nodes, &self.words[0])
         cdef df_shapley_pair_node* nodes = scratch.pair_nodes
         cdef const double* z
@@ -406,11 +403,11 @@ cdef class ShapleyForest:
             begin += some
             if has_tables:
                 for k in range((n + at_once - 1) // at_once):
-                    i = k * at_once // DF_SHAPLEY_LANES * size
+                    i = k * at_once // DF_SHAPLEY_LANES
                     j = min(at_once, n - k * at_once)
-                    loops.shapley_tables(&tree, &self.factors[0, 0], x + i, j, z, n_some, size, &scratch.tables,
-                                         sums + i * self.n_outputs, size * self.n_outputs)
-                    poll(worker, n_leaves * (j * self.most[t] + 4 * n_some))
+                    loops.shapley_tables(&tree, &self.factors[1, 0], x + i * size, j, z, n_some, size, &scratch.tables,
+                                         sums + i * step, step)
+                    poll(worker, n_leaves * (j * work + 4 * n_some))
                 continue
             for i in range(n_nodes):
                 if nodes[i].right:
@@ -422,20 +419,21 @@ cdef class ShapleyForest:
                         scratch.rows_left[i] = <uint32_t> df_shapley_left(&scratch.nodes[i], &self.words[0],
                                                                           x + k * size, size, 1)
                 for i in range(min(<Py_ssize_t> DF_SHAPLEY_LANES, n - k * DF_SHAPLEY_LANES)):
+                    of_row = sums + k * step + i
                     for j in range(n_some):
-                        df_shapley_pair(nodes, scratch.rows_left, <int> i, <int> j, &self.factors[0, 0], scratch.given,
-                                        scratch.partings, sums + k * size * self.n_outputs + i)
-                    poll(worker, 16 * n_nodes + 100 * n_some)
+                        df_shapley_pair(nodes, scratch.rows_left, <int> i, <int> j, &self.factors[1, 0], scratch.given,
+                                        scratch.partings, of_row, of_row + size if task.has_interactions else NULL)
+                    poll(worker, 16 * n_nodes + (100 + 10 * (work - most)) * n_some)
         return 0
 
     cdef int explain_block(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil:
         """Tell the values of n rows of a `Task`, from the first one on."""
         cdef Py_ssize_t n_groups = (n + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES, n_outputs = self.n_outputs
-        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, n_numbers = n_groups * size, t, i, j, k, output, end
-        cdef double* x = <double*> malloc(n_numbers * (1 + n_outputs) * sizeof(double))
-        cdef double* sums = x + n_numbers
+        cdef Py_ssize_t size = self.n_features * DF_SHAPLEY_LANES, step = task.n_sums * DF_SHAPLEY_LANES, t, i, k, output, end
+        cdef double* x = <double*> malloc(n_groups * (size + step * n_outputs) * sizeof(double))
+        cdef double* sums = x + n_groups * size
         cdef double* to
-        cdef double total, mean
+        cdef double mean
         cdef int64_t most, levels
         cdef Scratch scratch
         memset(&scratch, 0, sizeof(scratch))
@@ -444,13 +442,15 @@ cdef class ShapleyForest:
                 with gil:
                     raise MemoryError()
             self.open(&scratch)
+            if task.has_interactions:
+                self.open_interactions(&scratch)
             if task.z != NULL:
-                self.open_background(&scratch, n_groups * DF_SHAPLEY_LANES)
+                self.open_background(&scratch, n_groups * DF_SHAPLEY_LANES, task.has_interactions)
             for i in range(n_groups * DF_SHAPLEY_LANES):        # lanes that are left over repeat the last row
                 to = x + i // DF_SHAPLEY_LANES * size + i % DF_SHAPLEY_LANES
                 for k in range(self.n_features):
                     to[k * DF_SHAPLEY_LANES] = value_at(task.rows, first + min(i, n - 1), k)
-            memset(sums, 0, n_numbers * n_outputs * sizeof(double))
+            memset(sums, 0, n_groups * step * n_outputs * sizeof(double))
             for t in range(self.n_trees):
                 self.make_ready(t, &scratch, &most, &levels)
                 poll(worker, 30 * (self.offsets[t + 1] - self.offsets[t]))
@@ -460,32 +460,53 @@ cdef class ShapleyForest:
                     if task.z == NULL and first == 0:
                         task.base[output] += mean
                     if most > 0 and task.z == NULL:
-                        self.by_cover(t, n_groups, x, &scratch, sums + output * size, worker)
+                        self.by_cover(t, n, x, task, &scratch, sums + output * step, worker)
                     elif most > 0:
-                        self.by_rows(t, n, x, task, &scratch, sums + output * size, worker)
+                        self.by_rows(t, n, x, task, &scratch, sums + output * step, worker)
             for i in range(n):
-                to = sums + i // DF_SHAPLEY_LANES * size * n_outputs + i % DF_SHAPLEY_LANES
-                poll(worker, 4 * self.n_features * self.n_results)
-                for k in range(self.n_features):
-                    total = 0.0
-                    for j in range(n_outputs):
-                        mean = to[(j * self.n_features + k) * DF_SHAPLEY_LANES]
-                        if not self.takes_turns:
-                            mean /= <double> self.n_trees
-                        if task.z != NULL:
-                            mean /= <double> task.n_background
-                        total += mean
-                        task.out[((first + i) * self.n_features + k) * self.n_results + j] = mean
-                    if self.predicts_shares:
-                        task.out[((first + i) * self.n_features + k) * self.n_results + n_outputs] = -total
+                self.write_row(task, first + i, sums + i // DF_SHAPLEY_LANES * step * n_outputs + i % DF_SHAPLEY_LANES)
+                poll(worker, 4 * task.n_sums * self.n_results)
         finally:
             free(x)
             self.close(&scratch)
             self.close_background(&scratch)
         return 0
 
-    def explain(self, X not None, background, int n_threads):
-        """Values by the cover of nodes, or against a background.
+    cdef void write_row(self, const Task* task, Py_ssize_t row, const double* sums) noexcept nogil:
+        """Write what has been found for a row. IN sums : [n_outputs, n_sums, DF_SHAPLEY_LANES], of which one lane"""
+        cdef Py_ssize_t m = self.n_features, n = self.n_results, i, j, k
+        cdef Py_ssize_t wide = m if task.has_interactions else 1       # numbers of a feature, for each result
+        cdef double* out = task.out + row * m * wide * n
+        cdef double* to
+        for i in range(m):
+            self.write_number(task, sums + i * DF_SHAPLEY_LANES, out + (i * m + i if task.has_interactions else i) * n)
+        for i in range(1, m if task.has_interactions else 1):
+            for j in range(i):
+                to = out + (i * m + j) * n
+                self.write_number(task, sums + (m + df_shapley_couple(i, j)) * DF_SHAPLEY_LANES, to)
+                for k in range(n):     # one half for each; what is left of a feature's value is its own
+                    to[k] *= 0.5
+                    out[(j * m + i) * n + k] = to[k]
+                    out[(i * m + i) * n + k] -= to[k]
+                    out[(j * m + j) * n + k] -= to[k]
+
+    cdef void write_number(self, const Task* task, const double* sums, double* out) noexcept nogil:
+        """Write what sums come to. IN sums : [n_outputs, n_sums, DF_SHAPLEY_LANES], of which one. OUT out : [n_results]"""
+        cdef double total = 0.0, mean
+        cdef Py_ssize_t j
+        for j in range(self.n_outputs):
+            mean = sums[j * task.n_sums * DF_SHAPLEY_LANES]
+            if not self.takes_turns:
+                mean /= <double> self.n_trees
+            if task.z != NULL:
+                mean /= <double> task.n_background
+            total += mean
+            out[j] = mean
+        if self.predicts_shares:
+            out[self.n_outputs] = -total
+
+    def explain(self, X not None, background, int n_threads, bint has_interactions=False):
+        """Values by the cover of nodes, or against a background, or interactions of features.
 
         Parameters
         ----------
@@ -494,11 +515,13 @@ cdef class ShapleyForest:
         background : ndarray of shape (n_background, n_features), dtype float32 or float64, or None
             C-contiguous, of one row or more. None: by the cover of nodes.
         n_threads : int
+        has_interactions : bool
 
         Returns
         -------
-        values : ndarray of shape (n, n_features, n_results), dtype float64
-            How much each feature adds to each output.
+        values : ndarray of shape (n, n_features, n_results) or (n, n_features, n_features, n_results), dtype float64
+            How much each feature adds to each output; or half the interaction of each couple of features, and what is left of
+            each feature's value.
         base : ndarray of shape (n_outputs,), dtype float64
             By the cover of nodes: sums over trees of what a row is expected to find, of which nothing is known; without the last
             class. Against a background: 0.
@@ -511,24 +534,25 @@ cdef class ShapleyForest:
         cdef const double[:, :, ::1] z
         cdef df_rows rows
         cdef Task task
-        cdef Py_ssize_t n = X.shape[0], n_block, n_blocks
+        cdef Py_ssize_t n = X.shape[0], m = self.n_features, n_sums = m * (m + 1) // 2 if has_interactions else m
+        cdef Py_ssize_t n_most = max(1, min(<Py_ssize_t> BLOCK_ROWS, BLOCK_NUMBERS // (m + n_sums * self.n_outputs)))
+        cdef Py_ssize_t n_block, n_blocks
         if X.dtype == np.float32:
             floats = X
             rows = rows_of(floats)
         else:
             doubles = X
             rows = rows_of(doubles)
-        values, base = np.zeros((n, self.n_features, self.n_results)), np.zeros(self.n_outputs)
-        cdef double[:, :, ::1] out = values
-        cdef double[::1] to_base = base
+        values = np.zeros([n, *([m, m] if has_interactions else [m]), self.n_results])
+        base = np.zeros(self.n_outputs)
+        cdef double[::1] out = values.reshape(-1), to_base = base
         if n == 0 or self.n_outputs == 0:
             return values, base
-        n_block = max(1, min(<Py_ssize_t> BLOCK_ROWS, BLOCK_NUMBERS // (self.n_features * (1 + self.n_outputs))))
-        n_blocks = (n + n_block - 1) // n_block
+        n_blocks = (n + n_most - 1) // n_most
         n_blocks = (n_blocks + n_threads - 1) // n_threads * n_threads      # even shares
         n_block = (n + n_blocks - 1) // n_blocks
         n_block = (n_block + DF_SHAPLEY_LANES - 1) // DF_SHAPLEY_LANES * DF_SHAPLEY_LANES
-        task = Task(<PyObject*> self, &rows, n, n_block, &out[0, 0, 0], &to_base[0], NULL, 0)
+        task = Task(<PyObject*> self, &rows, n, n_block, n_most, has_interactions, n_sums, &out[0], &to_base[0], NULL, 0)
         if background is not None:
             z = in_groups(background)
             task.z = &z[0, 0, 0]
@@ -536,6 +560,8 @@ cdef class ShapleyForest:
         work = LEAF_WORK * len(self.feature) // 2 * n
         if background is not None:
             work = PAIR_WORK * sqrt(self.largest) * self.n_trees * n * len(background)
+        if has_interactions:
+            work *= 1 + max(self.most) // 2
         share(explain_block, &task, (n + n_block - 1) // n_block, n_threads, work)
         return values, base
 

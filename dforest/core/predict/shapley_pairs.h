@@ -3,7 +3,8 @@
    A pair goes down all nodes where a leaf that counts may be: to one side if both rows go there; if they part, and the feature
    has been given to one of them before, to the side of that row; else first to the row's side and then to the side of the
    background's row. Each leaf tells v W(a, c) and - v W(c, a); what leaves have told is added up on the way back. At each node
-   where the rows parted, the feature gets the first sum from the row's side, and the second one from the other side.
+   where the rows parted, the feature gets the first sum from the row's side, and the second one from the other side. Interactions
+   are told in three sums, of which the features of two such nodes get the one that their sides ask for.
 
    Nothing here owns memory. */
 #ifndef DFOREST_SHAPLEY_PAIRS_H
@@ -20,10 +21,15 @@ typedef struct {
     int32_t feature;
 } df_shapley_pair_node;
 
+/* What leaves have told: to a feature that is hot, or cold, and to two that are both hot, one of each kind, or both cold. */
+typedef struct {
+    double hot, cold, couple[3];
+} df_shapley_told;
+
 /* A node where the rows of a pair part, and what the leaves on the row's side have told. */
 typedef struct {
     uint32_t node;
-    double hot, cold;
+    df_shapley_told told;
 } df_shapley_parting;
 
 /* Rows of a group, or of the background, that go left. IN x : [n_groups, n_features, DF_SHAPLEY_LANES]; size: of a group */
@@ -42,6 +48,18 @@ DF_FUNCTION uint64_t df_shapley_left(const df_shapley_node *node, const uint64_t
     return left;
 }
 
+/* Add to the interactions of the feature of the last of n partings with those of the others. IN given: see below */
+DF_INLINE void df_shapley_tell_couples(const df_shapley_pair_node *nodes, const df_shapley_parting *partings, size_t n,
+                                       const uint8_t *given, const df_shapley_told *told, double *interactions)
+{
+    const uint32_t feature = (uint32_t) nodes[partings[n - 1].node].feature;
+    size_t i;
+    for (i = 0; i + 1 < n; i++) {
+        const uint32_t other = (uint32_t) nodes[partings[i].node].feature;
+        interactions[df_shapley_couple(feature, other) * DF_SHAPLEY_LANES] += told->couple[given[feature] + given[other] - 2];
+    }
+}
+
 /* Add the values of a pair.
 
    IN nodes : of a tree
@@ -49,14 +67,19 @@ DF_FUNCTION uint64_t df_shapley_left(const df_shapley_node *node, const uint64_t
    IN row, other : which of the bits are those of the pair
    SCRATCH given : [n_features] all 0: which of the two each feature has been given to, 1 or 2
    SCRATCH partings : [features on a path]
-   INOUT sums : [n_features, DF_SHAPLEY_LANES], of which one lane */
-DF_FUNCTION void df_shapley_pair(const df_shapley_pair_node *nodes, const uint32_t *rows_left, int row, int other,
-                                 const double *factors, uint8_t *given, df_shapley_parting *partings, double *sums)
+   INOUT sums : [n_features, DF_SHAPLEY_LANES], of which one lane
+   INOUT interactions : [n_features (n_features - 1) / 2, DF_SHAPLEY_LANES], of which one lane, if has_interactions */
+DF_INLINE void df_shapley_pair_loop(const int has_interactions, const df_shapley_pair_node *nodes, const uint32_t *rows_left,
+                                    int row, int other, const double *factors, uint8_t *given, df_shapley_parting *partings,
+                                    double *sums, double *interactions)
 {
+    const int n_couples = has_interactions ? 3 : 0;
     size_t n = 0, n_hot = 0, n_cold = 0;
     uint32_t at = 0;
     for (;;) {
-        double value, hot, cold;
+        double value;
+        df_shapley_told told;
+        int i;
         while (nodes[at].right) {
             const df_shapley_pair_node *node = nodes + at;
             const uint32_t row_left = rows_left[at] >> row & 1, other_left = (uint32_t) (node->others_left >> other) & 1;
@@ -69,31 +92,50 @@ DF_FUNCTION void df_shapley_pair(const df_shapley_pair_node *nodes, const uint32
             at = left * (at + 1) + (1 - left) * node->right; /* no branch, which would be hard to foresee */
         }
         memcpy(&value, &nodes[at].others_left, sizeof value);
-        hot = n_hot ? value * df_shapley_factor(factors, n_hot, n_cold) : 0.0;
-        cold = n_cold ? value * df_shapley_factor(factors, n_cold, n_hot) : 0.0;
+        told.hot = n_hot ? value * df_shapley_factor(factors, n_hot, n_cold) : 0.0;
+        told.cold = n_cold ? value * df_shapley_factor(factors, n_cold, n_hot) : 0.0;
+        if (has_interactions) {
+            told.couple[0] = n_hot > 1 ? value * df_shapley_factor(factors, n_hot - 1, n_cold) : 0.0;
+            told.couple[1] = n_hot && n_cold ? -value * df_shapley_factor(factors, n_hot, n_cold - 1) : 0.0;
+            told.couple[2] = n_cold > 1 ? value * df_shapley_factor(factors, n_cold - 1, n_hot) : 0.0;
+        }
         for (;;) {
             df_shapley_parting *parting = partings + n - 1;
             const df_shapley_pair_node *node;
             if (n == 0)
                 return;
             node = nodes + parting->node;
+            if (has_interactions)
+                df_shapley_tell_couples(nodes, partings, n, given, &told, interactions);
             if (given[node->feature] == 1) {             /* the row's side is done */
-                sums[(size_t) node->feature * DF_SHAPLEY_LANES] += hot;
-                parting->hot = hot;
-                parting->cold = cold;
+                sums[(size_t) node->feature * DF_SHAPLEY_LANES] += told.hot;
+                parting->told = told;
                 given[node->feature] = 2;
                 n_hot--;
                 n_cold++;
                 at = node->others_left >> other & 1 ? parting->node + 1 : node->right;
                 break;
             }
-            sums[(size_t) node->feature * DF_SHAPLEY_LANES] -= cold;
-            hot += parting->hot;
-            cold += parting->cold;
+            sums[(size_t) node->feature * DF_SHAPLEY_LANES] -= told.cold;
+            told.hot += parting->told.hot;
+            told.cold += parting->told.cold;
+            for (i = 0; i < n_couples; i++)
+                told.couple[i] += parting->told.couple[i];
             given[node->feature] = 0;
             n_cold--;
             n--;
         }
     }
+}
+
+/* Add the values of a pair, and the interactions if they are not NULL. */
+DF_FUNCTION void df_shapley_pair(const df_shapley_pair_node *nodes, const uint32_t *rows_left, int row, int other,
+                                 const double *factors, uint8_t *given, df_shapley_parting *partings, double *sums,
+                                 double *interactions)
+{
+    if (interactions)
+        df_shapley_pair_loop(1, nodes, rows_left, row, other, factors, given, partings, sums, interactions);
+    else
+        df_shapley_pair_loop(0, nodes, rows_left, row, other, factors, given, partings, sums, NULL);
 }
 #endif

@@ -22,6 +22,16 @@
    Then v (B[s] - E[s and i]) is what all rows of the background together add to feature i, hot or cold: for a hot feature,
    the patterns that don't have i cancel, as W(a, |s|) = W(a, |s and i| - 1); for a cold one, W(a, c) - W(a, c - 1) is - W(c, a).
 
+   The leaf adds to the *interaction* of two features, whichever way (see shapley.h for what that is):
+
+       v W(a - 1, c)     if both are hot and lacking,
+       v W(c - 1, a)     if both are cold, and
+       - v W(a, c - 1)   if one is hot and lacking, and the other is cold.
+
+   In tables let P0[s], P1[s] and P2[s] be the sums over patterns q without a bit of s, of their number times W(|q| - 1, |s|),
+   W(|q| - 1, |s| - 1) and W(|q| - 1, |s| - 2), where W(-1, c) = c (1 + 1/2 + ... + 1/c - 1). Then all rows of the background
+   together add v (P0[s] - P1[s and i] - P1[s and j] + P2[s and i and j]), for the same reasons.
+
    Nothing here owns memory. */
 #ifndef DFOREST_SHAPLEY_ROWS_H
 #define DFOREST_SHAPLEY_ROWS_H
@@ -36,7 +46,7 @@ enum {
     DF_SHAPLEY_FACTORS = 256,  /* numbers of features whose W is looked up */
 };
 
-/* W(a, c); a from 1. IN factors : [DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS] */
+/* W(a, c); a from 1. IN factors : [DF_SHAPLEY_FACTORS, DF_SHAPLEY_FACTORS], before which there is the row of W(-1, c) */
 DF_INLINE double df_shapley_factor(const double *factors, size_t a, size_t c)
 {
     if (a < DF_SHAPLEY_FACTORS && c < DF_SHAPLEY_FACTORS)
@@ -55,7 +65,25 @@ typedef struct {
     uint32_t *counts;        /* [1 << DF_SHAPLEY_TABLED] all 0: rows of the background with a pattern */
     uint16_t *patterns;      /* [1 << DF_SHAPLEY_TABLED] those that there are */
     double *b, *e;           /* [1 << DF_SHAPLEY_TABLED] see above */
+    double *couples[3];      /* [1 << DF_SHAPLEY_TABLED] P0, P1 and P2; NULL: interactions are not asked for */
 } df_shapley_tables;
+
+/* Add rows of the background with one pattern to the tables for interactions. IN factors : those of the pattern; free: the
+   features that are not lacking */
+DF_INLINE void df_shapley_fill_couples(const df_shapley_tables *tables, const double *factors, uint32_t free, double times)
+{
+    uint32_t s = free;
+    for (;; s = (s - 1) & free) {
+        const int c = df_count_bits(s);
+        tables->couples[0][s] += times * factors[c];
+        if (c > 0)
+            tables->couples[1][s] += times * factors[c - 1];
+        if (c > 1)
+            tables->couples[2][s] += times * factors[c - 2];
+        if (s == 0)
+            return;
+    }
+}
 
 /* Make the tables of a leaf. IN n: features on the path; lacking : [n_background] */
 DF_INLINE void df_shapley_fill(const df_shapley_tables *tables, const double *factors, size_t n, const uint16_t *lacking,
@@ -63,15 +91,20 @@ DF_INLINE void df_shapley_fill(const df_shapley_tables *tables, const double *fa
 {
     const uint32_t all = (1u << n) - 1;
     size_t i, n_patterns = 0;
+    int j;
     for (i = 0; i < n_background; i++)
         if (tables->counts[lacking[i]]++ == 0)
             tables->patterns[n_patterns++] = lacking[i];
     memset(tables->b, 0, sizeof(double) << n);
     memset(tables->e, 0, sizeof(double) << n);
+    for (j = 0; j < 3 && tables->couples[0]; j++)
+        memset(tables->couples[j], 0, sizeof(double) << n);
     for (i = 0; i < n_patterns; i++) {
         const uint32_t q = tables->patterns[i], free = all & ~q;
         const double *of_q = factors + df_count_bits(q) * DF_SHAPLEY_FACTORS, times = value * tables->counts[q];
         uint32_t s = free;
+        if (tables->couples[0])
+            df_shapley_fill_couples(tables, of_q - DF_SHAPLEY_FACTORS, free, times);
         tables->counts[q] = 0;
         for (; s; s = (s - 1) & free) {                  /* all sets of features that are not lacking */
             const int c = df_count_bits(s);
@@ -90,10 +123,31 @@ DF_INLINE void df_shapley_patterns(const uint16_t *from, const uint8_t *left, si
         to[i] = (uint16_t) (from[i] | (left[i] == side) << bit);
 }
 
-/* Add the values of a tree for rows, by tables.
+/* Add the interactions of the features of a leaf's path for the rows of a group. IN n: features on the path; features : [n];
+   cold : [DF_SHAPLEY_LANES]. INOUT sums : by df_shapley_couple */
+DF_INLINE void df_shapley_add_couples(const df_shapley_tables *tables, size_t n, const uint32_t *features, const uint16_t *cold,
+                                      double *sums)
+{
+    enum { N = DF_SHAPLEY_LANES };
+    double first[N];
+    size_t p, q;
+    int j;
+    for (p = 1; p < n; p++) {
+        for (j = 0; j < N; j++)
+            first[j] = tables->couples[0][cold[j]] - tables->couples[1][cold[j] | 1u << p];
+        for (q = 0; q < p; q++) {
+            const uint32_t bit = 1u << q, both = bit | 1u << p;
+            double *sum = sums + df_shapley_couple(features[p], features[q]) * N;
+            for (j = 0; j < N; j++)
+                sum[j] += first[j] - (tables->couples[1][cold[j] | bit] - tables->couples[2][cold[j] | both]);
+        }
+    }
+}
+
+/* Add the values of a tree for rows, by tables, and the interactions if there are tables for them.
 
    IN x, z : [., n_features, DF_SHAPLEY_LANES] n rows and n_background rows, as whole groups; size: n_features * DF_SHAPLEY_LANES
-   INOUT sums : as x, but the sums of the next group lie `step` further */
+   INOUT sums : as x, but the sums of the next group lie `step` further; those of interactions follow a group's values */
 DF_INLINE void df_shapley_tables_loop(const df_shapley_tree *tree, const double *factors, const double *x, size_t n,
                                       const double *z, size_t n_background, size_t size, const df_shapley_tables *tables,
                                       double *sums, size_t step)
@@ -141,6 +195,13 @@ DF_INLINE void df_shapley_tables_loop(const df_shapley_tree *tree, const double 
                         for (j = 0; j < N; j++)
                             sum[j] += tables->b[cold[i + j]] - tables->e[cold[i + j] | 1u << p];
                     }
+                if (tables->couples[0]) {
+                    uint32_t features[DF_SHAPLEY_TABLED];
+                    for (p = 0; p < known; p++)
+                        features[p] = (uint32_t) nodes[tables->first[p]].feature;
+                    for (i = 0; i < n_rows; i += N)
+                        df_shapley_add_couples(tables, known, features, cold + i, sums + i / N * step + size);
+                }
             }
             while (side) {
                 if (level == 0)

@@ -99,6 +99,12 @@ cdef extern from "core/predict/shapley.h" nogil:
     ctypedef struct df_shapley_tree:
         const df_shapley_node* nodes
         const uint64_t* words
+    ctypedef struct df_shapley_interactions:
+        int32_t* last
+        double* gain
+        double* added
+        double* sums
+    size_t df_shapley_couple(size_t one, size_t other)
 
 cdef extern from "core/predict/shapley_rows.h" nogil:
     enum:
@@ -115,6 +121,7 @@ cdef extern from "core/predict/shapley_rows.h" nogil:
         uint16_t* patterns
         double* b
         double* e
+        double** couples         # [3]
 
 cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:

@@ -383,10 +383,44 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         ValueError
             If X, the background or `n_iter` are not as described.
         """
-        n_iterations = self._count_iterations(n_iter)
+        return ShapPart.shap_values(self._after(n_iter), X, background)
+
+    @of_one_fit
+    def shap_interaction_values(self, X, background=None, *, n_iter=None):
+        """Compute Shapley interaction values of raw predictions: main effects of features, and interactions of pairs of features.
+
+        The description of `RandomForestClassifier.shap_interaction_values` says what these values are, and how much memory they
+        need.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows whose raw predictions are to be explained.
+        background : {array-like, sparse matrix} of shape (n_background, n_features), optional
+            Rows that give values to the features that are not known; at least one row is needed, and the mean over all these
+            rows is taken. None means that rows go to both sides of a test of a feature that is not known, with the shares that
+            both sides have in the training rows.
+        n_iter : int, optional
+            Number of iterations that count, from 1 to `n_iter_`: predictions are those of the first iterations. None means all.
+
+        Returns
+        -------
+        dforest.ShapInteractionValues
+            An object whose `values` have the shape (n_rows, n_features, n_features) or, for more than two classes,
+            (n_rows, n_features, n_features, n_classes).
+
+        Raises
+        ------
+        ValueError
+            If X, the background or `n_iter` are not as described.
+        """
+        return ShapPart.shap_interaction_values(self._after(n_iter), X, background)
+
+    def _after(self, n_iter):
+        """An estimator of the first iterations, which are this one's; None: all of them. Raises as `_count_iterations` does."""
         model = copy(self)
-        model.forest_ = first_trees(self.forest_, n_iterations * self.n_trees_per_iteration_)
-        return ShapPart.shap_values(model, X, background)
+        model.forest_ = first_trees(self.forest_, self._count_iterations(n_iter) * self.n_trees_per_iteration_)
+        return model
 
     def _count_iterations(self, n_iter):
         """How many iterations are to count. Raises ValueError if there are not so many."""

@@ -1,6 +1,6 @@
-"""Shapley values as a result: what each feature of each row adds to a prediction.
+"""Shapley values as a result: what each feature of each row, or each pair of features, adds to a prediction.
 
-A `ShapValues` owns its values; `data` may be the array that was given.
+A result owns its values; `data` may be the array that was given.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,24 @@ from dforest.extras import needed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ShapValues:
+class _Explained:
+    """Values of some rows, and what belongs to them."""
+
+    values: np.ndarray
+    base_values: float | np.ndarray
+    data: np.ndarray
+    feature_names: list | None
+    output_names: list | None
+    additivity_error: float
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype, copy=copy)
+
+    def __repr__(self):
+        return f"<{type(self).__name__} of shape {self.values.shape}, additivity_error={self.additivity_error:.2g}>"
+
+
+class ShapValues(_Explained):
     """Shapley values of some rows: how much each feature of each row adds to the prediction for the row.
 
     The method `shap_values` of estimators returns it. ``numpy.asarray(result)`` gives `values`.
@@ -47,19 +64,6 @@ class ShapValues:
     True
     """
 
-    values: np.ndarray
-    base_values: float | np.ndarray
-    data: np.ndarray
-    feature_names: list | None
-    output_names: list | None
-    additivity_error: float
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype, copy=copy)
-
-    def __repr__(self):
-        return f"<ShapValues of shape {self.values.shape}, additivity_error={self.additivity_error:.2g}>"
-
     def explanation(self):
         """Make an object for the plots of the library shap.
 
@@ -88,3 +92,42 @@ class ShapValues:
         return Explanation(
             self.values, base_values=base, data=self.data, feature_names=self.feature_names, output_names=self.output_names
         )
+
+
+class ShapInteractionValues(_Explained):
+    """Shapley interaction values of some rows: main effects of features, and interactions of pairs of features.
+
+    The method `shap_interaction_values` of estimators returns it. ``numpy.asarray(result)`` gives `values`, which
+    ``shap.summary_plot`` and ``shap.dependence_plot`` accept.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_features, n_features) or (n_rows, n_features, n_features, n_outputs), dtype float64
+        A symmetric matrix for each row, in the unit of the prediction. It has the main effects of the features on the diagonal,
+        and half of the interaction of two features elsewhere. Its rows add up to the Shapley values. The second shape is that
+        for the probabilities of forests and single trees, also with two classes, and for boosted trees with more than two
+        classes; an output is a class.
+    base_values : float, or ndarray of shape (n_outputs,), dtype float64
+        The prediction that is expected if nothing is known about a row. This number and all values of a row add up to the
+        prediction for the row.
+    data : ndarray of shape (n_rows, n_features), dtype float32 or float64
+        The rows that are explained, with labels as their numbers and NaN where a value is missing.
+    feature_names : list of str, or None
+        Names of the columns; None if the estimator was not fitted on a data frame.
+    output_names : list of str, or None
+        The classes as text, if there are values for each class; else None.
+    additivity_error : float
+        The largest difference, over these rows and all outputs, between the prediction and the sum of `base_values` and the
+        values. It comes from rounding alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = RandomForestClassifier(random_state=0).fit(X, y).shap_interaction_values(X)
+    >>> result.values.shape
+    (150, 4, 4, 3)
+    >>> result.additivity_error < 1e-12
+    True
+    """

@@ -10,13 +10,13 @@ from dforest.core.sparse_rows import dense
 from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.prediction import of_one_fit
-from dforest.estimators.results.shap_values import ShapValues
+from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 
 _LARGE = 2.0**1000  # differences of what leaves predict are finite below
 
 
 class ShapPart:
-    """What tells how much each feature adds to a prediction."""
+    """What tells how much each feature, and each pair of features, adds to a prediction."""
 
     @of_one_fit
     def shap_values(self, X, background=None):
@@ -78,8 +78,75 @@ class ShapPart:
         >>> result.feature_names[abs(result.values).mean(axis=(0, 2)).argmax()]
         'petal width (cm)'
         """
+        return ShapValues(*self._explain("shap_values", X, background))
+
+    @of_one_fit
+    def shap_interaction_values(self, X, background=None):
+        r"""Compute Shapley interaction values, which split Shapley values into main effects and interactions [1]_.
+
+        The interaction of two features says how much more one of them changes the expected prediction for a row if the other one
+        is known already. It is a mean over all orders in which the other features can become known before and after these two
+        [2]_. One half of the interaction is given to each of the two features, so that there is a symmetric matrix for each row.
+        The diagonal contains the main effects: what is left of the Shapley value of a feature after its halves of all its
+        interactions have been taken off. So each row of the matrix adds up to the Shapley value of a feature, and the whole
+        matrix adds up to the prediction minus the prediction that is expected if nothing is known about the row. The values are
+        exact up to rounding, and they are equal to the bit on any number of threads.
+
+        Which predictions are explained, and what a background is, are described for `shap_values`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows whose predictions are to be explained, as `predict` takes them.
+        background : array-like of shape (n_background, n_features), optional
+            Rows that give values to the features that are not known; at least one row is needed, and some hundreds of training
+            rows are usual. None means that rows go to both sides of a test of a feature that is not known, with the shares
+            that both sides have in the training weight of the node.
+
+        Returns
+        -------
+        dforest.ShapInteractionValues
+            An object whose `values` have the shape (n_rows, n_features, n_features) or, for class probabilities and for boosted
+            trees with more than two classes, (n_rows, n_features, n_features, n_classes).
+
+        Raises
+        ------
+        ValueError
+            If X or the background are not as described, if the estimator has several outputs, or if its splitter makes tests of
+            its own, which may involve several features at once.
+
+        Notes
+        -----
+        The values take ``8 * n_rows * n_features**2`` bytes for each output, so explain a part of the rows at a time if there are
+        many features. While values are computed, each thread needs about as much memory as the values of 16 rows take, or a few
+        megabytes if that is more.
+
+        References
+        ----------
+        .. [1] S. M. Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature
+           Machine Intelligence 2, 2020.
+        .. [2] M. Grabisch and M. Roubens, "An axiomatic approach to the concept of interaction among players in cooperative
+           games", International Journal of Game Theory 28, 1999.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dforest import RandomForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = RandomForestRegressor(random_state=0, max_depth=6).fit(X, y)
+        >>> result = forest.shap_interaction_values(X[:20])
+        >>> result.values.shape
+        (20, 10, 10)
+        >>> bool(np.allclose(result.values.sum(axis=2), forest.shap_values(X[:20]).values))
+        True
+        """
+        return ShapInteractionValues(*self._explain("shap_interaction_values", X, background, has_interactions=True))
+
+    def _explain(self, method, X, background, *, has_interactions=False):
+        """The fields of a result, asked for by a method."""
         check_is_fitted(self)
-        check_one_output(self, "shap_values")
+        check_one_output(self, method)
         forest = self.forest_
         if forest.splitter is not None:
             raise ValueError(
@@ -93,7 +160,7 @@ class ShapPart:
         n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
         votes = forest.leaf_votes(voting)
         scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
-        values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads)
+        values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads, has_interactions)
         if scale != 1.0:
             values /= scale
         baseline, packed = forest.objective.baseline, forest.packed(voting)
@@ -106,14 +173,15 @@ class ShapPart:
                 base = base / forest.n_trees / scale
             if is_classifier(self):
                 base = np.append(base, 1.0 - base.sum())
-        error = np.abs(base + values.sum(axis=1) - packed.mean(X, n_threads)).max()
+        total = values.reshape(len(X), -1, len(base)).sum(axis=1)
+        error = np.abs(base + total - packed.mean(X, n_threads)).max()
         names = None
         if len(base) > 1 or (is_classifier(self) and baseline is None):
             names = [str(label) for label in self.classes_.tolist()]
         else:
-            values, base = values[:, :, 0], float(base[0])
+            values, base = values[..., 0], float(base[0])
         known = getattr(self, "feature_names_in_", None)
-        return ShapValues(values, base, X, None if known is None else known.tolist(), names, float(error))
+        return values, base, X, None if known is None else known.tolist(), names, float(error)
 
     def _check_background(self, background):
         """Rows of the background, checked. Raises ValueError or TypeError, which names the parameter."""
