@@ -665,3 +665,16 @@ def test_the_earlier_name_of_min_sum_hessian_in_leaf():
     again = HistGradientBoostingRegressor.__new__(HistGradientBoostingRegressor)
     again.__setstate__(state)
     assert again.get_params() == wanted.get_params()
+
+
+def test_pickles_of_versions_with_fewer_parameters():
+    X, y, model = problem("poisson")
+    state = dict(model.fit(X, y).__getstate__())
+    for name in ("power", "l1_regularization", "colsample_bytree", "colsample_bylevel", "_has_offset", "score_history_"):
+        del state[name]
+    before = object.__new__(HistGradientBoostingRegressor)
+    before.__setstate__(state)
+    assert before.predict(X).tobytes() == model.predict(X).tobytes() and before.get_params() == model.get_params()
+    assert_equal_models(clone(before).fit(X, y), model)
+    more = before.set_params(warm_start=True, max_iter=10).fit(X, y)
+    assert_equal_models(more, clone(model).set_params(max_iter=10).fit(X, y))
