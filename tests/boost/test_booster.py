@@ -243,7 +243,7 @@ def assert_equal_models(problem):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "quantile", "poisson", "gamma", "tweedie"])
 def test_models_of_several_outputs_are_those_of_the_twin(loss, seed):
     """Whose leaves have a value for each: of columns of numbers, without constraints on predictions."""
     rng = np.random.default_rng(seed)

@@ -87,7 +87,7 @@ class Node:
     bounds: tuple = (-math.inf, math.inf)  # of steps
     gain: float = 0.0  # in units of the loss
     # Of a leaf, or what another node would add as one, for each output; 0 there if leaves are no Newton steps.
-    values: list = (0.0,)
+    values: list = ()
     left: object = None  # a Node
     right: object = None
 
@@ -141,8 +141,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
         NaN means missing.
     y : sequence of length n_rows, or ndarray of shape (n_rows, n_outputs)
-        Targets, or class numbers. With several outputs leaves are Newton steps, and there are neither categories nor
-        constraints on predictions.
+        Targets, or class numbers. With several outputs the loss is not Huber's, and there are neither categories nor constraints
+        on predictions.
     loss : str or object
         As `losses.h` names them; "multinomial" grows a tree for each class in a round. An object has methods and attributes as
         `dforest.loss.PythonLoss` describes them.
@@ -256,11 +256,16 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                     given = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
                     y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
                     return [values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], given[node.rows])))]
-                residuals = [(y[row] - raw[row][0]) + 0.0 for row in node.rows]
                 weighed, _ = weights.of_node([Weighed(row, weight[row]) for row in node.rows], 0)
-                return [values.value(refit(loss, residuals, [row.weight for row in weighed], parameter))]
+                found = []
+                for o, column in enumerate(columns_of_y):
+                    residuals = [(column[row] - raw[row][o]) + 0.0 for row in node.rows]
+                    found.append(values.value(refit(loss, residuals, [row.weight for row in weighed], parameter)))
+                return found
 
             # Of nodes that are no leaves nobody knows the quantile.
+            for node in inner_nodes(tree):
+                node.values = [0.0] * len(outputs)
             valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
             if limits.monotonic is None:
                 bounds_of = {id(node): (-math.inf, math.inf) for node in valued}

@@ -82,8 +82,8 @@ cdef class Booster:
     loss : int or Loss
         Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; leaves are then Newton steps, columns are
-        numbers, and there are no monotonic constraints.
+        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; the loss is then not Huber's, columns
+        are numbers, and there are no monotonic constraints.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2
@@ -204,6 +204,7 @@ cdef class Booster:
         if isinstance(loss, Loss):
             self.own = OwnLoss(loss, targets, weight, self.team, self.chunk)
         self.fit.rows = &self.rows
+        self.fit.baseline = &self.baseline[0]
         self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)
         plane = n_rows * (2 if self.has_hessian else 1)
         # Shared out, trees take as long as the thread that has most of them.

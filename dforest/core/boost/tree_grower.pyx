@@ -208,28 +208,33 @@ cdef class TreeGrower:
             self.weigh_rows(&self.tree.nodes[item])
 
     cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
-        """Find a node's value by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
-        cdef df_weighed* weighed
-        cdef double* value = &self.tree.outputs_of(node).value
+        """Find a node's values by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
+        cdef df_weighed* weighed = self.weighed + node.at.first
+        cdef BoostOutput* outputs = self.tree.outputs_of(node)
         cdef const uint32_t* rows = self.tree.run(node.at.first)
         cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
         cdef df_quantiser weigher = df_weigher_of(shift)
+        cdef const double* y
+        cdef const double* raw
+        cdef double quantile
         cdef int64_t i, row
+        cdef Py_ssize_t k
         if self.own is not None:
-            value[0] = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
+            outputs.value = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
             return
-        weighed = self.weighed + node.at.first
-        for i in range(node.at.n):
-            row = node.at.first + i if rows == NULL else <int64_t> rows[i]
-            weighed[i].value = (self.fit.rows.y[row] - (self.raw[row] + self.fit.rows.baseline)) + 0.0     # no -0.0
-            weighed[i].weight = self.weight_of(row)
-            if shift != 0:
-                weighed[i].weight = <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
-        if self.fit.leaf == DF_HUBER_LEAF:
-            value[0] = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
-        else:
-            value[0] = self.value_of(df_weighted_quantile(
-                weighed, node.at.n, self.fit.rows.parameter if self.fit.leaf == DF_QUANTILE_LEAF else 0.5))
+        for k in range(self.tree.n_outputs):
+            y, raw = self.fit.rows.y + k * self.data.n_rows, self.raw + k * self.data.n_rows
+            for i in range(node.at.n):
+                row = node.at.first + i if rows == NULL else <int64_t> rows[i]
+                weighed[i].value = (y[row] - (raw[row] + self.fit.baseline[k])) + 0.0     # no -0.0
+                weighed[i].weight = self.weight_of(row)
+                if shift != 0:
+                    weighed[i].weight = <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
+            if self.fit.leaf == DF_HUBER_LEAF:
+                outputs[k].value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
+                continue
+            quantile = self.fit.rows.parameter if self.fit.leaf == DF_QUANTILE_LEAF else 0.5
+            outputs[k].value = self.value_of(df_weighted_quantile(weighed, node.at.n, quantile))
 
     cdef double delta(self) noexcept nogil:
         """How far from its target a raw prediction is no outlier to Huber's loss: a quantile of the distances, by this thread."""

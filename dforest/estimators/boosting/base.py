@@ -26,7 +26,7 @@ from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, check_offset, given_rows, hold_out
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
-from dforest.estimators.boosting.support import check_outputs, check_shared, training_device
+from dforest.estimators.boosting.support import check_columns_of_y, check_outputs, check_shared, training_device
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
@@ -127,6 +127,7 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, *to_score, has_offset)
+        check_columns_of_y(self, partitions)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)

@@ -242,14 +242,13 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        loss = getattr(self, "loss", "huber")  # while a pickle is read there is none
+        tags.target_tags.multi_output = isinstance(loss, str) and loss != "huber"
         return tags
 
     def _make_loss(self, n_outputs):
         if isinstance(self.loss, str):
             return self._loss_by_name().of_outputs(n_outputs)
-        if n_outputs > 1:
-            raise ValueError(f"loss={self.loss!r} is for a y of one column, and y has {n_outputs}; allowed are names of losses")
         return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
 
     def _loss_by_name(self):

@@ -78,12 +78,7 @@ class Loss:
         return self.n_sums // self.n_outputs
 
     def of_outputs(self, n_outputs):
-        """The loss of several outputs. Raises ValueError if it is not for these."""
-        if n_outputs > 1 and LOSSES[self.name].leaf != "newton":
-            raise ValueError(
-                f'loss="{self.name}" is for a y of one column, and y has {n_outputs}; allowed are losses other than '
-                '"absolute_error", "quantile" and "huber", or an estimator for each column'
-            )
+        """The loss of so many outputs."""
         return replace(self, n_sums=n_outputs)
 
     def _by_output(self, function, raw, *columns):

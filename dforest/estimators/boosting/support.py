@@ -1,5 +1,7 @@
 """What boosted trees support on devices and for rows of several ranks; all else is refused."""
 
+import numpy as np
+
 from dforest.config import queue_of
 from dforest.rules.losses import LOSSES
 
@@ -35,6 +37,26 @@ def _check_levels(estimator, what, way_out):
         value = getattr(estimator, name)
         if value is not None:
             raise ValueError(f"{name}={value!r} is not supported for {what}; allowed is {name}=None, or {way_out}")
+
+
+def check_columns_of_y(estimator, partitions):
+    """Raise ValueError if a y has several columns that are numbers, and the loss is for one.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    partitions : list of Partition
+        What this rank was given.
+    """
+    if not estimator._has_numbers or estimator.__sklearn_tags__().target_tags.multi_output:
+        return
+    for partition in partitions:
+        shape = np.shape(partition.y)
+        if len(shape) == 2 and shape[1] > 1:
+            raise ValueError(
+                f"loss={estimator.loss!r} is for a y of one column, and y has {shape[1]}; allowed are names of losses other than "
+                '"huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor makes'
+            )
 
 
 def check_outputs(estimator, device, ranks):
