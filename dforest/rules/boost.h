@@ -152,8 +152,10 @@ static inline uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessi
 /* What is in the inmost loops. */
 #ifdef __GNUC__
 #define DF_ALWAYS_INLINE static inline __attribute__((always_inline))
+#define DF_NEVER_INLINE static __attribute__((noinline, unused))
 #else
 #define DF_ALWAYS_INLINE static inline
+#define DF_NEVER_INLINE static inline
 #endif
 
 /* A row's words, of a kind that is known where this is compiled. Integers of a row stand together, its gradient and, unless

@@ -57,6 +57,20 @@ DF_ALWAYS_INLINE double df_as_double(int64_t x) {
 #endif
 }
 
+/* Bounded gains of the cuts after each of n entries: see below. It is apart, so that the loop over scores, which takes longest, is
+ * compiled by itself. */
+DF_NEVER_INLINE void df_boost_bounded_gains(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
+                                            const df_boost_limits *limits, df_bounds bounds, int direction, double *scores) {
+    for (int i = 0; i < n; i++) {
+        const int64_t g = first->g[i] + rest.gradient, h = first->h[i] + rest.hessian, count = first->n[i] + rest.count;
+        const double h_left = (double)h, h_right = (double)(node->hessian - h);
+        scores[i] = -1.0;
+        if (df_is_enough(limits, count, h_left) && df_is_enough(limits, node->n - count, h_right))
+            scores[i] = df_bounded_gain(limits, (double)g, h_left, (double)(node->gradient - g), h_right, (double)node->gradient,
+                                        (double)node->hessian, bounds, direction);
+    }
+}
+
 /* Scores of the cuts after each of n entries; the rest, of these sums, is on the left besides. constraint : or NULL */
 DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
                                       const df_boost_limits *limits, const df_boost_constraint *constraint, double *scores) {
@@ -64,16 +78,8 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_
     const int64_t *pg = first->g, *ph = first->h, *pn = first->n;
     const df_boost_limits limit = *limits;
     if (df_is_bounded(limits, constraint != NULL)) {
-        const df_bounds bounds = constraint != NULL ? constraint->bounds : df_no_bounds();
-        const int direction = constraint != NULL ? constraint->direction : 0;
-        for (int i = 0; i < n; i++) {
-            const int64_t g = pg[i] + mg, h = ph[i] + mh, count = pn[i] + mn;
-            const double h_left = (double)h, h_right = (double)(th - h);
-            scores[i] = -1.0;
-            if (df_is_enough(&limit, count, h_left) && df_is_enough(&limit, tn - count, h_right))
-                scores[i] = df_bounded_gain(&limit, (double)g, h_left, (double)(tg - g), h_right, (double)tg, (double)th, bounds,
-                                            direction);
-        }
+        df_boost_bounded_gains(first, n, rest, node, limits, constraint != NULL ? constraint->bounds : df_no_bounds(),
+                               constraint != NULL ? constraint->direction : 0, scores);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -107,25 +113,17 @@ DF_ALWAYS_INLINE double df_top_score(const double *scores, int n, int *first) {
     return score;
 }
 
-/* The best of some cuts by their scores, of equal scores that after the fewest entries, of these the one with the rest on the
- * right. right, left : with the rest there; none on the left if the rest has no rows. OUT cut : score, code, missing_left */
-DF_ALWAYS_INLINE void df_boost_decide(const double *right, int n_right, const double *left, int n_left, df_boost_cut *cut) {
-    double top;
-    int i = 0;
-    cut->score = -1.0;
-    cut->code = 0;
-    cut->missing_left = 0;
-    top = df_top_score(right, n_right, &i);
-    if (top >= 0.0) {
-        cut->score = top;
-        cut->code = (uint32_t)i;
-    }
-    top = df_top_score(left, n_left, &i);
-    if (top >= 0.0 && (top > cut->score || (top == cut->score && i < (int)cut->code))) {
-        cut->score = top;
-        cut->code = (uint32_t)i;
-        cut->missing_left = 1;
-    }
+/* Take the best of some cuts by their scores, of equal ones that after the fewest entries, if it is better than the one there is: of
+ * equal ones that after fewer entries, or else the one with the rest on the right. The cuts with the rest there come first.
+ * INOUT cut : score, code, missing_left */
+DF_ALWAYS_INLINE void df_boost_consider(const double *scores, int n, int is_rest_left, df_boost_cut *cut) {
+    int i;
+    const double top = df_top_score(scores, n, &i);
+    if (top < 0.0 || top < cut->score || (is_rest_left && top == cut->score && i >= (int)cut->code))
+        return;
+    cut->score = top;
+    cut->code = (uint32_t)i;
+    cut->missing_left = (uint32_t)is_rest_left;
 }
 
 /* The best cut after some of n entries. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
@@ -133,13 +131,20 @@ DF_ALWAYS_INLINE void df_boost_decide(const double *right, int n_right, const do
 DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
                                       const df_boost_constraint *constraint, df_boost_cut *cut) {
     const df_boost_sums nothing = {0, 0, 0};
-    double right[DF_BOOST_CODES], left[DF_BOOST_CODES];
-    const int n_right = n - (rest.count == 0), n_left = rest.count == 0 ? 0 : n - 1;
+    double scores[DF_BOOST_CODES];
+    const int n_cuts = n - (rest.count == 0);
+    cut->score = -1.0;
+    cut->code = 0;
+    cut->missing_left = 0;
     cut->n_left = cut->gradient_left = cut->hessian_left = 0;
-    df_boost_scores(first, n_right, nothing, cut, limits, constraint, right);
-    if (rest.count > 0)
-        df_boost_scores(first, n_left, rest, cut, limits, constraint, left);
-    df_boost_decide(right, n_right, left, n_left, cut);
+    if (n_cuts <= 0)
+        return;
+    df_boost_scores(first, n_cuts, nothing, cut, limits, constraint, scores);
+    df_boost_consider(scores, n_cuts, 0, cut);
+    if (rest.count > 0) {
+        df_boost_scores(first, n - 1, rest, cut, limits, constraint, scores);
+        df_boost_consider(scores, n - 1, 1, cut);
+    }
     if (cut->score >= 0.0) {
         cut->n_left = first->n[cut->code];
         cut->gradient_left = first->g[cut->code];
@@ -246,9 +251,11 @@ DF_ALWAYS_INLINE void df_boost_add_output_loop(const int kind, const df_boost_en
 
 /* The best cut, whose score is its gain, when all outputs have been added. */
 DF_ALWAYS_INLINE void df_boost_choose_of_outputs(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut) {
-    const int n_right = n_codes - (outputs->rest == 0), n_left = outputs->rest == 0 ? 0 : n_codes - 1;
     memset(cut, 0, sizeof(*cut));
-    df_boost_decide(outputs->right, n_right, outputs->left, n_left, cut);
+    cut->score = -1.0;
+    df_boost_consider(outputs->right, n_codes - (outputs->rest == 0), 0, cut);
+    if (outputs->rest > 0)
+        df_boost_consider(outputs->left, n_codes - 1, 1, cut);
     cut->n = outputs->n;
     cut->most = outputs->most;
     if (cut->score < 0.0)
