@@ -38,13 +38,15 @@ enum {
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
 };
 
-/* The exponent of quantised gradients, given the largest magnitude of what they stand for: rint(largest * 2^exponent) < 2^bits. 0 where
- * all are 0. */
+/* The exponent of quantised gradients, given the largest magnitude of what they stand for: rint(largest * 2^exponent) <= 2^bits. 0
+ * where all are 0. The Hessians of log loss are up to 1/4: the largest one, which is that or a little less in each iteration, has
+ * one exponent then. */
 static inline int32_t df_gradient_exponent(double largest, int bits) {
     int32_t exponent;
     if (!(largest > 0.0))
         return 0;
     exponent = df_scale_exponent(largest, bits);
+    exponent += df_nearest_integer(ldexp(largest, exponent + 1)) <= (int32_t)1 << bits;
     return exponent < DF_GREATEST_SCALE ? exponent : DF_GREATEST_SCALE;
 }
 

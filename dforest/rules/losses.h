@@ -265,9 +265,10 @@ static inline void df_multinomial_prediction(const double *raw, double *p, int64
         p[k * step] *= scale;
 }
 
-/* Derivatives by the raw prediction of one class, given its power and the sum of those of all but the highest: see below. */
-static inline df_derivatives df_class_derivatives(double power, double rest, int is_highest, int is_target) {
-    const double sum = 1.0 + rest, scale = 1.0 / sum, p = power * scale;
+/* Derivatives by the raw prediction of one class, given its power, the sum of those of all but the highest, that of all, and 1 over
+ * the latter: see below. */
+static inline df_derivatives df_class_derivatives(double power, double rest, double sum, double scale, int is_highest, int is_target) {
+    const double p = power * scale;
     const double other = (is_highest ? rest : sum - power) * scale;
     return df_derivatives_of(is_target ? -other : p, p * other);
 }
@@ -278,10 +279,10 @@ static inline df_derivatives df_class_derivatives(double power, double rest, int
 static inline void df_multinomial_derivatives(const double *raw, int64_t y, double *gradient, double *hessian, int64_t step,
                                               int64_t n_classes) {
     const int64_t highest = df_highest_class(raw, step, n_classes);
-    const double rest = df_class_powers(raw, gradient, step, n_classes, highest);
+    const double rest = df_class_powers(raw, gradient, step, n_classes, highest), sum = 1.0 + rest, scale = 1.0 / sum;
     int64_t k;
     for (k = 0; k < n_classes; k++) {
-        const df_derivatives d = df_class_derivatives(gradient[k * step], rest, k == highest, k == y);
+        const df_derivatives d = df_class_derivatives(gradient[k * step], rest, sum, scale, k == highest, k == y);
         gradient[k * step] = d.gradient;
         hessian[k * step] = d.hessian;
     }

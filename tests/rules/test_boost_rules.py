@@ -21,16 +21,17 @@ def test_fine_integers(bits):
         largest = np.abs(x).max()
         exponent = rules.fine_exponent(largest, bits)
         quantised = rules.quantised_integers(x, 2.0**exponent)
-        assert np.abs(quantised).max() < 2**bits and np.abs(quantised).max() >= 2 ** (bits - 1) - 1
+        assert 2 ** (bits - 1) <= np.abs(quantised).max() <= 2**bits
         assert quantised.tolist() == [round(Fraction(v) * Fraction(2) ** exponent) for v in x.tolist()]
     assert rules.quantised_integers(np.array([0.5, 1.5, 2.5, -0.5, -1.5]), 1.0).tolist() == [0, 2, 2, 0, -2]  # ties to even
 
 
 def test_exponents_at_the_ends():
     assert rules.fine_exponent(0.0) == 0
-    assert rules.fine_exponent(1.0) == 29 and rules.fine_exponent(1.0 - 2.0**-40) == 29  # 2^30 would be rounded up to
+    assert rules.fine_exponent(1.0) == 30 and rules.fine_exponent(1.0 - 2.0**-40) == 30  # the largest becomes 2^30
+    assert rules.fine_exponent(1.0 + 2.0**-30) == 29
     assert rules.fine_exponent(5e-324) == 1000
-    assert rules.fine_exponent(np.finfo(float).max) == -995
+    assert rules.fine_exponent(np.finfo(float).max) == -994
 
 
 def test_coarse_integers():

@@ -117,8 +117,11 @@ def times(weight, integers):
 
 
 def fine_exponent(largest, bits=GRADIENT_BITS):
-    """The exponent of quantised gradients, given the largest magnitude of what they stand for."""
-    return min(scale_exponent(largest, bits), 1000) if largest > 0.0 else 0
+    """The exponent of quantised gradients, given the largest magnitude of what they stand for, which may become 2**bits."""
+    if not largest > 0.0:
+        return 0
+    exponent = scale_exponent(largest, bits)
+    return min(exponent + (round(math.ldexp(largest, exponent + 1)) <= 2**bits), 1000)
 
 
 def quantised_integers(x, bits, drawn=None):

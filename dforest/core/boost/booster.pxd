@@ -45,6 +45,7 @@ cdef class Booster:
     cdef double* kept                  # [n_sums, n_rows, 2] derivatives; NULL: no node may be light
     cdef double[::1] baseline          # [n_sums]
     cdef double* factors               # [n_sums, 2] 2 to the power of the exponents of quantised gradients
+    cdef bint has_scales               # rows of the iteration are quantised by them
     cdef BoostScale* scales            # [n_sums]
     cdef df_boost_extent* extents      # [chunks, n_sums]
     cdef df_boost_extent* totals       # [n_sums]
@@ -62,7 +63,7 @@ cdef class Booster:
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef int64_t n_chunks(self) noexcept nogil
     cdef df_boost_rows rows_of(self, int k) noexcept nogil
-    cdef void measure(self, int64_t item) noexcept nogil
     cdef void quantise_chunk(self, int64_t item) noexcept nogil
+    cdef void choose_scales(self) noexcept nogil
     cdef void join_extents(self) noexcept nogil
     cdef int32_t* quantised_of(self, int k) noexcept nogil

@@ -36,8 +36,6 @@ from dforest.core.threads import Stopped
 cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_lightness(double weight, double heaviest)
     void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
-    void df_known_extent(const df_known_derivatives* known, const df_boost_rows* rows, int64_t begin, int64_t end,
-                         df_boost_extent* extent)
     void df_quantise_known(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
                            const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
 
@@ -45,10 +43,6 @@ cdef enum:
     CELL_WORK = 2                      # of a cell (see `Bundles`), in an iteration, in nanoseconds or so
     TREE_CELLS = 1 << 22               # cells of the data up to which a tree is grown by one thread, ...
     TREE_ENTRIES = 1 << 21             # ... if the histograms of all threads have at most this many entries
-
-
-cdef void measure(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).measure(item)
 
 
 cdef void quantise_chunk(void* booster, int64_t item) noexcept nogil:
@@ -192,7 +186,7 @@ cdef class Booster:
             for i in range(n_rows):
                 self.lightness[i] = df_lightness(self.rows.weight[i], self.heaviest)
             self.rows.kept = self.kept
-        self.factors = <double*> malloc(2 * K * sizeof(double))
+        self.factors = <double*> calloc(2 * K, sizeof(double))      # of no scale
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
         self.extents = <df_boost_extent*> calloc(self.n_chunks() * K, sizeof(df_boost_extent))    # joined before all is known
         self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
@@ -299,7 +293,6 @@ cdef class Booster:
     cdef int lead(self, WorkerContext* worker) except -1 nogil:
         """Grow the trees of an iteration, as the team's leader."""
         cdef int64_t n = self.n_chunks()
-        cdef BoostScale* scale
         cdef int k
         if self.drawn is not None:
             self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.team)
@@ -309,16 +302,11 @@ cdef class Booster:
         self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.fit.leaf == DF_HUBER_LEAF else self.fit.parameter
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
-        self.team.call(measure, <void*> self, n)
-        self.join_extents()
-        for k in range(self.n_sums):
-            scale = &self.scales[k]
-            scale.exponent_g = df_gradient_exponent(self.totals[k].gradient, DF_GRADIENT_BITS)
-            scale.exponent_h = 0 if self.counts_hessian else df_gradient_exponent(self.totals[k].hessian, DF_GRADIENT_BITS)
-            self.factors[2 * k] = ldexp(1.0, scale.exponent_g)
-            self.factors[2 * k + 1] = ldexp(1.0, scale.exponent_h)
-        self.team.call(quantise_chunk, <void*> self, n)
-        self.join_extents()
+        while not self.has_scales:
+            self.team.call(quantise_chunk, <void*> self, n)
+            self.join_extents()
+            self.choose_scales()
+        self.has_scales = False
         if self.n_growers > 1:
             self.team.call(grow_alone, <void*> self, self.n_trees_per_iteration)
             return self.raise_error() if df_glance(self.has_failed) else 0
@@ -399,21 +387,6 @@ cdef class Booster:
             rows.kept += 2 * k * self.data.n_rows
         return rows
 
-    cdef void measure(self, int64_t item) noexcept nogil:
-        """Find the largest derivatives of a chunk."""
-        cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
-        cdef df_boost_extent* extent = self.extents + item * self.n_sums
-        cdef df_boost_rows rows
-        cdef int k
-        if self.own is not None:
-            df_known_extent(&self.own.known, &self.rows, begin, end, extent)
-        elif self.loss == DF_MULTINOMIAL_LOSS:
-            loops.boost.class_extent(&self.rows, &self.baseline[0], self.data.n_rows, self.n_sums, begin, end, extent)
-        else:
-            for k in range(self.n_outputs):
-                rows = self.rows_of(k)
-                loops.boost.extent(self.loss, &rows, begin, end, extent + k)
-
     cdef void quantise_chunk(self, int64_t item) noexcept nogil:
         """Make the quantised gradients of a chunk."""
         cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
@@ -431,6 +404,21 @@ cdef class Booster:
                 rows = self.rows_of(k)
                 loops.boost.quantise(self.loss, &rows, begin, end, self.factors + 2 * k, self.has_hessian,
                                      self.quantised_of(k), extent + k)
+
+    cdef void choose_scales(self) noexcept nogil:
+        """Choose scales by the largest derivatives of all drawn rows, and see whether rows were quantised by these."""
+        cdef BoostScale* scale
+        cdef double factors[2]
+        cdef int k, i
+        self.has_scales = True
+        for k in range(self.n_sums):
+            scale = &self.scales[k]
+            scale.exponent_g = df_gradient_exponent(self.totals[k].gradient, DF_GRADIENT_BITS)
+            scale.exponent_h = 0 if self.counts_hessian else df_gradient_exponent(self.totals[k].hessian, DF_GRADIENT_BITS)
+            factors[0], factors[1] = ldexp(1.0, scale.exponent_g), ldexp(1.0, scale.exponent_h)
+            for i in range(2):
+                self.has_scales &= self.factors[2 * k + i] == factors[i]
+                self.factors[2 * k + i] = factors[i]
 
     cdef void join_extents(self) noexcept nogil:
         """What is known of all drawn rows, from what is known of chunks."""

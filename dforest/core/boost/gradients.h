@@ -7,6 +7,9 @@
  * Rows are done in blocks, in short loops that compilers vectorise: derivatives, then what becomes of them. They are all, or
  * those of a list; then the values of a block of them are brought together first.
  *
+ * The exponents of quantised gradients follow from the largest derivatives of all rows, which are known when all have been looked
+ * at. So rows are quantised by exponents that are likely, those of the iteration before, and once more if these were not right.
+ *
  * Where nodes may be light (boost.h), derivatives are *kept*, times the weights: for each row its gradient and its Hessian.
  *
  * With more than two classes, a row has a sum of leaf values and quantised gradients for each class; those of a class stand together,
@@ -28,14 +31,18 @@ typedef struct {
     double baseline, parameter;
 } df_boost_rows;
 
-/* What is known of some rows: the largest magnitudes of their derivatives; or of their quantised gradients, and the sums of these,
- * each as often as `times` says, of gradients and Hessians. */
+/* What is known of some rows: the largest magnitudes of their derivatives and of their quantised gradients, and the sums of the
+ * latter, each as often as `times` says, of gradients and Hessians. */
 typedef struct {
     double gradient, hessian;
     int64_t largest[2], sum[2];
 } df_boost_extent;
 
-enum { DF_GRADIENT_BLOCK = 256 };
+enum {
+    DF_GRADIENT_BLOCK = 256, /* rows of a block; of many classes fewer, ... */
+    DF_CLASS_BLOCK = 32,     /* ... but this many, ... */
+    DF_CLASS_POWERS = 4096   /* ... as there is room for so many powers of e, of so many of the first classes */
+};
 
 /* Values of some rows side by side. */
 typedef struct {
@@ -73,6 +80,11 @@ DF_INLINE df_boost_rows df_some_rows(const df_boost_rows *rows, int64_t begin, i
     return some;
 }
 
+
+DF_INLINE df_boost_extent df_no_extent(void) {
+    const df_boost_extent extent = {0.0, 0.0, {0, 0}, {0, 0}};
+    return extent;
+}
 
 DF_INLINE void df_join_extent(df_boost_extent *extent, const df_boost_extent *other) {
     extent->gradient = other->gradient > extent->gradient ? other->gradient : extent->gradient;
@@ -117,6 +129,12 @@ DF_INLINE void df_extend(df_gradient_block *block, const df_boost_rows *some, in
     extent->hessian = h > extent->hessian ? h : extent->hessian;
 }
 
+/* Whether the quantised gradients of what is known so far are in range, by factors. */
+DF_INLINE int df_fits_factors(const df_boost_extent *extent, const double *factors) {
+    const double most = (double)((int64_t)1 << DF_GRADIENT_BITS);
+    return extent->gradient * factors[0] <= most && extent->hessian * factors[1] <= most;
+}
+
 /* The quantised gradients of n derivatives. OUT quantised; INOUT largest, sum : of their magnitudes */
 DF_INLINE void df_quantise_some(const double *x, int64_t n, double factor, const uint32_t *times, int32_t *quantised, int64_t *largest,
                             int64_t *sum) {
@@ -143,7 +161,9 @@ DF_INLINE void df_quantise_some(const double *x, int64_t n, double factor, const
 DF_INLINE void df_quantise_block(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
                          int32_t *quantised, df_boost_extent *extent) {
     int32_t g[DF_GRADIENT_BLOCK], h[DF_GRADIENT_BLOCK];
-    df_weigh_block(block, some->weight, n);
+    df_extend(block, some, n, extent);
+    if (!df_fits_factors(extent, factors))
+        return; /* integers would be out of range; with the right factors they will not */
     df_quantise_some(block->gradient, n, factors[0], some->times, has_hessian ? g : quantised, &extent->largest[0], &extent->sum[0]);
     if (!has_hessian)
         return;
@@ -247,23 +267,11 @@ DF_INLINE void df_derive(int loss, const df_boost_rows *rows, int64_t n, df_grad
 #undef DF_ENTRY
 }
 
-/* The largest derivatives of rows begin to end - 1. */
-DF_INLINE void df_extent_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent) {
-    df_gradient_block block;
-    extent->gradient = extent->hessian = 0.0;
-    for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
-        const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
-        const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        df_derive(loss, &some, n, &block);
-        df_extend(&block, &some, n, extent);
-    }
-}
-
 /* Quantised gradients of rows begin to end - 1. OUT quantised : [n_rows, 1 or 2] */
 DF_INLINE void df_quantise_loop(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors,
                             int has_hessian, int32_t *quantised, df_boost_extent *extent) {
     df_gradient_block block;
-    extent->largest[0] = extent->largest[1] = extent->sum[0] = extent->sum[1] = 0;
+    *extent = df_no_extent();
     for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
@@ -288,28 +296,12 @@ DF_INLINE void df_take_known(const df_known_derivatives *known, const uint32_t *
     }
 }
 
-/* Known derivatives: the largest ones. OUT extent : [n_sums] */
-static inline void df_known_extent(const df_known_derivatives *known, const df_boost_rows *rows, int64_t begin, int64_t end,
-                                   df_boost_extent *extent) {
-    df_gradient_block block;
-    for (int64_t k = 0; k < known->n_sums; k++)
-        extent[k].gradient = extent[k].hessian = 0.0;
-    for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
-        const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
-        const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        for (int64_t k = 0; k < known->n_sums; k++) {
-            df_take_known(known, rows->list, k, at, n, &block);
-            df_extend(&block, &some, n, &extent[k]);
-        }
-    }
-}
-
 /* Known derivatives: quantised gradients. factors : [n_sums, 2]; OUT quantised : [n_sums, step, 1 or 2] */
 static inline void df_quantise_known(const df_known_derivatives *known, const df_boost_rows *rows, int64_t step, int64_t begin,
                                  int64_t end, const double *factors, int has_hessian, int32_t *quantised, df_boost_extent *extent) {
     df_gradient_block block;
     for (int64_t k = 0; k < known->n_sums; k++)
-        extent[k].largest[0] = extent[k].largest[1] = extent[k].sum[0] = extent[k].sum[1] = 0;
+        extent[k] = df_no_extent();
     for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
         const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
@@ -330,10 +322,20 @@ DF_INLINE const double *df_class_raw(const df_boost_rows *rows, int64_t step, in
     return room;
 }
 
-/* Several classes: of n rows from `begin` on, at most DF_GRADIENT_BLOCK, the highest raw prediction, its class, and the sum of
- * the other powers of e, as df_class_powers forms it. baseline : [n_classes]; room : [n] */
+/* Several classes: powers of e of n rows from `begin` on, by the k-th raw predictions less the highest ones. OUT power : [n] */
+DF_INLINE void df_powers_of_class(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t k, int64_t begin, int64_t n,
+                                  double *room, const double *top, double *power) {
+    const double *raw = df_class_raw(rows, step, k, begin, n, room), of_class = baseline[k];
+    for (int64_t i = 0; i < n; i++)
+        power[i] = df_exp(raw[i] + of_class - top[i]);
+}
+
+/* Several classes: of n rows from `begin` on, at most DF_GRADIENT_BLOCK, the highest raw prediction, its class, the powers of e, and
+ * the sum of these without the highest, as df_class_powers forms it; and 1 over that of all. baseline : [n_classes]; room : [n]; OUT powers : [n_kept, n] of
+ * the first classes */
 DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
-                              int64_t n, double *room, double *top, double *highest, double *rest) {
+                              int64_t n, double *room, double *top, double *highest, double *rest, double *scale,
+                              double *powers, int64_t n_kept) {
     const double *raw = df_class_raw(rows, step, 0, begin, n, room);
     for (int64_t i = 0; i < n; i++) {
         top[i] = raw[i] + baseline[0];
@@ -349,58 +351,46 @@ DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline,
         }
     }
     for (int64_t k = 0; k < n_classes; k++) {
-        raw = df_class_raw(rows, step, k, begin, n, room);
-        for (int64_t i = 0; i < n; i++) {
-            const double power = df_exp(raw[i] + baseline[k] - top[i]);
-            rest[i] += highest[i] == (double)k ? 0.0 : power;
-        }
+        double own[DF_GRADIENT_BLOCK], *power = k < n_kept ? powers + k * n : own;
+        df_powers_of_class(rows, baseline, step, k, begin, n, room, top, power);
+        for (int64_t i = 0; i < n; i++)
+            rest[i] += highest[i] == (double)k ? 0.0 : power[i];
     }
+    for (int64_t i = 0; i < n; i++)
+        scale[i] = 1.0 / (1.0 + rest[i]);
 }
 
-/* Several classes: derivatives by the k-th raw prediction, for the rows of df_class_block. */
-DF_INLINE void df_class_derive(const df_boost_rows *rows, const df_boost_rows *some, const double *baseline, int64_t step,
-                               int64_t k, int64_t begin, int64_t n, const double *top, const double *highest, const double *rest,
-                               df_gradient_block *block) {
-    const double *raw = df_class_raw(rows, step, k, begin, n, block->raw), *y = some->y, of_class = baseline[k];
+/* Several classes: derivatives by the k-th raw prediction, for the rows of df_class_block. IN power : [n] of the class */
+DF_INLINE void df_class_derive(const df_boost_rows *some, int64_t k, int64_t n, const double *power, const double *highest,
+                               const double *rest, const double *scale, df_gradient_block *block) {
+    const double *y = some->y;
     for (int64_t i = 0; i < n; i++) {
-        const double power = df_exp(raw[i] + of_class - top[i]);
-        const df_derivatives d = df_class_derivatives(power, rest[i], highest[i] == (double)k, y[i] == (double)k);
+        const df_derivatives d =
+            df_class_derivatives(power[i], rest[i], 1.0 + rest[i], scale[i], highest[i] == (double)k, y[i] == (double)k);
         block->gradient[i] = d.gradient;
         block->hessian[i] = d.hessian;
-    }
-}
-
-/* Several classes: the largest derivatives. OUT extent : [n_classes] */
-DF_INLINE void df_class_extent_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
-                                    int64_t begin, int64_t end, df_boost_extent *extent) {
-    double top[DF_GRADIENT_BLOCK], highest[DF_GRADIENT_BLOCK], rest[DF_GRADIENT_BLOCK];
-    df_gradient_block block;
-    for (int64_t k = 0; k < n_classes; k++)
-        extent[k].gradient = extent[k].hessian = 0.0;
-    for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
-        const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
-        const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest);
-        for (int64_t k = 0; k < n_classes; k++) {
-            df_class_derive(rows, &some, baseline, step, k, at, n, top, highest, rest, &block);
-            df_extend(&block, &some, n, &extent[k]);
-        }
     }
 }
 
 /* Several classes: quantised gradients. factors : [n_classes, 2]; OUT quantised : [n_classes, step, 2] */
 DF_INLINE void df_quantise_classes_loop(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes,
                                   int64_t begin, int64_t end, const double *factors, int32_t *quantised, df_boost_extent *extent) {
-    double top[DF_GRADIENT_BLOCK], highest[DF_GRADIENT_BLOCK], rest[DF_GRADIENT_BLOCK];
+    double top[DF_GRADIENT_BLOCK], highest[DF_GRADIENT_BLOCK], rest[DF_GRADIENT_BLOCK], own[DF_GRADIENT_BLOCK];
+    double scale[DF_GRADIENT_BLOCK], powers[DF_CLASS_POWERS];
+    const int64_t room = DF_CLASS_POWERS / n_classes;
+    const int64_t most = room > DF_GRADIENT_BLOCK ? DF_GRADIENT_BLOCK : room < DF_CLASS_BLOCK ? DF_CLASS_BLOCK : room;
+    const int64_t n_kept = DF_CLASS_POWERS / most; /* what is not kept is found once more */
     df_gradient_block block;
     for (int64_t k = 0; k < n_classes; k++)
-        extent[k].largest[0] = extent[k].largest[1] = extent[k].sum[0] = extent[k].sum[1] = 0;
-    for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
-        const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
+        extent[k] = df_no_extent();
+    for (int64_t at = begin; at < end; at += most) {
+        const int64_t n = end - at < most ? end - at : most;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest);
+        df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest, scale, powers, n_kept);
         for (int64_t k = 0; k < n_classes; k++) {
-            df_class_derive(rows, &some, baseline, step, k, at, n, top, highest, rest, &block);
+            if (k >= n_kept)
+                df_powers_of_class(rows, baseline, step, k, at, n, block.raw, top, own);
+            df_class_derive(&some, k, n, k < n_kept ? powers + k * n : own, highest, rest, scale, &block);
             df_quantise_rows(&block, rows, &some, step, k, at, n, factors, 1, quantised, &extent[k]);
         }
     }

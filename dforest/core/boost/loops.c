@@ -79,8 +79,6 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .add_output = DF_EACH_KIND(df_boost_add_output),
     .choose_of_outputs = df_boost_choose_of_outputs_loop,
     .divide = df_boost_divide_loop,
-    .extent = df_extent_loop,
     .quantise = df_quantise_loop,
-    .class_extent = df_class_extent_loop,
     .quantise_classes = df_quantise_classes_loop,
 };

@@ -34,11 +34,8 @@ typedef struct {
     void (*choose_of_outputs)(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut);
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,
                       uint32_t *left, uint32_t *end);
-    void (*extent)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, df_boost_extent *extent);
     void (*quantise)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors, int has_hessian,
                  int32_t *quantised, df_boost_extent *extent);
-    void (*class_extent)(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
-                         int64_t end, df_boost_extent *extent);
     void (*quantise_classes)(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
                        int64_t end, const double *factors, int32_t *quantised, df_boost_extent *extent);
 } df_boost_loops;
