@@ -36,6 +36,12 @@ DF_ALWAYS_INLINE df_boost_sums df_boost_entry(const int kind, const df_boost_ent
     return sums;
 }
 
+/* Cuts are looked at so many at a time. */
+enum { DF_CUT_LANES = 8 };
+
+/* n, or a little more, so that no cut is looked at alone. */
+DF_ALWAYS_INLINE int df_whole_lanes(int n) { return (n + DF_CUT_LANES - 1) / DF_CUT_LANES * DF_CUT_LANES; }
+
 /* Sums over the first entries of an order: of one, of two, and so on. */
 typedef struct {
     int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
@@ -126,24 +132,22 @@ DF_ALWAYS_INLINE void df_boost_consider(const double *scores, int n, int is_rest
     cut->missing_left = (uint32_t)is_rest_left;
 }
 
-/* The best cut after some of n entries. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
+/* The best cut after some of n entries, or more with the sums of the last: these have no rows on the right, or less than none, and
+ * count for nothing. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
  * rows */
 DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
                                       const df_boost_constraint *constraint, df_boost_cut *cut) {
     const df_boost_sums nothing = {0, 0, 0};
     double scores[DF_BOOST_CODES];
-    const int n_cuts = n - (rest.count == 0);
     cut->score = -1.0;
     cut->code = 0;
     cut->missing_left = 0;
     cut->n_left = cut->gradient_left = cut->hessian_left = 0;
-    if (n_cuts <= 0)
-        return;
-    df_boost_scores(first, n_cuts, nothing, cut, limits, constraint, scores);
-    df_boost_consider(scores, n_cuts, 0, cut);
+    df_boost_scores(first, n, nothing, cut, limits, constraint, scores);
+    df_boost_consider(scores, n, 0, cut);
     if (rest.count > 0) {
-        df_boost_scores(first, n - 1, rest, cut, limits, constraint, scores);
-        df_boost_consider(scores, n - 1, 1, cut);
+        df_boost_scores(first, n, rest, cut, limits, constraint, scores);
+        df_boost_consider(scores, n, 1, cut);
     }
     if (cut->score >= 0.0) {
         cut->n_left = first->n[cut->code];
@@ -159,27 +163,29 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_
         cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
 }
 
-/* Sums over the entries of a column, into the node's sums. OUT first : [n_codes + has_missing] */
+/* What the sums of words are, as integers. words, first : [n] */
+DF_ALWAYS_INLINE void df_boost_unpack_words(const int kind, const uint64_t *words, int n, df_boost_prefixes *first) {
+    for (int i = 0; i < n; i++) {
+        const df_boost_sums sums = df_sums_of(kind, words[i], 0);
+        first->g[i] = sums.gradient;
+        first->h[i] = sums.hessian;
+        first->n[i] = sums.count;
+    }
+}
+
+/* Sums over the entries of a column, given that the node's rows are counted. OUT first : [n], and the last sums again until n is a
+ * multiple of DF_CUT_LANES; cut : the node's other sums */
 DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, df_boost_prefixes *first,
                                            df_boost_cut *cut) {
     uint64_t words[DF_BOOST_CODES], sum = 0;
-    int64_t g = 0, h = 0, count = 0, most = 0;
-    for (int i = 0; i < n; i++) {
-        const int64_t own = entries->words != NULL ? (int64_t)(entries->words[i] & DF_WORD_ROWS) : df_boost_entry(kind, entries, i).count;
-        count += own;
-        most = own > most ? own : most;
-    }
-    cut->n = count;
-    cut->most = most;
-    if (entries->words != NULL && count <= DF_SPILL) { /* a word holds all sums: one chain of additions is faster than three */
+    int64_t g = 0, h = 0, count = 0;
+    const int end = df_whole_lanes(n);
+    if (entries->words != NULL && cut->n <= DF_SPILL) { /* a word holds all sums: one chain of additions is faster than three */
         for (int i = 0; i < n; i++)
             words[i] = sum += entries->words[i];
-        for (int i = 0; i < n; i++) {
-            const df_boost_sums sums = df_sums_of(kind, words[i], 0);
-            first->g[i] = sums.gradient;
-            first->h[i] = sums.hessian;
-            first->n[i] = sums.count;
-        }
+        for (int i = n; i < end; i++)
+            words[i] = sum;
+        df_boost_unpack_words(kind, words, end, first);
     } else {
         for (int i = 0; i < n; i++) {
             const df_boost_sums sums = df_boost_entry(kind, entries, i);
@@ -187,15 +193,54 @@ DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entrie
             first->h[i] = sums.hessian;
             first->n[i] = sums.count;
         }
-        count = 0;
         for (int i = 0; i < n; i++) {
             first->g[i] = g += first->g[i];
             first->h[i] = h += first->h[i];
             first->n[i] = count += first->n[i];
         }
+        for (int i = n; i < end; i++) {
+            first->g[i] = g;
+            first->h[i] = h;
+            first->n[i] = count;
+        }
     }
     cut->gradient = first->g[n - 1];
     cut->hessian = first->h[n - 1];
+}
+
+/* `df_boost_add_entries` without the entries of no rows, after which a cut is what it was before; but with the first one. Returns how
+ * many there are. With rows of the codes 2, 2 and 5, sums are those after the codes 0, 2 and 5. OUT codes : [n] of the sums */
+DF_ALWAYS_INLINE int df_boost_add_present(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                          df_boost_prefixes *first, uint8_t *codes, df_boost_cut *cut) {
+    uint64_t words[DF_BOOST_CODES], sum = entries->words[0];
+    df_boost_sums total;
+    int n = 1;
+    words[0] = sum;
+    codes[0] = 0;
+    for (int i = 1; i < n_codes; i++) {
+        words[n] = sum += entries->words[i];
+        codes[n] = (uint8_t)i;
+        n += (entries->words[i] & DF_WORD_ROWS) != 0;
+    }
+    for (int i = n; i < df_whole_lanes(n); i++)
+        words[i] = sum;
+    df_boost_unpack_words(kind, words, df_whole_lanes(n), first);
+    total = df_sums_of(kind, has_missing ? sum + entries->words[n_codes] : sum, 0);
+    cut->gradient = total.gradient;
+    cut->hessian = total.hessian;
+    return n;
+}
+
+/* Count the rows of a node. INOUT cut : `n` and `most` become known */
+DF_ALWAYS_INLINE void df_boost_count_rows(const int kind, const df_boost_entries *entries, int n, df_boost_cut *cut) {
+    int64_t count = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        const int64_t own = entries->words != NULL ? (int64_t)(entries->words[i] & DF_WORD_ROWS) : df_boost_entry(kind, entries, i).count;
+        count += own;
+        most = own > most ? own : most;
+    }
+    cut->n = count;
+    cut->most = most;
 }
 
 /* The best cut of a column of numbers: in the order of codes; the rest is what is missing. */
@@ -203,10 +248,19 @@ DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *
                                         const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
     df_boost_prefixes first;
     df_boost_sums missing = {0, 0, 0};
-    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
+    uint8_t codes[DF_BOOST_CODES];
+    int n = n_codes, is_sparse;
+    df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
+    is_sparse = entries->words != NULL && cut->n < n_codes;
+    if (is_sparse)
+        n = df_boost_add_present(kind, entries, n_codes, has_missing, &first, codes, cut);
+    else
+        df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
     if (has_missing)
         missing = df_boost_entry(kind, entries, n_codes);
-    df_boost_choose(&first, n_codes, missing, limits, constraint, cut);
+    df_boost_choose(&first, df_whole_lanes(n), missing, limits, constraint, cut);
+    if (is_sparse)
+        cut->code = codes[cut->code];
 }
 
 /* The cuts of a column whose leaves have several values, one for each output: scores are added up over outputs. */
@@ -224,6 +278,7 @@ DF_ALWAYS_INLINE void df_boost_add_output_loop(const int kind, const df_boost_en
     df_boost_cut node;
     df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
     double scores[DF_BOOST_CODES];
+    df_boost_count_rows(kind, entries, n_codes + has_missing, &node);
     df_boost_add_entries(kind, entries, n_codes + has_missing, &first, &node);
     if (has_missing)
         rests[1] = df_boost_entry(kind, entries, n_codes);
@@ -253,9 +308,9 @@ DF_ALWAYS_INLINE void df_boost_add_output_loop(const int kind, const df_boost_en
 DF_ALWAYS_INLINE void df_boost_choose_of_outputs(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut) {
     memset(cut, 0, sizeof(*cut));
     cut->score = -1.0;
-    df_boost_consider(outputs->right, n_codes - (outputs->rest == 0), 0, cut);
+    df_boost_consider(outputs->right, n_codes, 0, cut);
     if (outputs->rest > 0)
-        df_boost_consider(outputs->left, n_codes - 1, 1, cut);
+        df_boost_consider(outputs->left, n_codes, 1, cut);
     cut->n = outputs->n;
     cut->most = outputs->most;
     if (cut->score < 0.0)
@@ -303,6 +358,7 @@ DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entrie
     df_boost_sums sums = {0, 0, 0};
     uint8_t order[DF_BOOST_CODES];
     int i, n;
+    df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
     df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
     n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, order);
     for (i = 0; i < n; i++) {
