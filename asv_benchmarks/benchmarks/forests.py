@@ -199,7 +199,7 @@ class ManyClasses:
 
 
 class Threads:
-    """The same work on one thread and on two, for a single tree and for eight."""
+    """Training of a single tree and of eight trees, on one thread and on two."""
 
     params = (["waves", "friedman"], METHODS, [1, 8], [1, 2])
     param_names = ("problem", "method", "trees", "n_jobs")

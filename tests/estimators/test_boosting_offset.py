@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import sklearn
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from helpers.device_forests import fit_there, standing_in
 from helpers.host_device import strict_device
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from twins import boosting as twin
 
 import dforest
@@ -159,6 +161,15 @@ def test_ranks_and_devices_have_the_same_model(loss):
 
     for found in ThreadGroup(2).run(fit):
         assert_equal_models(alone, found)
+
+
+def test_offsets_are_routed_through_searches():
+    X, y, model, offset = with_offset("poisson")
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(clone(model).set_fit_request(offset=True), {"max_iter": [2, 4]}, cv=2)
+        search.fit(X, y, offset=offset)
+    best = clone(model).set_params(**search.best_params_).fit(X, y, offset=offset)
+    assert_equal_models(search.best_estimator_, best)
 
 
 def test_a_warm_start_needs_the_offset_again():

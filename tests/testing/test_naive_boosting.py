@@ -9,7 +9,7 @@ from probes import boosting as boost_probe
 from sklearn._loss.loss import HuberLoss
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
-from twins import boosting, gradients, losses
+from twins import boosted_cuts, boosting, gradients, losses
 from twins.boosting import flatten, grow_booster, predict_raw
 
 from dforest.rules import losses as compiled
@@ -123,8 +123,8 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
         scaled = gradients.scaled(l2, exponent)
         for i in range(len(g)):
             left = int(g[i]), int(h[i])
-            score = boosting.cut_score(scaled, left, (total[0] - left[0], total[1] - left[1]))
-            assert (score, score - boosting.common_score(scaled, total)) == (scores[i], gains[i])
+            score = boosted_cuts.cut_score(scaled, left, (total[0] - left[0], total[1] - left[1]))
+            assert (score, score - boosted_cuts.common_score(scaled, total)) == (scores[i], gains[i])
 
     integers = gradients.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0)
     sums = int(g[:50].sum()), int(h[:50].sum())

@@ -2,8 +2,8 @@
 
 A tree has a *sample* of the columns, and each of its levels has a sample of the tree's. A node tries some columns of its level's
 sample, of those that interaction constraints leave it. Columns are drawn in random order without replacement
-(rules/feature_order.h), by streams of the tree's seed: those of nodes are named by their paths, and those of samples by small
-numbers, which no path is.
+(rules/feature_order.h), by streams of the tree's seed: those of nodes are named by their paths, which are hashes of 64 bits,
+and those of samples by small numbers.
 
 A `TriedColumns` owns its arrays, and serves one tree after another.
 """

@@ -313,10 +313,9 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
             return
         line = f"{n_iterations} of {self.max_iter} iterations"
         if monitor is not None:
-            history = monitor.history()
-            for name, of_rows in history.items():
-                for which, scores in of_rows.items():
-                    line += f", {which} {name if len(history) > 1 else 'score'} {scores[n_iterations]:.6g}"
+            has_names = len(monitor.training.measures) > 1
+            for name, which, score in monitor.scores_after(n_iterations):
+                line += f", {which} {name if has_names else 'score'} {score:.6g}"
         print(line, file=sys.stderr)
 
     @property

@@ -1,9 +1,8 @@
 """Scores of boosted trees, iteration by iteration, and when to stop by them.
 
 *Scores* are numbers, the higher the better, one before the first iteration and one after each. A *measure* is what scores rows;
-there may be several, of which the first decides. Rows are *held out* if no tree is
-grown on them. The *sums* of a row are those of its offset and of the leaves that it reaches, without the baseline: one for each
-tree of an iteration.
+there may be several, of which the first decides. Rows are *held out* if no tree is grown on them. The *sums* of a row are its
+raw predictions without the baseline: its offset, if it has one, and the leaves that it reaches.
 """
 
 from dataclasses import dataclass
@@ -137,7 +136,16 @@ class Monitor:
 
     def history(self):
         """All scores: a dict by measure of dicts with the keys "training" and "validation", the latter if rows are held out."""
-        rows = {"training": self.training} | ({} if self.held_out is None else {"validation": self.held_out})
         return {
-            name: {which: np.array(scored.history[name]) for which, scored in rows.items()} for name in self.training.measures
+            name: {which: np.array(scored.history[name]) for which, scored in self._rows()} for name in self.training.measures
         }
+
+    def scores_after(self, n_iterations):
+        """Yield all scores after some iterations, as (name of the measure, "training" or "validation", score)."""
+        for name in self.training.measures:
+            for which, scored in self._rows():
+                yield name, which, scored.history[name][n_iterations]
+
+    def _rows(self):
+        rows = ("training", self.training), ("validation", self.held_out)
+        return [(which, scored) for which, scored in rows if scored is not None]

@@ -1,0 +1,168 @@
+"""The best cut of a node of the naive twin's boosted trees (`boost.h` and `boost_cuts.h`), slow and plain.
+
+Sums of rows are triples: of narrow gradients, of narrow Hessians, and the number of rows. The *limits* are those of
+`twins.boosting.Limits`.
+"""
+
+import math
+from typing import NamedTuple
+
+from twins.gradients import scaled
+
+from dforest.testing.coding import CATEGORICAL
+
+ROWS_OF_CATEGORY, CATEGORY_SMOOTHING = 10, 10.0
+NOTHING = 0, 0, 0  # sums of no rows
+
+
+class Cut(NamedTuple):
+    """The best cut of a node."""
+
+    feature: int
+    left: set  # of codes
+    left_sums: tuple
+    gain: float  # in units of the loss
+
+
+class Judge:
+    """What judges the cuts of a node by one of the outputs, in units of its integers."""
+
+    def __init__(self, rows, integers, limits, bounds):
+        g, h = integers.coarse_exponents
+        self.limits, self.bounds, self.total = limits, bounds, sums_of(rows, integers)
+        self.l1 = scaled(limits.l1 / integers.weight_unit, g)
+        self.l2, self.min_hessian, self.smoothing = (
+            scaled(x / integers.weight_unit, h) for x in (limits.l2, limits.min_hessian, CATEGORY_SMOOTHING)
+        )
+        self.exponent = h - 2 * g  # of scores, in units of the loss
+
+    def is_enough(self, sums):
+        """Whether a side of a cut has rows and hessian enough."""
+        _, h, n = sums
+        return n >= self.limits.min_samples_leaf and float(h) >= self.min_hessian and float(h) + self.l2 > 0.0
+
+    def score(self, left, right, feature):
+        """What cuts are compared by."""
+        if not self.limits.is_bounded:
+            return cut_score(self.l2, left, right)
+        direction = 0 if self.limits.monotonic is None else self.limits.monotonic[feature]
+        return bounded_gain((self.l1, self.l2), left, right, self.total, self.bounds, direction)
+
+    def common(self):
+        """What a score is above the gain."""
+        return 0.0 if self.limits.is_bounded else common_score(self.l2, self.total)
+
+
+def best_cut(rows, columns, features, integers, limits, bounds):
+    """The best cut of a node that gains something, or None. Of several outputs scores are added up."""
+    judges = [Judge(rows, one, limits, bounds) for one in integers]
+    exponent = max(judge.exponent for judge in judges)
+    units = [scaled(1.0, judge.exponent - exponent) for judge in judges]
+    best, best_score = None, -1.0
+    for feature in features:
+        column = columns[feature]
+        rows_of = {}
+        for row in rows:
+            rows_of.setdefault(int(column.codes[row]), []).append(row)
+        sums = [{code: sums_of(members, one) for code, members in rows_of.items()} for one in integers]
+        if column.kind == CATEGORICAL:
+            first = by_gradient(sums[0], judges[0].smoothing)
+        else:
+            first = list(range(column.missing))
+        others = set(range(column.missing + 1)) - set(first)
+        rest = [judge.total for judge in judges]
+        for code in first:
+            rest = [less(a, own.get(code, NOTHING)) for a, own in zip(rest, sums, strict=True)]
+        n_rest = rest[0][2]
+        below = [NOTHING] * len(judges)
+        for i, code in enumerate(first):
+            below = [add(a, own.get(code, NOTHING)) for a, own in zip(below, sums, strict=True)]
+            for rest_left in (False, True) if n_rest > 0 else (False,):
+                left = [add(a, b) for a, b in zip(below, rest, strict=True)] if rest_left else below
+                right = [less(judge.total, a) for judge, a in zip(judges, left, strict=True)]
+                if not all(judge.is_enough(a) and judge.is_enough(b) for judge, a, b in zip(judges, left, right, strict=True)):
+                    continue
+                scores = [judge.score(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)]
+                score = scores[0]
+                if len(judges) > 1:
+                    score = 0.0
+                    for own, unit in zip(scores, units, strict=True):
+                        score += max(own, 0.0) * unit
+                if score > best_score:
+                    best_score = score
+                    goes_left = rest_left if n_rest > 0 else left[0][2] > right[0][2]
+                    best = feature, set(first[: i + 1]) | (others if goes_left else set()), left[0]
+    if best is None:
+        return None
+    common = 0.0
+    for judge, unit in zip(judges, units, strict=True):
+        common += judge.common() * unit
+    gain = best_score - common
+    return Cut(*best, integers[0].weight_unit * scaled(gain, exponent)) if gain > 0.0 else None
+
+
+def by_gradient(sums, smoothing):
+    """Those categories of a node that have rows enough, by their gradients."""
+    many = [code for code, (_, _, n) in sums.items() if n >= ROWS_OF_CATEGORY]
+    return sorted(many, key=lambda code: (float(sums[code][0]) / (float(sums[code][1]) + smoothing), code))
+
+
+def shrunk(gradient, l1):
+    """A sum of gradients, brought closer to 0 by l1."""
+    return gradient if l1 == 0.0 else math.copysign(max(abs(gradient) - l1, 0.0), gradient)
+
+
+def step(penalties, sums, bounds):
+    """The step of some rows. penalties: l1 and l2"""
+    l1, l2 = penalties
+    return within(-shrunk(float(sums[0]), l1) / (float(sums[1]) + l2), bounds)
+
+
+def within(value, bounds):
+    """A value, kept within bounds."""
+    return bounds[0] if value < bounds[0] else bounds[1] if value > bounds[1] else value
+
+
+def bounded_gain(penalties, left, right, total, bounds, direction):
+    """The gain of a cut within bounds; -1 if it is not above 0, or has not the right direction. penalties: l1 and l2"""
+    l1, l2 = penalties
+    steps = [step(penalties, sums, bounds) for sums in (left, right, total)]
+    of_left, of_right, of_node = (
+        (2.0 * float(g) + (float(h) + l2) * v) * v + 2.0 * l1 * abs(v)
+        for (g, h, _), v in zip((left, right, total), steps, strict=True)
+    )
+    gain = of_node - (of_left + of_right)
+    return gain if gain > 0.0 and direction * (steps[1] - steps[0]) >= 0.0 else -1.0
+
+
+def add(a, b):
+    """The sum of two triples."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def less(a, b):
+    """A triple less another one."""
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def sums_of(rows, integers):
+    """The sums of narrow gradients and hessians, and the number of rows."""
+    return sum(integers.gradient[row] for row in rows), sum(integers.hessian[row] for row in rows), len(rows)
+
+
+def cut_score(l2, left, right):
+    """What cuts of a node are compared by."""
+    a, b = float(left[1]) + l2, float(right[1]) + l2
+    d = b * float(left[0]) - a * float(right[0])
+    return divide(d * d, (a * b) * (a + b))
+
+
+def common_score(l2, total):
+    """What a cut's score is above its gain, for all cuts of a node."""
+    g, h = float(total[0]), float(total[1])
+    return 0.0 if l2 == 0.0 else divide(l2 * (g * g), (h + l2) * (h + (l2 + l2)))
+
+
+def divide(a, b):
+    """a / b as IEEE has it, for a and b from 0 on."""
+    return a / b if b != 0.0 else math.inf if a > 0.0 else math.nan
