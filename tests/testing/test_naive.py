@@ -379,7 +379,7 @@ def test_features_are_tried_on_until_one_can_be_split():
     ("module", "others"),
     [
         ("naive", ("twins.sampling", "twins.splits")),
-        ("boosting", ("twins.gradients", "twins.losses", "twins.sampling", "twins.splits")),
+        ("boosting", ("twins.boosted_cuts", "twins.gradients", "twins.losses", "twins.sampling", "twins.splits")),
     ],
 )
 def test_nothing_compiled_is_imported(module, others):
