@@ -36,6 +36,7 @@ cdef extern from "rules/boost.h" nogil:
     df_boost_sums df_sums_of_narrow(uint64_t word)
     df_boost_sums df_sums_of_constant(uint64_t word)
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
+    df_boost_sums df_sums_of(int kind, uint64_t word, uint64_t second)
     uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
     df_boost_limits df_boost_limits_of(double l1, double l2, double min_hessian, int64_t min_samples_leaf,
                                        int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)

@@ -49,6 +49,10 @@ EXTREMES = {
     "sparse": {"sparse": True, "lists": False, "n_threads": 2},
     "sparse lists": {"sparse": True, "lists": True, "partition_rows": 1, "n_threads": 2},
     "sparse lists, sums of three words": {"sparse": True, "lists": True, "word_rows": 3},
+    "bytes of digits": {"packed_rows": 0},
+    "bytes of digits, sums": {"packed_rows": 0, "word_rows": 0, "part_rows": 1, "n_threads": 3},
+    "bytes of digits, sums of three words": {"packed_rows": 0, "word_rows": 3, "n_threads": 2},
+    "sparse bytes of digits": {"packed_rows": 0, "sparse": True, "lists": False, "by_tree": True, "n_threads": 2},
     "sparse, no bundles": {"sparse": True, "bundles": False, "subtracts": False},
 }
 
@@ -321,6 +325,7 @@ def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
     extremes.append({"by_tree": True, "n_threads": 3})
     extremes += [{"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
+    extremes += [{"packed_rows": 0}, {"packed_rows": 0, "word_rows": 50, "n_threads": 2}]
     for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
         trees = [tree for _ in range(3) for tree in booster.grow_iteration()]

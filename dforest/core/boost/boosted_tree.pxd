@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport Bundles
-from dforest.core.boost.histograms cimport Histograms
+from dforest.core.boost.histograms cimport Histograms, Search
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport df_boost_cut
 from dforest.core.spin_team cimport SpinTeam
@@ -71,6 +71,7 @@ cdef class BoostedTree:
     cdef double l1, l2, min_hessian, weight_unit
     cdef int64_t min_samples_leaf
     cdef TriedColumns columns
+    cdef Search[2] searches            # in the small node, and in the large one
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
     cdef df_boost_limits* limits       # [n_outputs] in units of the nodes that are searched
     cdef double* units                 # [n_outputs] what makes scores of outputs such in units of 2**unit
@@ -141,8 +142,8 @@ cdef class BoostedTree:
     cdef void search_item(self, int64_t item) noexcept nogil
     cdef void search_range(self, int64_t item) noexcept nogil
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil
+    cdef void begin_search(self, int which) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
-    cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil

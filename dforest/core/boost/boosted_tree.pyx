@@ -452,9 +452,9 @@ cdef class BoostedTree:
         self.use_units_of(self.small)
         self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.at.n // self.part_rows))
         if self.searches_small:
-            self.draw_columns(self.small, self.tried)
+            self.begin_search(0)
         if self.large != NULL:
-            self.draw_columns(self.large, self.tried + self.bundles.n_columns)
+            self.begin_search(1)
         if self.n_parts > 1:
             self.team.call(fill_part, <void*> self, self.n_parts)
             self.team.call(search_item, <void*> self, self.histograms.n_items)
@@ -467,6 +467,15 @@ cdef class BoostedTree:
             self.choose(self.small, self.cuts)
         if self.large != NULL:
             self.choose(self.large, self.cuts + self.histograms.n_items)
+
+    cdef void begin_search(self, int which) noexcept nogil:
+        """Draw columns for the small node, 0, or the large one, 1, and say where all is that its cuts depend on."""
+        cdef const BoostNode* node = self.small if which == 0 else self.large
+        cdef Search* search = &self.searches[which]
+        self.draw_columns(node, self.tried + which * self.bundles.n_columns)
+        search.slot, search.has_words, search.n_rows, search.bounds = node.slot, node.has_words, node.at.n, bounds_of(node)
+        search.totals, search.limits, search.units = self.sums + (node - self.nodes) * self.n_outputs, self.limits, self.units
+        search.tried, search.directions = self.tried + which * self.bundles.n_columns, self.directions
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is; already so where all are"""
@@ -493,10 +502,10 @@ cdef class BoostedTree:
         if self.n_parts > 1:
             self.histograms.join_parts(item, self.n_parts, self.small.slot, self.small.has_words)
         if self.searches_small:
-            self.find_cut(item, 0)
+            self.histograms.find_cut(item, &self.searches[0], &self.cuts[item])
         if self.large != NULL:
             self.histograms.subtract(item, self.large.slot, self.small.slot, self.parent_had_words, self.large.has_words)
-            self.find_cut(item, 1)
+            self.histograms.find_cut(item, &self.searches[1], &self.cuts[self.histograms.n_items + item])
 
     cdef void search_range(self, int64_t item) noexcept nogil:
         """Fill the histogram of the small node in a range of items, and search these."""
@@ -510,14 +519,6 @@ cdef class BoostedTree:
         """Fill the histogram of the small node in items from `item` to `last` - 1."""
         self.histograms.fill_slot(item, last, self.run(self.small.at.first), self.small.at.first, self.small.at.n, self.quantised,
                                   self.small.slot, self.small.has_words)
-
-    cdef void find_cut(self, Py_ssize_t item, int which) noexcept nogil:
-        """The best cut of an item's columns in the small node, 0, or the large one, 1."""
-        cdef const BoostNode* node = self.small if which == 0 else self.large
-        cdef df_bounds bounds = bounds_of(node)
-        self.histograms.find_cut(item, node.slot, node.has_words, self.sums + (node - self.nodes) * self.n_outputs, self.limits,
-                                 self.units, self.tried + which * self.bundles.n_columns, &bounds, self.directions,
-                                 &self.cuts[which * self.histograms.n_items + item])
 
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""

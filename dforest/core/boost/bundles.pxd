@@ -5,7 +5,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from dforest.core.data cimport DataView
 
 cdef struct BundledColumn:
-    int32_t bundle             # -1: rows have lists of its codes, or it has no entries
+    int32_t bundle             # its byte; -1: rows have lists of its codes, or it has no entries
+    int32_t step, radix        # of its digit in the byte: code / step % radix
+    uint32_t origin            # the entry of the digit's code 0; if the byte has several digits, of what is made of these by sums
     int32_t default            # the code that has no entry of its own; -1: each has one
     uint32_t first             # the entry of its first code, but for the default
     int32_t n_codes            # of values
@@ -34,6 +36,8 @@ cdef class Bundles:
     cdef BundledColumn* columns        # [n_columns]
     cdef readonly Py_ssize_t n_items, n_entries
     cdef uint32_t* first               # [n_items + 1] entries of the items before
+    cdef int64_t* digits_from          # [n_items + 1] where the digits of an item begin in
+    cdef int32_t* radix                # [n_digits] how many codes each digit has
     cdef int64_t* members_from         # [n_items + 1] where the columns of an item begin in
     cdef int32_t* members              # [n_columns] ascending in each item
     cdef readonly bint has_defaults    # of some columns
@@ -42,9 +46,9 @@ cdef class Bundles:
     cdef readonly int64_t most         # rows of the most frequent entry that is read
     cdef readonly int64_t n_cells      # codes that rows have, and four times the entries, which take longer
 
-    cdef int lay_out(self, ColumnFacts facts, together, listed, may_share) except -1
+    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs)
     cdef int write(self, columns, together, int n_threads) except -1
-    cdef int write_column(self, Py_ssize_t j, int64_t first, uint8_t[::1] to) except -1
+    cdef int write_column(self, Py_ssize_t j, uint8_t[::1] to) except -1
     cdef int write_lists(self, ColumnFacts facts, listed) except -1
     cdef void by_shared_code(self, Py_ssize_t column, const uint8_t* by_code, uint8_t* by_shared) noexcept nogil
     cdef int64_t divide(self, Py_ssize_t column, const uint32_t* rows, int64_t first, int64_t n, const uint8_t* by_code,

@@ -10,6 +10,12 @@ all are integers. Other columns have a bundle to themselves:
     column b (default 0)   0 0 1 0 0
     column c               5 7 6 6 5          bundle of c          5 7 6 6 5        entries: c=0, ..., c=7
 
+Columns of few codes, and bundles of few entries, share a byte though they are not exclusive: its code has a *digit* for each of
+them, and its entries are all combinations of digits. What a digit's entries are follows from these by sums, as cuts are searched:
+
+    digit of 3 codes   2 1 0 1                byte   2 1 3 4          code: first digit + 3 * second digit
+    digit of 2 codes   0 0 1 1
+
 Where bundles would be many and have little in them, as of words of texts, each row has a *list* of entries instead.
 
 Bundles are found greedily, the columns of most uncommon codes first. This is graph colouring, of columns that meet in a row: Ke
@@ -23,6 +29,8 @@ cimport cython
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
+
+from bisect import bisect_left, insort
 
 import numpy as np
 
@@ -41,6 +49,7 @@ cdef enum:
     WORTH = 4                  # a bundle is worth its bytes if one in so many of them is not 0
     LIST_COST = 8              # what it costs to begin a row's list, in codes of bundles that are read in the same time, ...
     LISTED_COST = 2            # ... and to add one of its entries
+    PACKED_ROWS = 16384        # from so many rows on bundles share bytes: to take digits apart costs nodes of few rows as much
 
 
 @cython.final
@@ -178,7 +187,7 @@ def exclusive(ColumnFacts facts not None, columns, bint opens_all):
     return bundles, others
 
 
-def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list):
+def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list, packs):
     """Choose which columns share bundles, and which are in lists.
 
     Parameters
@@ -186,6 +195,8 @@ def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list)
     facts : ColumnFacts
     min_samples, may_share, may_list
         As of `Bundles`, the latter two as `bundles` and `lists` of its tuning.
+    packs : bool
+        Whether bundles share bytes.
 
     Returns
     -------
@@ -206,12 +217,32 @@ def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list)
     bundles, others = exclusive(facts, order, may_list is False)
     thin = [bundle for bundle in bundles if WORTH * bundle.n_others < n_rows]
     n_listed = sum(bundle.n_others for bundle in thin) + n_others[others].sum()
-    n_thin = len(thin) + (np.asarray(facts.n_codes)[others] - 1).sum() / DF_BOOST_CODES
+    n_thin = len(pack([bundle.n_entries for bundle in thin])) if packs else len(thin)
+    n_thin += (np.asarray(facts.n_codes)[others] - 1).sum() / DF_BOOST_CODES
     if may_list or (may_list is None and n_thin * n_rows > LIST_COST * n_rows + LISTED_COST * n_listed):
         together += [bundle.members for bundle in bundles if WORTH * bundle.n_others >= n_rows]
         return sorted(map(sorted, together)), sorted(others + [j for bundle in thin for j in bundle.members])
     together += [bundle.members for bundle in bundles + exclusive(facts, others, True)[0]]
     return sorted(map(sorted, together)), []
+
+
+def pack(radices):
+    """Choose which bundles share a byte, given how many codes each has: list of lists of their numbers, ascending.
+
+    Those of most codes are placed first, each in the byte that has least room left among those that have enough for it.
+    """
+    packed = []
+    rooms = []                                     # (how many codes another digit may have, the place of its byte), ascending
+    for b in sorted(range(len(radices)), key=lambda b: (-radices[b], b)):
+        i = bisect_left(rooms, (radices[b], 0))
+        if i == len(rooms):
+            rooms.append((DF_BOOST_CODES, len(packed)))
+            packed.append([])
+        room, byte = rooms.pop(i)
+        packed[byte].append(b)
+        if room // radices[b] > 1:
+            insort(rooms, (room // radices[b], byte))
+    return sorted(map(sorted, packed))
 
 
 @cython.final
@@ -229,7 +260,7 @@ cdef class Bundles:
     n_threads : int
     tuning : dict
         `bundles`: whether columns may share a bundle; `lists`: whether columns that are worth no bundle are in lists, or, by
-        default, whether they are if that pays.
+        default, whether they are if that pays; `packed_rows`: from how many rows on bundles share bytes.
 
     Attributes
     ----------
@@ -262,8 +293,10 @@ cdef class Bundles:
             self.columns[j].has_missing = data.columns[j].has_missing
             self.columns[j].is_category = data.columns[j].kind == CATEGORICAL
             self.columns[j].bundle = self.columns[j].default = -1
-        together, listed = choose_bundles(facts, min_samples, tuning.get("bundles", True), tuning.get("lists"))
-        self.lay_out(facts, together, listed, tuning.get("bundles", True))
+        may_share = tuning.get("bundles", True)
+        packs = may_share and data.n_rows >= tuning.get("packed_rows", PACKED_ROWS)
+        together, listed = choose_bundles(facts, min_samples, may_share, tuning.get("lists"), packs)
+        together = self.lay_out(facts, together, listed, may_share, packs)
         self.write(columns, together, n_threads)
         if listed:
             self.write_lists(facts, listed)
@@ -273,48 +306,74 @@ cdef class Bundles:
         free(self.members)
         free(self.members_from)
         free(self.first)
+        free(self.digits_from)
+        free(self.radix)
         free(self.list_from)
         free(self.listed)
 
-    cdef int lay_out(self, ColumnFacts facts, together, listed, may_share) except -1:
-        """Give columns their entries."""
-        cdef Py_ssize_t item, m = 0, j
-        cdef int64_t entry = 0
+    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs):
+        """Give columns their entries. Returns the columns of each byte, ascending."""
+        cdef Py_ssize_t item, m = 0, j, d = 0
+        cdef int64_t entry = 0, origin, n_entries, digit_entries
         cdef BundledColumn* column
-        items = together + [listed[first : first + LISTED_TOGETHER] for first in range(0, len(listed), LISTED_TOGETHER)]
-        self.n_bundles, self.n_items = len(together), len(items)
-        self.first = <uint32_t*> malloc((self.n_items + 1) * sizeof(uint32_t))
-        self.members_from = <int64_t*> malloc((self.n_items + 1) * sizeof(int64_t))
-        if self.first == NULL or self.members_from == NULL:
-            raise MemoryError()
         # If no column has two codes of more than DF_SPILL rows, words are enough once its most frequent code has no entry.
         saves_sums = may_share and np.max(facts.most) <= DF_SPILL
-        for item, members in enumerate(items):
+        have_defaults = [
+            len(members) > 1 or self.data.columns[<Py_ssize_t> members[0]].stored != NULL
+            or saves_sums and self.data.n_rows - facts.n_others[<Py_ssize_t> members[0]] > DF_SPILL
+            for members in together
+        ]
+        n_codes = np.asarray(facts.n_codes)
+        radices = [
+            int(n_codes[members].sum()) - (len(members) - 1) * shares
+            for members, shares in zip(together, have_defaults, strict=True)
+        ]
+        packed = pack(radices) if packs else [[b] for b in range(len(together))]
+        items = [[(together[b], have_defaults[b], radices[b]) for b in byte] for byte in packed]
+        for first in range(0, len(listed), LISTED_TOGETHER):
+            items.append([(listed[first : first + LISTED_TOGETHER], True, 0)])
+        self.n_bundles, self.n_items = len(packed), len(items)
+        self.first = <uint32_t*> malloc((self.n_items + 1) * sizeof(uint32_t))
+        self.members_from = <int64_t*> malloc((self.n_items + 1) * sizeof(int64_t))
+        self.digits_from = <int64_t*> malloc((self.n_items + 1) * sizeof(int64_t))
+        self.radix = <int32_t*> malloc(sum(map(len, items)) * sizeof(int32_t) + 1)
+        if self.first == NULL or self.members_from == NULL or self.digits_from == NULL or self.radix == NULL:
+            raise MemoryError()
+        for item, digits in enumerate(items):
             self.first[item] = <uint32_t> entry
             self.members_from[item] = m
-            j = members[0]
-            shares = (item >= self.n_bundles or len(members) > 1 or self.data.columns[j].stored != NULL
-                      or saves_sums and self.data.n_rows - facts.n_others[j] > DF_SPILL)
-            entry += shares and item < self.n_bundles
-            for j in members:
-                column = &self.columns[j]
-                column.bundle = <int32_t> item if item < self.n_bundles else -1
-                column.default = <int32_t> facts.default[j] if shares else -1
-                column.first = <uint32_t> entry
-                entry += facts.n_codes[j] - shares
+            self.digits_from[item] = d
+            n_entries, origin = 1, entry if len(digits) == 1 else 0
+            for members, shares, radix in digits:
+                digit_entries = shares and item < self.n_bundles
+                for j in members:
+                    column = &self.columns[j]
+                    column.bundle = <int32_t> item if item < self.n_bundles else -1
+                    column.default = <int32_t> facts.default[j] if shares else -1
+                    column.step, column.radix = <int32_t> n_entries, <int32_t> radix
+                    column.origin = <uint32_t> origin
+                    column.first = <uint32_t> (origin + digit_entries)
+                    digit_entries += facts.n_codes[j] - shares
+                    self.has_defaults |= shares
+                    self.most = max(self.most, facts.most[j])
+                    if not shares:
+                        self.most = max(self.most, self.data.n_rows - facts.n_others[j])
+                self.radix[d] = <int32_t> digit_entries
+                n_entries *= digit_entries
+                origin += digit_entries
+                d += 1
+            for j in sorted(j for members, _, _ in digits for j in members):
                 self.members[m] = <int32_t> j
-                self.has_defaults |= shares
-                self.most = max(self.most, facts.most[j])
-                if not shares:
-                    self.most = max(self.most, self.data.n_rows - facts.n_others[j])
                 m += 1
+            entry += n_entries
         if entry > <int64_t> 0xFFFFFFFF:
             raise ValueError(f"histograms of {entry} entries; allowed are up to {0xFFFFFFFF}")
         self.first[self.n_items] = <uint32_t> entry
         self.members_from[self.n_items] = m
+        self.digits_from[self.n_items] = d
         self.n_entries = entry
         self.n_cells = self.data.n_rows * self.n_bundles + np.asarray(facts.n_others)[listed].sum() + 4 * entry
-        return 0
+        return [sorted(j for members, _, _ in digits for j in members) for digits in items[: self.n_bundles]]
 
     cdef int write(self, columns, together, int n_threads) except -1:
         """Write the codes of bundles."""
@@ -328,7 +387,7 @@ cdef class Bundles:
                 return
             codes = np.zeros(own.data.n_rows, np.uint8)
             for j in members:
-                own.write_column(j, own.first[<Py_ssize_t> b], codes)
+                own.write_column(j, codes)
             values = np.zeros(own.first[<Py_ssize_t> b + 1] - own.first[<Py_ssize_t> b])
             shared[b] = CodedColumn(codes, values, values, values, False, 0)
 
@@ -341,8 +400,8 @@ cdef class Bundles:
         self.shared.add_rows(n_threads)
         return 0
 
-    cdef int write_column(self, Py_ssize_t j, int64_t first, uint8_t[::1] to) except -1:
-        """Write the codes of a column into those of its bundle, whose entries begin at `first`."""
+    cdef int write_column(self, Py_ssize_t j, uint8_t[::1] to) except -1:
+        """Add the codes of a column to those of its byte."""
         cdef const Column* column = &self.data.columns[j]
         cdef const uint8_t* codes = <const uint8_t*> column.codes
         cdef uint8_t[DF_BOOST_CODES] of_code
@@ -350,11 +409,12 @@ cdef class Bundles:
         cdef int code
         with nogil:
             for code in range(self.columns[j].n_codes + self.columns[j].has_missing):
-                of_code[code] = <uint8_t> (entry_of(&self.columns[j], code) - first)
-            of_code[self.columns[j].default] = 0
+                of_code[code] = <uint8_t> ((entry_of(&self.columns[j], code) - self.columns[j].origin) * self.columns[j].step)
+            if self.columns[j].default >= 0:
+                of_code[self.columns[j].default] = 0
             if column.stored != NULL:
                 for i in range(column.n_stored):
-                    to[column.stored[i]] = of_code[codes[i]]
+                    to[column.stored[i]] += of_code[codes[i]]
             else:
                 for i in range(self.data.n_rows):
                     to[i] += of_code[codes[i]]
@@ -396,16 +456,21 @@ cdef class Bundles:
         return 0
 
     cdef void by_shared_code(self, Py_ssize_t column, const uint8_t* by_code, uint8_t* by_shared) noexcept nogil:
-        """What is said of each code of a column, by the code of its bundle. IN by_code, OUT by_shared : [DF_BOOST_CODES]"""
+        """What is said of each code of a column, by the code of its byte. IN by_code, OUT by_shared : [DF_BOOST_CODES]"""
         cdef const BundledColumn* own = &self.columns[column]
-        cdef int code
-        if own.bundle < 0 or own.default < 0:
+        cdef int code, digit, first, n_codes
+        n_codes = 0 if own.bundle < 0 else <int> (self.first[own.bundle + 1] - self.first[own.bundle])
+        if own.bundle < 0 or (own.default < 0 and own.radix == n_codes):
             memcpy(by_shared, by_code, DF_BOOST_CODES)
             return
-        memset(by_shared, by_code[own.default], DF_BOOST_CODES)
+        memset(by_shared, by_code[max(own.default, 0)], DF_BOOST_CODES)
         for code in range(own.n_codes + own.has_missing):
             if code != own.default:
-                by_shared[entry_of(own, code) - self.first[own.bundle]] = by_code[code]
+                digit = <int> (entry_of(own, code) - own.origin)
+                memset(by_shared + digit * own.step, by_code[code], own.step)
+        first = own.step * own.radix
+        for code in range(1, n_codes // first):    # codes with other digits behind repeat the first ones
+            memcpy(by_shared + code * first, by_shared, first)
 
     cdef int64_t divide(self, Py_ssize_t column, const uint32_t* rows, int64_t first, int64_t n, const uint8_t* by_code,
                         const uint8_t* by_shared, uint32_t* left, uint32_t* end) noexcept nogil:

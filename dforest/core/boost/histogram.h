@@ -126,6 +126,29 @@ DF_INLINE int64_t df_boost_count_loop(const df_boost_entries *entries, int n, in
     return count;
 }
 
+/* The entries of the digits of a byte (bundles.pyx), one digit after another, by sums of its own. SCRATCH entries : [the product of
+ * radices] */
+DF_INLINE void df_boost_add_digits_loop(int64_t *entries, const int32_t *radix, int n_digits, int64_t *digits) {
+    int step = 1, end = 0;
+    for (int d = 0; d < n_digits; d++) {
+        step *= radix[d];
+        end += radix[d];
+    }
+    for (int d = n_digits - 1; d >= 0; d--) { /* the last digit has the largest steps; what is left is summed over it */
+        step /= radix[d];
+        end -= radix[d];
+        for (int k = 0; k < radix[d]; k++) {
+            int64_t sum = 0;
+            for (int i = 0; i < step; i++)
+                sum += entries[k * step + i];
+            digits[end + k] = sum;
+        }
+        for (int k = 1; k < radix[d]; k++)
+            for (int i = 0; i < step; i++)
+                entries[i] += entries[k * step + i];
+    }
+}
+
 /* The sums of all codes of a column. */
 typedef struct {
     int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];

@@ -8,6 +8,18 @@ from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 
 
+cdef struct Search:                    # for cuts of a node
+    int32_t slot                       # of its histogram
+    bint has_words
+    int64_t n_rows
+    const df_boost_sums* totals        # [n_outputs] what all rows add up to; only looked at if columns have defaults
+    const df_boost_limits* limits      # [n_outputs]
+    const double* units                # [n_outputs] what scores are multiplied by to be added up, if there are several outputs
+    const uint8_t* tried               # [n_columns] whether a column may have the cut
+    df_bounds bounds
+    const int8_t* directions           # [n_columns]; NULL: there are no monotonic constraints
+
+
 @cython.final
 cdef class Histograms:
     cdef Bundles bundles
@@ -43,14 +55,15 @@ cdef class Histograms:
                          const int32_t* quantised, uint64_t* words) noexcept nogil
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil
     cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil
-    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
+    cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
     cdef uint64_t* words_of_part(self, int part, Py_ssize_t output) noexcept nogil
     cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
     cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil
-    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, const df_boost_sums* totals,
-                       const df_boost_limits* limits, const double* units, const uint8_t* tried, const df_bounds* bounds,
-                       const int8_t* directions, df_boost_cut* best) noexcept nogil
+    cdef void find_cut(self, Py_ssize_t item, const Search* search, df_boost_cut* best) noexcept nogil
+    cdef void find_cut_of_digits(self, Py_ssize_t item, const df_boost_entries* own, const Search* search,
+                                 df_boost_cut* best) noexcept nogil
+    cdef void choose_column(self, Py_ssize_t item, const df_boost_entries* entries, const Search* search,
+                            df_boost_cut* best) noexcept nogil
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
                      df_boost_unpacked* unpacked) noexcept nogil
-    cdef void find_cut_of_outputs(self, const BundledColumn* column, int32_t slot, bint has_words, const df_boost_sums* totals,
-                                  const df_boost_limits* limits, const double* units, df_boost_cut* cut) noexcept nogil
+    cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil

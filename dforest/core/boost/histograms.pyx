@@ -12,14 +12,23 @@ A `Histograms` serves one grower, and owns slots and parts. Slots that no node h
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport (
-    DF_BOOST_TILE, df_boost_constraint, df_boost_find, df_boost_outputs, df_boost_unpacked, loops,
+    DF_BOOST_CODES, DF_BOOST_TILE, df_boost_constraint, df_boost_find, df_boost_outputs, df_boost_unpacked, loops,
 )
 from dforest.core.tree.buffers cimport ensure_room
-from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_word_of_sums
+from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
+
+
+cdef inline df_boost_entries entries_at(const df_boost_entries* entries, uint32_t entry) noexcept nogil:
+    """Entries from one on."""
+    cdef df_boost_entries own
+    own.words = entries.words + entry if entries.words != NULL else NULL
+    own.sums = NULL
+    own.g, own.h, own.n = entries.g + entry, entries.h + entry, entries.n + entry
+    return own
 
 
 @cython.final
@@ -233,16 +242,14 @@ cdef class Histograms:
                 begin += n
                 end += n
 
-    cdef df_boost_entries entries_from(self, uint32_t entry, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
-        """The entries of an output in a slot, from one on."""
-        cdef const uint64_t* words = self.of_slot(slot, output, has_words) + entry
+    cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
+        """All entries of an output in a slot."""
+        cdef const uint64_t* words = self.of_slot(slot, output, has_words)
         cdef const int64_t* sums = <const int64_t*> words
         cdef df_boost_entries entries
         entries.words = words if has_words else NULL
         entries.sums = NULL
-        entries.g = sums
-        entries.h = sums + self.n_entries
-        entries.n = sums + 2 * self.n_entries
+        entries.g, entries.h, entries.n = sums, sums + self.n_entries, sums + 2 * self.n_entries
         return entries
 
     cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil:
@@ -250,19 +257,54 @@ cdef class Histograms:
         return (loops.boost.total if self.times == NULL else loops.boost.total_times)[self.fill_kind](
             quantised, self.times, rows, first, n)
 
-    cdef void find_cut(self, Py_ssize_t item, int32_t slot, bint has_words, const df_boost_sums* totals,
-                       const df_boost_limits* limits, const double* units, const uint8_t* tried, const df_bounds* bounds,
-                       const int8_t* directions, df_boost_cut* best) noexcept nogil:
+    cdef void find_cut(self, Py_ssize_t item, const Search* search, df_boost_cut* best) noexcept nogil:
         """The best cut of an item's columns that are tried, of equal ones that of the first column.
 
-        IN totals : [n_outputs] what all rows of the node add up to; only looked at if columns have defaults
-        IN limits : [n_outputs]; units : [n_outputs] what scores are multiplied by to be added up, if there are several outputs
-        IN bounds : of the node; directions : [n_columns]; NULL: there are no monotonic constraints
         OUT best : `feature` is -1 if no column is tried; `most` are rows of the item's most frequent entry, if all are tried
         """
+        cdef df_boost_entries entries = self.entries_of(search.slot, 0, search.has_words)
+        if self.bundles.digits_from[item + 1] - self.bundles.digits_from[item] > 1:
+            entries = entries_at(&entries, self.first[item])
+            self.find_cut_of_digits(item, &entries, search, best)
+            return
+        self.choose_column(item, &entries, search, best)
+
+    cdef void find_cut_of_digits(self, Py_ssize_t item, const df_boost_entries* own, const Search* search,
+                                 df_boost_cut* best) noexcept nogil:
+        """The same for columns that share a byte, given its entries: those of its digits are here as long as this takes."""
+        cdef df_boost_entries entries
+        cdef int n = <int> (self.first[item + 1] - self.first[item])
+        cdef int n_digits = <int> (self.bundles.digits_from[item + 1] - self.bundles.digits_from[item]), i, k
+        cdef const int32_t* radix = self.bundles.radix + self.bundles.digits_from[item]
+        cdef int64_t[3 * DF_BOOST_CODES] scratch
+        cdef int64_t[3 * DF_BOOST_CODES] digits
+        cdef df_boost_sums sums
+        cdef int64_t most
+        loops.boost.count(own, n, &most)
+        entries.words = entries.sums = NULL
+        entries.g, entries.h, entries.n = digits, digits + DF_BOOST_CODES, digits + 2 * DF_BOOST_CODES
+        if own.words != NULL and search.n_rows <= DF_SPILL:            # words are enough for any entry of a digit
+            memcpy(scratch, own.words, n * sizeof(int64_t))
+            loops.boost.add_digits(scratch, radix, n_digits, digits)
+            entries.words = <const uint64_t*> digits
+        else:
+            for i in range(n):
+                if own.words != NULL:
+                    sums = df_sums_of(self.kind, own.words[i], 0)
+                else:
+                    sums.gradient, sums.hessian, sums.count = own.g[i], own.h[i], own.n[i]
+                scratch[i], scratch[DF_BOOST_CODES + i], scratch[2 * DF_BOOST_CODES + i] = sums.gradient, sums.hessian, sums.count
+            for k in range(3):
+                loops.boost.add_digits(scratch + k * DF_BOOST_CODES, radix, n_digits, digits + k * DF_BOOST_CODES)
+        self.choose_column(item, &entries, search, best)
+        best.most = most
+
+    cdef void choose_column(self, Py_ssize_t item, const df_boost_entries* entries, const Search* search,
+                            df_boost_cut* best) noexcept nogil:
+        """Find the cut of each column of an item, and take the best. entries : of all columns, if there is one output"""
         cdef const BundledColumn* column
         cdef df_boost_unpacked unpacked
-        cdef df_boost_entries entries
+        cdef df_boost_entries own
         cdef df_boost_constraint constraint
         cdef df_boost_cut cut
         cdef int64_t most = 0, here
@@ -273,30 +315,32 @@ cdef class Histograms:
         best.feature = -1
         for m in range(self.bundles.members_from[item], self.bundles.members_from[item + 1]):
             j = self.bundles.members[m]
-            if not tried[j]:
+            if not search.tried[j]:
                 continue
             column = &self.bundles.columns[j]
             if self.n_outputs > 1:
-                self.find_cut_of_outputs(column, slot, has_words, totals, limits, units, &cut)
+                self.find_cut_of_outputs(column, search, &cut)
                 most = max(most, cut.most)
                 if best.feature < 0 or cut.score > best.score:
                     best[0] = cut
                     best.feature = j
                 continue
-            entries = self.entries_from(column.first, slot, 0, has_words)
-            if directions != NULL:
-                constraint.bounds = bounds[0]
-                constraint.direction = directions[j]
+            own = entries_at(entries, column.first)
+            if search.directions != NULL:
+                constraint.bounds = search.bounds
+                constraint.direction = search.directions[j]
             n_codes = column.n_codes + column.has_missing
-            if column.default >= 0 and loops.boost.count(&entries, n_codes - 1, &here) < limits.min_samples:
+            if column.default >= 0 and loops.boost.count(&own, n_codes - 1, &here) < search.limits.min_samples:
                 memset(&cut, 0, sizeof(cut))
                 cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
-                cut.gradient, cut.hessian, cut.n, cut.most = totals.gradient, totals.hessian, totals.count, here
+                cut.gradient, cut.hessian, cut.n = search.totals.gradient, search.totals.hessian, search.totals.count
+                cut.most = here
             else:
                 if column.default >= 0:
-                    self.unpack(column, totals, &entries, &unpacked)
+                    self.unpack(column, search.totals, &own, &unpacked)
                 find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
-                find(&entries, column.n_codes, column.has_missing, limits, NULL if directions == NULL else &constraint, &cut)
+                find(&own, column.n_codes, column.has_missing, search.limits,
+                     NULL if search.directions == NULL else &constraint, &cut)
                 if column.default >= 0:
                     cut.most = here
             most = max(most, cut.most)
@@ -312,17 +356,17 @@ cdef class Histograms:
         entries.words = NULL
         entries.g, entries.h, entries.n = unpacked.g, unpacked.h, unpacked.n
 
-    cdef void find_cut_of_outputs(self, const BundledColumn* column, int32_t slot, bint has_words, const df_boost_sums* totals,
-                                  const df_boost_limits* limits, const double* units, df_boost_cut* cut) noexcept nogil:
-        """The best cut of a column by all outputs together; its score is its gain. Arguments are those of `find_cut`."""
+    cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil:
+        """The best cut of a column by all outputs together; its score is its gain."""
         cdef df_boost_outputs outputs
         cdef df_boost_unpacked unpacked
         cdef df_boost_entries entries
         cdef Py_ssize_t k
         for k in range(self.n_outputs):
-            entries = self.entries_from(column.first, slot, k, has_words)
+            entries = self.entries_of(search.slot, k, search.has_words)
+            entries = entries_at(&entries, column.first)
             if column.default >= 0:
-                self.unpack(column, totals + k, &entries, &unpacked)
-            loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, limits + k, units[k], k == 0,
-                                              &outputs)
+                self.unpack(column, search.totals + k, &entries, &unpacked)
+            loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, search.limits + k, search.units[k],
+                                              k == 0, &outputs)
         loops.boost.choose_of_outputs(&outputs, column.n_codes, cut)

@@ -71,6 +71,7 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .fill_lists_times = DF_EACH_KIND(df_boost_fill_lists_times),
     .total = DF_EACH_KIND(df_boost_total),
     .total_times = DF_EACH_KIND(df_boost_total_times),
+    .add_digits = df_boost_add_digits_loop,
     .count = df_boost_count_loop,
     .unpack = DF_EACH_KIND(df_boost_unpack),
     .spill = DF_EACH_KIND(df_boost_spill),

@@ -25,6 +25,7 @@ typedef struct {
     df_boost_fill fill[3], fill_times[3]; /* of rows without times, and with them */
     df_boost_fill_lists fill_lists[3], fill_lists_times[3];
     df_boost_total total[3], total_times[3];
+    void (*add_digits)(int64_t *entries, const int32_t *radix, int n_digits, int64_t *digits);
     int64_t (*count)(const df_boost_entries *entries, int n, int64_t *most);
     void (*unpack[3])(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total,
                       df_boost_unpacked *unpacked);
