@@ -57,34 +57,25 @@ static void df_random_pairs(df_small_subtree *small) { df_small_grow_loop(small,
 static void df_random_classes(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_CLASSES, 1); }
 static void df_random_sums(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_SUMS, 1); }
 
-/* A register of the set; with SSE2, which does not compare 64 bits, a walk is faster than marks of 64 bits. */
-#if defined(__AVX512F__)
-#define DF_MARKS(bits) df_mark_loop##bits##x64
-#define DF_MARKS64 df_mark64
-#elif defined(__AVX2__)
-#define DF_MARKS(bits) df_mark_loop##bits##x32
-#define DF_MARKS64 df_mark64
-#else
-#define DF_MARKS(bits) df_mark_loop##bits##x16
-#define DF_MARKS64 NULL
-#endif
-
-static void df_mark32(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint32_t *tiles,
-                      size_t size, size_t n, uint32_t *at) {
+static void df_mark32(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
+                      const uint32_t *tiles, size_t size, size_t n, double *sums) {
     if (has_missing)
-        DF_MARKS(32)(1, tests, n_tests, leaves, tiles, size, n, at);
+        df_mark_loop32(1, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
     else
-        DF_MARKS(32)(0, tests, n_tests, leaves, tiles, size, n, at);
+        df_mark_loop32(0, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
 }
 
 #if defined(__AVX2__)
-static void df_mark64(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles,
-                      size_t size, size_t n, uint32_t *at) {
+#define DF_MARKS64 df_mark64
+static void df_mark64(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
+                      const uint64_t *tiles, size_t size, size_t n, double *sums) {
     if (has_missing)
-        DF_MARKS(64)(1, tests, n_tests, leaves, tiles, size, n, at);
+        df_mark_loop64(1, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
     else
-        DF_MARKS(64)(0, tests, n_tests, leaves, tiles, size, n, at);
+        df_mark_loop64(0, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
 }
+#else
+#define DF_MARKS64 NULL /* SSE2 does not compare 64 bits: a walk is faster */
 #endif
 
 #define DF_TEXT_OF(name) #name

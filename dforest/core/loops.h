@@ -66,10 +66,10 @@ typedef struct {
     void (*small_subtree[4])(df_small_subtree *small); /* by what the words of records are */
     void (*random_small_subtree[4])(df_small_subtree *small);
     void (*uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);
-    void (*mark32)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint32_t *tiles, size_t size,
-                   size_t n, uint32_t *at);
-    void (*mark64)(int has_missing, const df_marked *tests, int n_tests, const uint32_t *leaves, const uint64_t *tiles, size_t size,
-                   size_t n, uint32_t *at); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
+    void (*mark32)(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
+                   const uint32_t *tiles, size_t size, size_t n, double *sums);
+    void (*mark64)(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
+                   const uint64_t *tiles, size_t size, size_t n, double *sums); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
     int (*wrong_slots)(const df_packed *forest, size_t t, const df_limits_of_slots *limits);
     void (*shapley)(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight, double *room,
                     uint32_t *path, uint8_t *side, double *sums, const df_shapley_interactions *interactions);

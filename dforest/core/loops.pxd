@@ -1,7 +1,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.predict.walk cimport (
-    df_limits_of_slots, df_marked, df_packed, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
+    df_limits_of_slots, df_marked_tree, df_packed, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
 )
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
@@ -226,10 +226,10 @@ cdef extern from "core/loops.h" nogil:
         void (**small_subtree)(df_small_subtree* small) noexcept nogil      # by what the words of records are, from 1
         void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
-        void (*mark32)(bint has_missing, const df_marked* tests, int n_tests, const uint32_t* leaves, const uint32_t* tiles,
-                       size_t size, size_t n, uint32_t* at) noexcept nogil
-        void (*mark64)(bint has_missing, const df_marked* tests, int n_tests, const uint32_t* leaves, const uint64_t* tiles,
-                       size_t size, size_t n, uint32_t* at) noexcept nogil
+        void (*mark32)(bint has_missing, const df_marked_tree* trees, size_t first, size_t end, size_t n_values,
+                       size_t n_outputs, const uint32_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
+        void (*mark64)(bint has_missing, const df_marked_tree* trees, size_t first, size_t end, size_t n_values,
+                       size_t n_outputs, const uint64_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
         bint (*wrong_slots)(const df_packed* forest, size_t t, const df_limits_of_slots* limits) noexcept nogil
         void (*shapley)(int n_points, const df_shapley_tree* tree, const double* x, const double* t, const double* weight,
                         double* room, uint32_t* path, uint8_t* side, double* sums,

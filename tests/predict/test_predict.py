@@ -12,6 +12,7 @@ import pytest
 from dforest import (
     DecisionTreeClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -469,6 +470,38 @@ def test_many_rows_go_down_trees_of_few_leaves(dtype, has_missing, n_leaves):
                 assert packed.mean(X[:n], 1).tobytes() == expected[:n].tobytes(), (name, n)
         finally:
             loops.use()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(12, method="dense", max_leaf_nodes=31, random_state=0),
+        HistGradientBoostingClassifier(max_iter=130, max_leaf_nodes=31, min_samples_leaf=3, random_state=0),
+    ],
+    ids=["all trees add to all classes", "trees take turns at classes"],
+)
+def test_many_rows_of_classes_go_down_trees_of_few_leaves(model):
+    """By more tests than there are in a cache at a time, in the boosted model; as rows one by one do."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((700, 4)).astype(np.float32)
+    packed = model.fit(X, np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.7, 0.7])).forest_.packed()
+    assert len(model.forest_.feature) > 2 << 13 or packed.n_trees == 12
+    expected = np.concatenate([packed.mean(X[i : i + 1], 1) for i in range(len(X))])
+    some = np.zeros_like(expected)
+    for name in loops.names():
+        loops.use(name)
+        try:
+            assert packed.mean(X, 1).tobytes() == expected.tobytes(), name
+            assert np.array_equal(packed.most(X, 1), expected.argmax(axis=1)), name
+            some[:] = 0
+            for first, n_trees in [(0, 5), (5, packed.n_trees - 5)]:
+                packed.add_up(X, some, first, n_trees, 2)
+        finally:
+            loops.use()
+        if packed.baselines is not None:
+            assert (some + packed.baselines).tobytes() == expected.tobytes(), name
+        else:
+            assert (some / packed.n_trees).tobytes() == expected.tobytes(), name
 
 
 def test_many_rows_go_down_boosted_trees_of_categories():

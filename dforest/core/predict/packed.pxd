@@ -19,6 +19,7 @@ cdef struct Task:                        # rows that are to be predicted, in blo
     bint goes_on
     int64_t* most                       # [n] or NULL: see `predict_rows`
     int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
+    PyObject* marked                    # the MarkedTrees among them, where these are worth it; NULL: all others
     const uint32_t* numbers             # the number of the node in each slot, where leaves are asked for
 
 
@@ -52,9 +53,10 @@ cdef class PackedForest:
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int skip_rows(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
-    cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
     cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil
+    cdef int add_by_row(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil
+    cdef int add_by_tree(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil
     cdef void finish(self, const Task* task, Py_ssize_t first, Py_ssize_t n, double* sums) noexcept nogil
     cdef int apply_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil
 

@@ -2,7 +2,7 @@
 
 A tree is fetched from memory once per block of rows. A row's sum over trees is formed by one thread in the order of the trees,
 so the sum has the same bits on any number of threads. `walk.h` says what slots are, and how a row goes down a tree; `tiles.h` and
-`marks.h` are for many rows down small trees, `zero_paths.h` is for rows that store few values.
+`marked.pyx` are for many rows down small trees, `zero_paths.h` is for rows that store few values.
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one. The arrays that `paths_to` is
 handed are borrowed, and those that it returns are new.
@@ -13,12 +13,12 @@ from libc.string cimport memset
 
 import numpy as np
 
-from dforest.core.loops cimport loops
+from dforest.core.predict.marked cimport MarkedTrees, max_marked
 from dforest.core.predict.packing cimport walk_tests, zero_paths
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MAX_KEYED, DF_MAX_MARKED, DF_MAX_PLACES, DF_NUMBERS, df_add_numbers, df_add_values, df_clear_table,
-    df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mark_tree, df_marked, df_mode,
-    df_sparse_mode, df_stop, df_unpack_rows, df_walk_rows, df_walk_tiles, df_walk_trees,
+    DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
+    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
+    df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport current_worker, poll, share
 from dforest.rules.bounds cimport df_clip
@@ -221,7 +221,12 @@ cdef class PackedForest:
 
     cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
+        cdef MarkedTrees marked = None
         cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
+        if rows.n >= DF_LANES and self.takes_tiles(2 * max_marked(&self.forest), task.first_tree, task.n_trees):
+            marked = MarkedTrees.of(&self.forest, self.values, self.bases, self.n_outputs, task.first_tree,
+                                    task.first_tree + task.n_trees)
+            task.marked = <PyObject*> marked
         return self.share_blocks(task, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
     cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
@@ -373,87 +378,109 @@ cdef class PackedForest:
                 and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
 
-    cdef bint mark(self, Py_ssize_t t, Py_ssize_t n, bint has_missing, const void* tiles, uint32_t* at) noexcept nogil:
-        """Send n rows in tiles down tree t by marks; whether it has few leaves, and no tests of categories."""
-        cdef df_marked tests[DF_MAX_MARKED]
-        cdef uint32_t leaves[DF_MAX_MARKED]
-        cdef size_t size = self.n_features * DF_LANES
-        cdef int n_tests = df_mark_tree(&self.forest, t, max_marked(&self.forest), tests, leaves)
-        if n_tests < 0:
-            return False
-        if self.forest.is_wide:
-            loops.mark64(has_missing, tests, n_tests, leaves, <const uint64_t*> tiles, size, n, at)
-        else:
-            loops.mark32(has_missing, tests, n_tests, leaves, <const uint32_t*> tiles, size, n, at)
-        return True
-
     @cython.final
     cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
-        """Add what tree t says of n rows, which have reached the leaves at `at`."""
-        if not self.takes_turns:
-            df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums)
+        """Add what tree t says of n rows, which have reached the leaves at `at`.
+
+        INOUT sums : [n, n_outputs]; or, if trees take turns, [n_outputs, n]
+        """
+        if self.takes_turns:
+            df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], 1, sums + t % self.n_outputs * n)
         else:
-            df_add_numbers(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums + t % self.n_outputs)
+            df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums)
 
     cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil:
         """Predict the rows of a `Task` from the first one on, which lie where `rows` says."""
-        cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, n_trees = task.n_trees, end = task.first_tree + task.n_trees
+        cdef Py_ssize_t n = rows.n, n_outputs = self.n_outputs, i, k
+        # Few rows may go down many trees at a time, if that leaves fewer lanes without work; else many rows go down one tree.
+        cdef bint by_row = n < DF_LANES and n * lanes(task.n_trees) < task.n_trees * DF_LANES and self.splitter is None
+        cdef bint by_output = self.takes_turns and n_outputs > 1 and not by_row    # sums are [n_outputs, n] meanwhile
+        cdef double* room = <double*> malloc(2 * n * n_outputs * sizeof(double))
+        cdef double* sums = room if task.means == NULL else task.means + first * n_outputs
+        cdef double* turned = room + n * n_outputs
+        try:
+            if room == NULL:
+                with gil:
+                    raise MemoryError()
+            if not task.goes_on:
+                memset(sums, 0, n * n_outputs * sizeof(double))
+            if by_row:
+                self.add_by_row(task, rows, sums, worker)
+            elif by_output:
+                for k in range(n_outputs):
+                    for i in range(n):
+                        turned[k * n + i] = sums[i * n_outputs + k]
+                self.add_by_tree(task, rows, turned, worker)
+                for i in range(n):
+                    for k in range(n_outputs):
+                        sums[i * n_outputs + k] = turned[k * n + i]
+            else:
+                self.add_by_tree(task, rows, sums, worker)
+            self.finish(task, first, n, sums)
+        finally:
+            free(room)
+        return 0
+
+    cdef int add_by_row(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil:
+        """Add the values of the leaves that rows reach, row by row. INOUT sums : [n, n_outputs]"""
         cdef Py_ssize_t t, i
         cdef df_packed forest = self.forest        # from the first tree on
-        # Few rows may go down many trees at a time, if that leaves fewer lanes without work; else many rows go down one tree.
-        cdef bint by_row = n < DF_LANES and n * lanes(n_trees) < n_trees * DF_LANES and self.splitter is None
-        cdef int mode = rows.mode
-        cdef Py_ssize_t n_at = lanes(max(n, n_trees)), n_slots
-        # Trees of at most max_slots slots are copied, and rows go down them in tiles.
-        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MAX_KEYED)
-        cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if forest.is_wide else 1)
-        # Rows go down trees of at most max_marks slots by marks.
-        cdef Py_ssize_t max_marks = 2 * max_marked(&forest)
-        if by_row or not self.takes_tiles(max_marks, task.first_tree, n_trees):
-            max_marks = 0
-        if by_row or mode != DF_NUMBERS or forest.is_wide or not self.takes_tiles(max_slots, task.first_tree, n_trees):
-            max_slots = 0
-        if max_slots == 0 and max_marks == 0:
-            n_tiles = 0
-        # Keys in tiles have 32 bits, or 64.
-        cdef uint32_t* at = <uint32_t*> malloc(2 * n_at * sizeof(uint32_t) + n * n_outputs * sizeof(double)
-                                               + max_slots * sizeof(df_keyed) + n_tiles * sizeof(uint32_t))
-        cdef double* room = <double*> (at + 2 * n_at)
-        cdef double* sums = room if task.means == NULL else task.means + first * n_outputs
-        cdef df_keyed* keyed = <df_keyed*> (room + n * n_outputs)
-        cdef uint32_t* tiles = <uint32_t*> (keyed + max_slots)
-        cdef Descent down = Descent(rows.rows, NULL, rows.first, n, mode, at, at + n_at)
+        cdef uint32_t* at = <uint32_t*> malloc(lanes(task.n_trees) * sizeof(uint32_t))
         if at == NULL:
             with gil:
                 raise MemoryError()
         forest.starts += task.first_tree
         try:
-            if not task.goes_on:
-                memset(sums, 0, n * n_outputs * sizeof(double))
-            if by_row:
-                for i in range(n):
-                    df_walk_trees(&forest, n_trees, rows.rows, rows.first + i, at, mode)
-                    for t in range(n_trees):
-                        self.add(task.first_tree + t, at + t, 1, sums + i * n_outputs)
-                    poll(worker, n_trees * (ROW_STEPS + n_outputs))
-            else:
-                if n_tiles > 0 and forest.is_wide:
-                    df_fill_tiles64(rows.rows, rows.first, n, self.n_features, <uint64_t*> tiles)
-                elif n_tiles > 0:
-                    df_fill_tiles32(rows.rows, rows.first, n, self.n_features, tiles)
-                for t in range(task.first_tree, end):
-                    n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
-                    if n_slots <= max_marks and self.mark(t, n, mode != DF_NUMBERS, tiles, at):
-                        poll(worker, n * self.depth[t])
-                    elif n_slots <= max_slots:
-                        df_key_slots(&self.forest, t, n_slots, keyed)
-                        df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
-                        poll(worker, n * self.depth[t])
-                    else:
-                        self.walk(t, &down, worker)
-                    self.add(t, at, n, sums)
-                    poll(worker, n * n_outputs)
-            self.finish(task, first, n, sums)
+            for i in range(rows.n):
+                df_walk_trees(&forest, task.n_trees, rows.rows, rows.first + i, at, rows.mode)
+                for t in range(task.n_trees):
+                    self.add(task.first_tree + t, at + t, 1, sums + i * self.n_outputs)
+                poll(worker, task.n_trees * (ROW_STEPS + self.n_outputs))
+        finally:
+            free(at)
+        return 0
+
+    cdef int add_by_tree(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil:
+        """Add the values of the leaves that rows reach, tree by tree. INOUT sums : as of `add`"""
+        cdef Py_ssize_t n = rows.n, t = task.first_tree, end = task.first_tree + task.n_trees, run_end, n_slots
+        # Trees of at most max_slots slots are copied, and rows go down them in tiles.
+        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MAX_KEYED)
+        cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if self.forest.is_wide else 1)
+        if rows.mode != DF_NUMBERS or self.forest.is_wide or not self.takes_tiles(max_slots, t, task.n_trees):
+            max_slots = 0
+        if max_slots == 0 and task.marked == NULL:
+            n_tiles = 0
+        # Keys in tiles have 32 bits, or 64.
+        cdef uint32_t* at = <uint32_t*> malloc(2 * lanes(n) * sizeof(uint32_t) + max_slots * sizeof(df_keyed)
+                                               + n_tiles * sizeof(uint32_t))
+        cdef df_keyed* keyed = <df_keyed*> (at + 2 * lanes(n))
+        cdef uint32_t* tiles = <uint32_t*> (keyed + max_slots)
+        cdef Descent down = Descent(rows.rows, NULL, rows.first, n, rows.mode, at, at + lanes(n))
+        if at == NULL:
+            with gil:
+                raise MemoryError()
+        try:
+            if n_tiles > 0 and self.forest.is_wide:
+                df_fill_tiles64(rows.rows, rows.first, n, self.n_features, <uint64_t*> tiles)
+            elif n_tiles > 0:
+                df_fill_tiles32(rows.rows, rows.first, n, self.n_features, tiles)
+            while t < end:
+                run_end = (<MarkedTrees> task.marked).run(t, end) if task.marked != NULL else t
+                if run_end > t:
+                    (<MarkedTrees> task.marked).add(t, run_end, rows.mode != DF_NUMBERS, tiles, self.n_features, n, sums)
+                    poll(worker, n * (run_end - t) * self.n_outputs)
+                    t = run_end
+                    continue
+                n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
+                if n_slots <= max_slots:
+                    df_key_slots(&self.forest, t, n_slots, keyed)
+                    df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
+                    poll(worker, n * self.depth[t])
+                else:
+                    self.walk(t, &down, worker)
+                self.add(t, at, n, sums)
+                poll(worker, n * self.n_outputs)
+                t += 1
         finally:
             free(at)
         return 0
@@ -548,13 +575,6 @@ cdef inline int do_rows(const Task* task, Descent rows, Py_ssize_t first, Worker
     if task.leaves != NULL:
         return (<PackedForest> task.packed).apply_block(task, &rows, first, worker)
     return (<PackedForest> task.packed).predict_block(task, &rows, first, worker)
-
-
-cdef inline int max_marked(const df_packed* forest) noexcept nogil:
-    """The most leaves of a tree that rows go down by marks: the bits of a key; 0 where a walk is faster."""
-    if forest.is_wide:
-        return DF_MAX_MARKED if loops.mark64 != NULL else 0
-    return DF_MAX_MARKED // 2
 
 
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:

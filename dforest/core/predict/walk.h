@@ -394,14 +394,4 @@ DF_FUNCTION void df_add_values(const df_packed *forest, size_t t, const uint32_t
         }
 }
 
-/* Add the one value that a tree has for each of some rows; the sums of two rows lie `step` apart. Parameters: as of
-   df_add_values. */
-DF_FUNCTION void df_add_numbers(const df_packed *forest, size_t t, const uint32_t *at, size_t n, const double *values, size_t step,
-                                double *sums)
-{
-    const char *tree = df_tree(forest, t);
-    size_t i;
-    for (i = 0; i < n; i++)
-        sums[step * i] += values[df_value_row(tree, at[i], forest)];
-}
 #endif

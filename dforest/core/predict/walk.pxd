@@ -46,8 +46,6 @@ cdef extern from "core/predict/walk.h" nogil:
     void df_walk_trees(const df_packed* forest, size_t n_trees, const df_rows* rows, size_t i, uint32_t* at, int mode)
     void df_add_values(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values,
                        size_t n_outputs, double* sums)
-    void df_add_numbers(const df_packed* forest, size_t t, const uint32_t* at, size_t n, const double* values, size_t step,
-                        double* sums)
 
 cdef extern from "core/predict/sparse_rows.h" nogil:
     ctypedef struct df_sparse_rows:
@@ -140,4 +138,8 @@ cdef extern from "core/predict/marks.h" nogil:
         DF_MAX_MARKED
     ctypedef struct df_marked:
         pass
+    ctypedef struct df_marked_tree:
+        const df_marked* tests
+        const double* values
+        int n_tests
     int df_mark_tree(const df_packed* forest, size_t t, int most, df_marked* tests, uint32_t* leaves)

@@ -1,0 +1,26 @@
+"""Trees of few leaves, made ready for many rows: see marked.pyx."""
+cimport cython
+from libc.stdint cimport int64_t, uint32_t
+
+from dforest.core.predict.walk cimport DF_LANES, DF_MAX_MARKED, df_marked, df_marked_tree, df_packed
+
+
+cdef Py_ssize_t max_marked(const df_packed* forest) noexcept nogil
+
+
+@cython.final
+cdef class MarkedTrees:
+    cdef df_marked* tests
+    cdef double* values
+    cdef df_marked_tree* owned
+    cdef df_marked_tree* trees         # [end] of which those from `first` on are there
+    cdef bint is_wide
+    cdef Py_ssize_t n_values, n_outputs  # of a leaf, and of a row
+
+    @staticmethod
+    cdef MarkedTrees of(const df_packed* forest, const double[:, ::1] values, const int64_t[::1] bases, Py_ssize_t n_outputs,
+                        Py_ssize_t first, Py_ssize_t end)
+
+    cdef Py_ssize_t run(self, Py_ssize_t t, Py_ssize_t end) noexcept nogil
+    cdef void add(self, Py_ssize_t first, Py_ssize_t end, bint has_missing, const void* tiles, Py_ssize_t n_features,
+                  Py_ssize_t n, double* sums) noexcept nogil
