@@ -22,6 +22,7 @@ from time import perf_counter
 
 import numpy as np
 from libraries import BOOSTERS, FORESTS, LIBRARIES, model_by, serialised, use_one_thread
+from scipy.sparse import csr_matrix, issparse, load_npz, save_npz
 
 MIB = 2**20
 WARM_UP_ROWS = 300
@@ -110,17 +111,30 @@ def seconds(work, times):
     return statistics.median(durations)
 
 
+def keep(path, array):
+    """Write an array, or a sparse matrix, for `read`."""
+    if issparse(array):
+        save_npz(path.with_suffix(".npz"), array, compressed=False)
+    else:
+        np.save(path.with_suffix(".npy"), array)
+
+
+def read(path):
+    found = path.with_suffix(".npz")
+    return csr_matrix(load_npz(found)) if found.exists() else np.load(path.with_suffix(".npy"))
+
+
 def measure(library, folder, task, tried, trees, jobs, seed):
     """One model's numbers, by the names that `Point` tells."""
     warnings.simplefilter("ignore")  # such as LightGBM's about column names
-    X, y, X_test, y_test = (np.load(folder / f"{name}.npy") for name in ["X", "y", "X_test", "y_test"])
+    X, y, X_test, y_test = (read(folder / name) for name in ["X", "y", "X_test", "y_test"])
     n_classes = int(y.max()) + 1 if task == "classification" else 0
 
     def model(n):
         return model_by(library, task, tried, *X.shape, n, jobs, seed)
 
-    few = slice(min(WARM_UP_ROWS, len(X)))  # with all classes among them, as XGBoost wants it
-    model(2).fit(X[few], np.arange(len(X[few])) % n_classes if n_classes else y[few])
+    n_few = min(WARM_UP_ROWS, len(y))  # with all classes among them, as XGBoost wants it
+    model(2).fit(X[:n_few], np.arange(n_few) % n_classes if n_classes else y[:n_few])
 
     found = {}
     measured = model(trees)
@@ -216,14 +230,14 @@ def measure_point(libraries, name, problem, trees, threads, seeds, timeout):
     """The `Point` of a problem: the libraries take turns, seed by seed."""
     rows, columns = problem.X.shape
     point = Point(
-        name, problem.task, problem.n_classes, str(problem.X.dtype), rows, columns, len(problem.X_test), trees, threads,
+        name, problem.task, problem.n_classes, str(problem.X.dtype), rows, columns, len(problem.y_test), trees, threads,
         {library: [] for library in libraries},
     )  # fmt: skip
     tried = max(1, int(columns**0.5) if problem.task == "classification" else columns // 3)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for part in ["X", "y", "X_test", "y_test"]:
-            np.save(folder / f"{part}.npy", getattr(problem, part))
+            keep(folder / part, getattr(problem, part))
         for seed in range(seeds):
             for library in libraries:
                 print(f"{name}, {rows} x {columns}, {trees} trees, {threads} threads, seed {seed}: {library}", file=sys.stderr)

@@ -153,7 +153,7 @@ def is_installed(distribution):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("problem", ["waves", "grid", "friedman"])
+@pytest.mark.parametrize("problem", ["waves", "grid", "covers", "friedman"])
 def test_comparison_of_boosted_trees(problem):
     """Of all libraries that are installed; others are left out."""
     small = ["--rows", "800", "--trees", "8", "--jobs", "1", "--seeds", "1"]

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 DIVISOR = 1
 
 MADE = {}
+SPARSE = ("text", "one_hot")
 BUNDLED = {"digits": ("classification", load_digits), "diabetes": ("regression", load_diabetes)}
 
 
@@ -39,6 +40,9 @@ def load(name, n_rows=None, n_features=None):
 
     n_features is for "waves" and "friedman", which have 5 columns or more; the first five matter.
     """
+    if name in SPARSE:
+        X, classes, _ = sparse(name, n_rows)
+        return Problem("classification", *_divided(X, classes))
     if name in BUNDLED:
         task, read = BUNDLED[name]
         X, y = read(return_X_y=True)
@@ -77,6 +81,28 @@ def _grid(n_rows, random):
     y = votes.argmax(axis=1)
     y[:6] = range(6)  # all of them, however few the rows
     return X, y
+
+
+@_made("covers", "classification")
+def _covers(n_rows, random):
+    """Seven classes, most rows of two of them; 10 columns of numbers, and a 1 in each of two groups of 4 and of 40 columns."""
+    numbers = random.integers(0, 400, (n_rows, 10)) * random.random((n_rows, 10)) ** 0.5
+    areas, soils = random.integers(0, 4, n_rows), random.geometric(0.08, n_rows) % 40
+    X = np.hstack([numbers.round(), np.eye(4)[areas], np.eye(40)[soils]]).astype(np.float32)
+    height = numbers[:, 0] + 0.3 * numbers[:, 1] * (areas == 1) + 120 * random.standard_normal(40)[soils]
+    height += 30 * random.standard_normal(n_rows) + 40 * np.sin(numbers[:, 2] / 40)
+    y = np.digitize(height, np.quantile(height, [0.02, 0.05, 0.4, 0.88, 0.93, 0.97]))
+    y[:7] = range(7)
+    return X, y
+
+
+@_made("letters", "classification")
+def _letters(n_rows, random):
+    """26 classes of as many rows each, at least 20 of them, and 16 columns of numbers."""
+    n_rows = max(n_rows, 26 * 20)
+    y = random.permutation(np.arange(n_rows) % 26)
+    X = random.standard_normal((26, 16))[y] + random.standard_normal((n_rows, 16)) * (1 + 0.5 * (y % 3)[:, None])
+    return X.astype(np.float32), y
 
 
 @_made("friedman", "regression")
