@@ -134,6 +134,8 @@ cdef extern from "core/loops.h" nogil:
         df_boost_fill_lists* fill_lists_times
         df_boost_total* total
         df_boost_total* total_times
+        void (*predictions)(int loss, const double* raw, int64_t n, double* prediction) noexcept nogil
+        void (*class_predictions)(const double* raw, int64_t n, int64_t n_classes, double* p) noexcept nogil
         void (*add_digits)(int64_t* entries, const int32_t* radix, int n_digits, int64_t* digits) noexcept nogil
         int64_t (*count)(const df_boost_entries* entries, int n, int64_t* most) noexcept nogil
         void (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total,

@@ -216,14 +216,15 @@ static inline df_derivatives df_derivatives_of_loss(int loss, double raw, double
     return df_derivatives_of(0.0, 0.0);
 }
 
-/* What a raw prediction says of y: its mean, median or quantile, or the probability of class 1. */
-static inline double df_prediction_of_loss(int loss, double raw) {
+/* What n raw predictions say of y: its mean, median or quantile, or the probability of class 1. */
+static inline void df_predictions_of_loss(int loss, const double *raw, int64_t n, double *prediction) {
 #define DF_ENTRY(number, name, is_constant, targets, leaf) \
     case number:                                           \
-        return df_##name##_prediction(raw);
+        for (int64_t i = 0; i < n; i++)                    \
+            prediction[i] = df_##name##_prediction(raw[i]); \
+        return;
     switch (loss) { DF_ROW_LOSSES(DF_ENTRY) }
 #undef DF_ENTRY
-    return raw;
 }
 
 static inline double df_value_of_loss(int loss, double raw, double y, double parameter) {
@@ -256,13 +257,26 @@ static inline double df_class_powers(const double *raw, double *powers, int64_t 
     return rest;
 }
 
-/* The probabilities of the classes, e^F_k over the sum of these. OUT p : as raw; may be raw itself */
-static inline void df_multinomial_prediction(const double *raw, double *p, int64_t step, int64_t n_classes) {
-    const int64_t highest = df_highest_class(raw, step, n_classes);
-    const double scale = 1.0 / (1.0 + df_class_powers(raw, p, step, n_classes, highest));
-    int64_t k;
-    for (k = 0; k < n_classes; k++)
-        p[k * step] *= scale;
+/* The probabilities of the classes of n rows, e^F_k over the sum of these. The powers of all rows and classes are found in one
+ * loop, which vectors may do. raw : [n, n_classes]. OUT p : [n, n_classes] */
+static inline void df_multinomial_predictions(const double *raw, int64_t n, int64_t n_classes, double *p) {
+    int64_t i, k;
+    for (i = 0; i < n; i++) {
+        const double top = raw[i * n_classes + df_highest_class(raw + i * n_classes, 1, n_classes)];
+        for (k = 0; k < n_classes; k++)
+            p[i * n_classes + k] = raw[i * n_classes + k] - top;
+    }
+    for (i = 0; i < n * n_classes; i++)
+        p[i] = df_exp(p[i]);
+    for (i = 0; i < n; i++) {
+        const int64_t highest = df_highest_class(raw + i * n_classes, 1, n_classes);
+        double *own = p + i * n_classes, rest = 0.0, scale;
+        for (k = 0; k < n_classes; k++)
+            rest += k == highest ? 0.0 : own[k];
+        scale = 1.0 / (1.0 + rest);
+        for (k = 0; k < n_classes; k++)
+            own[k] *= scale;
+    }
 }
 
 /* Derivatives by the raw prediction of one class, given its power, the sum of those of all but the highest, that of all, and 1 over

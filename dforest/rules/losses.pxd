@@ -16,9 +16,8 @@ cdef extern from "rules/losses.h" nogil:
         double gradient, hessian
     df_loss_facts df_facts_of_loss(int loss)
     df_derivatives df_derivatives_of_loss(int loss, double raw, double y, double parameter)
-    double df_prediction_of_loss(int loss, double raw)
+    void df_predictions_of_loss(int loss, const double* raw, int64_t n, double* prediction)
     double df_value_of_loss(int loss, double raw, double y, double parameter)
-    void df_multinomial_prediction(const double* raw, double* p, int64_t step, int64_t n_classes)
     void df_multinomial_derivatives(const double* raw, int64_t y, double* gradient, double* hessian, int64_t step,
                                     int64_t n_classes)
     double df_multinomial_loss(const double* raw, int64_t y, double* scratch, int64_t step, int64_t n_classes)

@@ -57,7 +57,8 @@ def _all_losses():
 LOSSES = _all_losses()  # by name; "log_loss" is that of two classes, "multinomial" that of more
 
 
-def _number_of_row_loss(loss):
+def number_of_row_loss(loss):
+    """The number of a loss of one raw prediction for each row, by its name. Raises ValueError if there is none."""
     if loss not in LOSSES or loss == "multinomial":
         raise ValueError(f"loss={loss!r}; allowed are {sorted(set(LOSSES) - {'multinomial'})}")
     return LOSSES[loss].number
@@ -84,7 +85,7 @@ def derivatives(loss, const double[::1] raw not None, const double[::1] y not No
     gradient, hessian : ndarray of shape (n_rows,), dtype float64
     """
     cdef Py_ssize_t i
-    cdef int number = _number_of_row_loss(loss)
+    cdef int number = number_of_row_loss(loss)
     cdef df_derivatives d
     _check_lengths(raw, y)
     gradient, hessian = np.empty((2, raw.shape[0]))
@@ -97,29 +98,6 @@ def derivatives(loss, const double[::1] raw not None, const double[::1] y not No
     return gradient, hessian
 
 
-def predictions(loss, const double[::1] raw not None):
-    """What raw predictions say: a mean, a median, a quantile, or the probability of class 1.
-
-    Parameters
-    ----------
-    loss : str
-        Of `LOSSES`, other than "multinomial".
-    raw : ndarray of shape (n_rows,), dtype float64
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), dtype float64
-    """
-    cdef Py_ssize_t i
-    cdef int number = _number_of_row_loss(loss)
-    result = np.empty(raw.shape[0])
-    cdef double[::1] out = result
-    with nogil:
-        for i in range(raw.shape[0]):
-            out[i] = df_prediction_of_loss(number, raw[i])
-    return result
-
-
 def values(loss, const double[::1] raw not None, const double[::1] y not None, double parameter=0.0):
     """The loss of each row. Parameters are those of `derivatives`.
 
@@ -128,7 +106,7 @@ def values(loss, const double[::1] raw not None, const double[::1] y not None, d
     ndarray of shape (n_rows,), dtype float64
     """
     cdef Py_ssize_t i
-    cdef int number = _number_of_row_loss(loss)
+    cdef int number = number_of_row_loss(loss)
     _check_lengths(raw, y)
     result = np.empty(raw.shape[0])
     cdef double[::1] out = result
@@ -167,18 +145,6 @@ def class_derivatives(const double[:, ::1] raw not None, const int64_t[::1] y no
         for i in range(raw.shape[0]):
             df_multinomial_derivatives(&raw[i, 0], y[i], &g[i, 0], &h[i, 0], 1, n_classes)
     return gradient, hessian
-
-
-def class_predictions(const double[:, ::1] raw not None):
-    """The probabilities of classes, given raw predictions: ndarray of shape (n_rows, n_classes), dtype float64."""
-    cdef Py_ssize_t i
-    cdef int64_t n_classes = raw.shape[1]
-    result = np.empty((raw.shape[0], raw.shape[1]))
-    cdef double[:, ::1] out = result
-    with nogil:
-        for i in range(raw.shape[0]):
-            df_multinomial_prediction(&raw[i, 0], &out[i, 0], 1, n_classes)
-    return result
 
 
 def class_values(const double[:, ::1] raw not None, const int64_t[::1] y not None):

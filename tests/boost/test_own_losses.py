@@ -8,6 +8,7 @@ from sklearn.base import clone
 from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.core.boost import inverse_link
 from dforest.core.integer_weights import integer_weights
 from dforest.errors import ContractError, LossError
 from dforest.loss import Loss, PythonLoss
@@ -43,7 +44,7 @@ class Poisson(PythonLoss):
         return rules.values("poisson", raw_prediction, y_true)
 
     def inverse_link(self, raw_prediction):
-        return rules.predictions("poisson", raw_prediction)
+        return inverse_link.predictions("poisson", raw_prediction)
 
     def fit_intercept_only(self, y_true, sample_weight):
         return start("poisson", y_true, sample_weight)
@@ -387,10 +388,11 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 
 from dforest.core.boost.loss cimport Loss
+from dforest.core.boost import inverse_link
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.rules.losses cimport (
-    DF_POISSON_LOSS, df_derivatives, df_derivatives_of_loss, df_multinomial_derivatives, df_prediction_of_loss, df_value_of_loss,
+    DF_POISSON_LOSS, df_derivatives, df_derivatives_of_loss, df_multinomial_derivatives, df_predictions_of_loss, df_value_of_loss,
 )
 
 declare_contract(__name__, CONTRACT)
@@ -412,8 +414,7 @@ cdef class Poisson(Loss):
             loss[i] = df_value_of_loss(DF_POISSON_LOSS, raw[i], y[i], 0.0)
 
     cdef void inverse_link(self, const double* raw, int64_t n, double* prediction) noexcept nogil:
-        for i in range(n):
-            prediction[i] = df_prediction_of_loss(DF_POISSON_LOSS, raw[i])
+        df_predictions_of_loss(DF_POISSON_LOSS, raw, n, prediction)
 
 
 cdef class Classes(Loss):

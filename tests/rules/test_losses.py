@@ -8,6 +8,7 @@ import pytest
 from probes import boosting
 from sklearn._loss import loss as sk
 
+from dforest.core.boost import inverse_link
 from dforest.rules import losses
 
 elementary = boosting.elementary
@@ -117,7 +118,7 @@ def test_losses_are_those_of_scikit_learn(name):
         assert (hessian == 1.0).all()
     else:
         np.testing.assert_allclose(hessian, their_hessian, **few_ulps)
-    np.testing.assert_allclose(losses.predictions(name, raw), theirs.link.inverse(raw), **few_ulps)
+    np.testing.assert_allclose(inverse_link.predictions(name, raw), theirs.link.inverse(raw), **few_ulps)
     found, expected = losses.values(name, raw, y, parameter), theirs.loss(y, raw)
     np.testing.assert_allclose(found, expected, rtol=3e-15, atol=3e-15 * (np.abs(raw) * (1 + y)).max())
 
@@ -184,7 +185,7 @@ def test_multinomial_is_that_of_scikit_learn(n_classes, spread):
     their_gradient, their_hessian = theirs.gradient_hessian(y.astype(float), raw)
     np.testing.assert_allclose(gradient, their_gradient, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(hessian, their_hessian, rtol=1e-13, atol=1e-15)
-    np.testing.assert_allclose(losses.class_predictions(raw), theirs.link.inverse(raw), rtol=1e-13, atol=0)
+    np.testing.assert_allclose(inverse_link.class_predictions(raw), theirs.link.inverse(raw), rtol=1e-13, atol=0)
     np.testing.assert_allclose(losses.class_values(raw, y), theirs.loss(y.astype(float), raw), rtol=1e-13, atol=1e-13)
     # Of two classes it is log loss, to the last digits even where a probability is close to 1.
     if n_classes == 2:

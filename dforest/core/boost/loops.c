@@ -57,6 +57,14 @@ static void df_boost_choose_of_outputs_loop(const df_boost_outputs *outputs, int
     df_boost_choose_of_outputs(outputs, n_codes, cut);
 }
 
+static void df_boost_predictions(int loss, const double *raw, int64_t n, double *prediction) {
+    df_predictions_of_loss(loss, raw, n, prediction);
+}
+
+static void df_boost_class_predictions(const double *raw, int64_t n, int64_t n_classes, double *p) {
+    df_multinomial_predictions(raw, n, n_classes, p);
+}
+
 DF_LOOPS_OF_KIND(narrow, DF_NARROW_WORDS)
 DF_LOOPS_OF_KIND(constant, DF_CONSTANT_WORDS)
 DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
@@ -65,6 +73,8 @@ DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
     {[DF_NARROW_WORDS] = loop##_narrow, [DF_CONSTANT_WORDS] = loop##_constant, [DF_WIDE_WORDS] = loop##_wide}
 
 const df_boost_loops DF_OF_SET(df_boost_loops) = {
+    .predictions = df_boost_predictions,
+    .class_predictions = df_boost_class_predictions,
     .fill = DF_EACH_KIND(df_boost_fill),
     .fill_times = DF_EACH_KIND(df_boost_fill_times),
     .fill_lists = DF_EACH_KIND(df_boost_fill_lists),

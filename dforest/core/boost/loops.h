@@ -39,6 +39,8 @@ typedef struct {
                  int32_t *quantised, df_boost_extent *extent);
     void (*quantise_classes)(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
                        int64_t end, const double *factors, int32_t *quantised, df_boost_extent *extent);
+    void (*predictions)(int loss, const double *raw, int64_t n, double *prediction);
+    void (*class_predictions)(const double *raw, int64_t n, int64_t n_classes, double *p);
 } df_boost_loops;
 
 #endif

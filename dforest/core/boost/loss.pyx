@@ -14,7 +14,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.rules.losses cimport DF_LOG_LOSS, df_multinomial_prediction, df_prediction_of_loss
+from dforest.core.loops cimport loops
+from dforest.rules.losses cimport DF_LOG_LOSS
 
 from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.component import LossError
@@ -204,15 +205,12 @@ cdef class Loss:
         return self.fail(NotImplementedError(f"{type(self).__name__} does not define {method}"))
 
     cdef void inverse_link(self, const double* raw, int64_t n, double* prediction) noexcept nogil:
-        cdef int64_t i
         if self.n_classes == 0:
             memcpy(prediction, raw, n * sizeof(double))
         elif self.n_outputs == 1:
-            for i in range(n):
-                prediction[i] = df_prediction_of_loss(DF_LOG_LOSS, raw[i])
+            loops.boost.predictions(DF_LOG_LOSS, raw, n, prediction)
         else:
-            for i in range(n):
-                df_multinomial_prediction(raw + i * self.n_outputs, prediction + i * self.n_outputs, 1, self.n_outputs)
+            loops.boost.class_predictions(raw, n, self.n_outputs, prediction)
 
     cdef int fail(self, error) except -1:
         if not self.has_failed:

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from dforest.core.boost.intercept import find_intercept, sum_derivatives
+from dforest.core.boost.inverse_link import class_predictions, predictions
 from dforest.core.component import LossError
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
@@ -20,10 +21,8 @@ from dforest.rules.losses import (
     LOSSES,
     baselines,
     class_derivatives,
-    class_predictions,
     class_values,
     derivatives,
-    predictions,
     values,
     weighted_quantile,
 )
