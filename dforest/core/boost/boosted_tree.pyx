@@ -27,7 +27,7 @@ from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left
 from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
-from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
+from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units,
     df_gain_of_score, df_gradient_exponent, df_is_light,
@@ -218,6 +218,7 @@ cdef class BoostedTree:
                 self.histograms.leave(&self.nodes[number].slot)
                 break
             self.search_children(number)
+            self.leave_some(self.max_leaves - n_leaves)
             poll(worker, self.nodes[number].at.n)
         while self.frontier.n_waiting > 0:
             self.histograms.leave(&self.nodes[pop_split(&self.frontier)].slot)
@@ -444,6 +445,18 @@ cdef class BoostedTree:
             return 0
         self.n_pushed += 1
         return push_split(&self.frontier, number, node.gain if self.max_leaves > 0 else <double> self.n_pushed)
+
+    cdef void leave_some(self, Py_ssize_t n_splits) noexcept nogil:
+        """Leave the histograms of leaves that won't be split, as all splits to come are those of better ones, if there are many.
+
+        IN n_splits : to come, at most; below 0: their number has no limit
+        """
+        cdef Py_ssize_t n_left, i
+        if n_splits < 0 or self.frontier.n_waiting <= n_splits + n_splits // 8:
+            return
+        n_left = keep_first(&self.frontier, n_splits)
+        for i in range(n_left):
+            self.histograms.leave(&self.nodes[self.frontier.waiting[n_splits + i]].slot)
 
     # Cuts ----------------------------------------------------------------------------------------------------------------
 

@@ -85,3 +85,21 @@ cdef inline Py_ssize_t pop_split(SplitHeap* heap) noexcept nogil:
         at = below
     heap.waiting[at] = last
     return best
+
+
+cdef inline Py_ssize_t keep_first(SplitHeap* heap, Py_ssize_t n) noexcept nogil:
+    """Have none wait but the n nodes that are split first, or all, if they are no more. Returns how many no longer wait: their
+    numbers are in `waiting`, behind those that do.
+    """
+    cdef Py_ssize_t n_all = heap.n_waiting, number, i, _
+    if n_all <= n:
+        return 0
+    for _ in range(n):             # each takes the place that the heap leaves at its end
+        number = pop_split(heap)
+        heap.waiting[heap.n_waiting] = number
+    for i in range(n_all // 2):    # numbers that are in the order of splits are a heap
+        number = heap.waiting[i]
+        heap.waiting[i] = heap.waiting[n_all - 1 - i]
+        heap.waiting[n_all - 1 - i] = number
+    heap.n_waiting = n
+    return n_all - n
