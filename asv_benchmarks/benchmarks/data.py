@@ -96,8 +96,8 @@ def _covers(n_rows, random):
     return X, y
 
 
-@_made("letters", "classification")
-def _letters(n_rows, random):
+@_made("many_classes", "classification")
+def _many_classes(n_rows, random):
     """26 classes of as many rows each, at least 20 of them, and 16 columns of numbers."""
     n_rows = max(n_rows, 26 * 20)
     y = random.permutation(np.arange(n_rows) % 26)

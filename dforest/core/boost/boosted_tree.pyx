@@ -218,7 +218,7 @@ cdef class BoostedTree:
                 self.histograms.leave(&self.nodes[number].slot)
                 break
             self.search_children(number)
-            self.leave_some(self.max_leaves - n_leaves)
+            self.prune_frontier(self.max_leaves - n_leaves)
             poll(worker, self.nodes[number].at.n)
         while self.frontier.n_waiting > 0:
             self.histograms.leave(&self.nodes[pop_split(&self.frontier)].slot)
@@ -446,10 +446,11 @@ cdef class BoostedTree:
         self.n_pushed += 1
         return push_split(&self.frontier, number, node.gain if self.max_leaves > 0 else <double> self.n_pushed)
 
-    cdef void leave_some(self, Py_ssize_t n_splits) noexcept nogil:
-        """Leave the histograms of leaves that won't be split, as all splits to come are those of better ones, if there are many.
+    cdef void prune_frontier(self, Py_ssize_t n_splits) noexcept nogil:
+        """Take leaves out of the frontier that can't be split any more, and free their histograms.
 
-        IN n_splits : to come, at most; below 0: their number has no limit
+        At most n_splits splits are still to come; below 0, their number has no limit. Only the n_splits leaves of most gain can
+        be among them. As choosing these takes time, it is put off while the frontier has few others.
         """
         cdef Py_ssize_t n_left, i
         if n_splits < 0 or self.frontier.n_waiting <= n_splits + n_splits // 8:

@@ -142,7 +142,7 @@ cdef class Booster:
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
         tuning = tuning or {}
         if K > 1 and not isinstance(loss, Loss) and self.loss != DF_MULTINOMIAL_LOSS:
-            tuning = tuning | {"packed_rows": INFINITY}        # entries of several outputs are not taken apart
+            tuning = tuning | {"packed_rows": INFINITY}        # cuts of several outputs are searched without digits
         bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))
         self.chunk = tuning.get("chunk_rows", 8192)

@@ -49,7 +49,7 @@ cdef enum:
     WORTH = 4                  # a bundle is worth its bytes if one in so many of them is not 0
     LIST_COST = 8              # what it costs to begin a row's list, in codes of bundles that are read in the same time, ...
     LISTED_COST = 2            # ... and to add one of its entries
-    PACKED_ROWS = 16384        # from so many rows on bundles share bytes: to take digits apart costs nodes of few rows as much
+    PACKED_ROWS = 16384        # from so many rows on bundles share bytes: what digits cost a node does not depend on its rows
 
 
 @cython.final

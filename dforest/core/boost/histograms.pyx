@@ -271,7 +271,10 @@ cdef class Histograms:
 
     cdef void find_cut_of_digits(self, Py_ssize_t item, const df_boost_entries* own, const Search* search,
                                  df_boost_cut* best) noexcept nogil:
-        """The same for columns that share a byte, given its entries: those of its digits are here as long as this takes."""
+        """The best cut of the columns that share a byte.
+
+        IN own : the entries of the byte; those of its digits are made of these, and kept until the cut is found
+        """
         cdef df_boost_entries entries
         cdef int n = <int> (self.first[item + 1] - self.first[item])
         cdef int n_digits = <int> (self.bundles.digits_from[item + 1] - self.bundles.digits_from[item]), i, k
