@@ -11,7 +11,8 @@ cdef Py_ssize_t max_marked(const df_packed* forest) noexcept nogil
 @cython.final
 cdef class MarkedTrees:
     cdef df_marked* tests
-    cdef double* values
+    cdef double* values                # of leaves of one value
+    cdef uint32_t* rows                # of the forest's values, of all leaves
     cdef df_marked_tree* owned
     cdef df_marked_tree* trees         # [end] of which those from `first` on are there
     cdef bint is_wide

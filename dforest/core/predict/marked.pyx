@@ -1,6 +1,7 @@
 """Trees of few leaves, made ready for many rows: see marks.h.
 
-A `MarkedTrees` owns the tests of some trees, and copies of what their leaves add, while these trees predict some rows.
+A `MarkedTrees` owns the tests of some trees while these predict some rows. What leaves add, it copies where that is one value;
+where it is several, as of classes, the forest must stay.
 """
 cimport cython
 from libc.stdint cimport uint64_t
@@ -28,11 +29,11 @@ cdef class MarkedTrees:
     cdef MarkedTrees of(const df_packed* forest, const double[:, ::1] values, const int64_t[::1] bases, Py_ssize_t n_outputs,
                         Py_ssize_t first, Py_ssize_t end):
         cdef MarkedTrees own = MarkedTrees.__new__(MarkedTrees)
-        cdef Py_ssize_t n_values = values.shape[1], most = max_marked(forest), room, t, i, k
+        cdef Py_ssize_t n_values = values.shape[1], most = max_marked(forest), room, t, i
         cdef uint32_t leaves[DF_MAX_MARKED]
         cdef df_marked* tests
-        cdef double* to
         cdef const double* value
+        cdef uint32_t* rows
         cdef int n_tests
         room = 0
         for t in range(first, end):                # half of a tree's slots are leaves: its nodes and an empty slot
@@ -40,9 +41,10 @@ cdef class MarkedTrees:
             room += i // 2 if i <= 2 * most else 0
         own.is_wide, own.n_values, own.n_outputs = forest.is_wide, n_values, n_outputs
         own.tests = tests = <df_marked*> malloc((room + most) * sizeof(df_marked))
-        own.values = to = <double*> malloc((room + most) * n_values * sizeof(double))
+        own.values = <double*> malloc((room + most if n_values == 1 else 1) * sizeof(double))
+        own.rows = rows = <uint32_t*> malloc((room + most) * sizeof(uint32_t))
         own.owned = <df_marked_tree*> calloc(end - first + 1, sizeof(df_marked_tree))
-        if own.tests == NULL or own.values == NULL or own.owned == NULL:
+        if own.tests == NULL or own.values == NULL or own.rows == NULL or own.owned == NULL:
             raise MemoryError()
         own.trees = own.owned - first
         with nogil:
@@ -50,18 +52,20 @@ cdef class MarkedTrees:
                 n_tests = -1
                 if forest.starts[t + 1] - forest.starts[t] <= 2 * most:
                     n_tests = df_mark_tree(forest, t, <int> most, tests, leaves)
-                own.trees[t] = df_marked_tree(tests, to, n_tests)
+                value = own.values + (rows - own.rows) if n_values == 1 else &values[bases[t], 0]
+                own.trees[t] = df_marked_tree(tests, value, rows, n_tests)
                 for i in range(n_tests + 1):
-                    value = &values[bases[t] + df_value_row(df_tree(forest, t), leaves[i], forest), 0]
-                    for k in range(n_values):
-                        to[k] = value[k]
-                    to += n_values
+                    rows[i] = df_value_row(df_tree(forest, t), leaves[i], forest)
+                    if n_values == 1:
+                        own.values[rows - own.rows + i] = values[bases[t] + rows[i], 0]
+                rows += n_tests + 1
                 tests += max(n_tests, 0)
         return own
 
     def __dealloc__(self):
         free(self.tests)
         free(self.values)
+        free(self.rows)
         free(self.owned)
 
     cdef Py_ssize_t run(self, Py_ssize_t t, Py_ssize_t end) noexcept nogil:

@@ -37,7 +37,8 @@ typedef struct {
 /* A tree. */
 typedef struct {
     const df_marked *tests;
-    const double *values; /* [n_tests + 1, n_values] what leaves add, from left to right */
+    const double *values; /* what leaves add, from left to right; or, of leaves of several values, a row for each ... */
+    const uint32_t *rows; /* [n_tests + 1] ... of these rows, whose numbers are here */
     int n_tests;          /* -1: it has too many, or others than of numbers */
 } df_marked_tree;
 
@@ -73,8 +74,9 @@ DF_FUNCTION int df_mark_tree(const df_packed *forest, size_t t, int most, df_mar
     }
 }
 
-/* Add what leaves say, given by their numbers, to the sums of n rows. values : [., n_values]; sums : [n, n_values] */
-DF_INLINE void df_add_leaves(const uint32_t *leaf, size_t n, const double *values, size_t n_values, double *sums) {
+/* Add what leaves of a tree say, given by their numbers, to the sums of n rows. INOUT sums : [n, n_values] */
+DF_INLINE void df_add_leaves(const uint32_t *leaf, size_t n, const df_marked_tree *tree, size_t n_values, double *sums) {
+    const double *values = tree->values;
     size_t i, k;
     if (n_values == 1)
 #if defined(__GNUC__)
@@ -85,7 +87,7 @@ DF_INLINE void df_add_leaves(const uint32_t *leaf, size_t n, const double *value
     else
         for (i = 0; i < n; i++)
             for (k = 0; k < n_values; k++)
-                sums[n_values * i + k] += values[n_values * leaf[i] + k];
+                sums[n_values * i + k] += values[n_values * tree->rows[leaf[i]] + k];
 }
 
 /* The number of the lowest bit of a mark of 32 bits: the exponent of the power of two that it is, for compilers to find those of
@@ -173,9 +175,9 @@ typedef uint64_t df_lanes64 __attribute__((vector_size(DF_MARK_BYTES)));
                 for (j = 0; j < STEP; j++)                                                                           \
                     leaf[j] = df_lowest_of_mark##bits(left[j]);                                                      \
                 if (n - i >= STEP)                                                                                   \
-                    df_add_leaves(leaf, STEP, trees[t].values, n_values, to);                                        \
+                    df_add_leaves(leaf, STEP, &trees[t], n_values, to);                                              \
                 else                                                                                                 \
-                    df_add_leaves(leaf, n - i, trees[t].values, n_values, to);                                       \
+                    df_add_leaves(leaf, n - i, &trees[t], n_values, to);                                             \
             }                                                                                                        \
         }                                                                                                            \
     }
@@ -197,7 +199,7 @@ typedef uint64_t df_lanes64 __attribute__((vector_size(DF_MARK_BYTES)));
                         mark &= (uint##bits##_t) here->keep;                                                         \
                 }                                                                                                    \
                 leaf = df_lowest_of_mark##bits(mark);                                                                \
-                df_add_leaves(&leaf, 1, trees[t].values, n_values,                                                   \
+                df_add_leaves(&leaf, 1, &trees[t], n_values,                                                         \
                               sums + (n_values == 1 ? t % n_outputs * n + i : n_values * i));                        \
             }                                                                                                        \
         }                                                                                                            \

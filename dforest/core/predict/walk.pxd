@@ -141,5 +141,6 @@ cdef extern from "core/predict/marks.h" nogil:
     ctypedef struct df_marked_tree:
         const df_marked* tests
         const double* values
+        const uint32_t* rows
         int n_tests
     int df_mark_tree(const df_packed* forest, size_t t, int most, df_marked* tests, uint32_t* leaves)
