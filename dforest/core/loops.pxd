@@ -124,6 +124,9 @@ cdef extern from "core/loops.h" nogil:
                                              int64_t first_row, int64_t n) noexcept nogil
     ctypedef void (*df_boost_find)(const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
                                    const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
+    ctypedef void (*df_boost_cut_beside_default)(const uint64_t* words, int n_codes, bint has_missing, int default_code,
+                                                 int64_t n_others, df_boost_sums total, const df_boost_limits* limits,
+                                                 const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
     ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing,
                                          const df_boost_limits* limits, double unit, bint is_first,
                                          df_boost_outputs* outputs) noexcept nogil
@@ -143,6 +146,7 @@ cdef extern from "core/loops.h" nogil:
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
         df_boost_find* cut
         df_boost_find* subset
+        df_boost_cut_beside_default* cut_beside_default
         df_boost_add_output* add_output
         void (*choose_of_outputs)(const df_boost_outputs* outputs, int n_codes, df_boost_cut* cut) noexcept nogil
         int64_t (*divide)(const uint32_t* rows, int64_t first_row, int64_t n, const uint8_t* codes, const uint8_t* goes_left,

@@ -245,6 +245,23 @@ def pack(radices):
     return sorted(map(sorted, packed))
 
 
+cdef inline int64_t first_from(const uint32_t* numbers, int64_t n, int64_t at, int64_t least) noexcept nogil:
+    """The first place, from one on, of a number that is not below another. numbers : [n] ascending; most often it is near"""
+    cdef int64_t step = 1, middle, end = at
+    while end < n and numbers[end] < least:
+        at = end + 1
+        end += step
+        step *= 2
+    end = min(end, n)
+    while at < end:
+        middle = (at + end) // 2
+        if numbers[middle] < least:
+            at = middle + 1
+        else:
+            end = middle
+    return at
+
+
 @cython.final
 cdef class Bundles:
     """Which columns share a bundle, and which have their codes in lists.
@@ -474,18 +491,24 @@ cdef class Bundles:
 
     cdef int64_t divide(self, Py_ssize_t column, const uint32_t* rows, int64_t first, int64_t n, const uint8_t* by_code,
                         const uint8_t* by_shared, uint32_t* left, uint32_t* end) noexcept nogil:
-        """Divide rows by the codes of a column: see df_boost_divide_loop. IN by_code, by_shared : whether each code goes left"""
+        """Divide rows, which ascend, by the codes of a column: see df_boost_divide_loop.
+
+        IN by_code, by_shared : whether each code goes left
+        """
+        cdef const Column* own = &self.data.columns[column]
+        cdef const uint8_t* codes = <const uint8_t*> own.codes
         cdef int32_t bundle = self.columns[column].bundle
-        cdef int64_t i, row, n_left = 0
-        if self.data.columns[column].stored == NULL:
-            return loops.boost.divide(rows, first, n, <const uint8_t*> self.data.columns[column].codes, by_code, left, end)
+        cdef int64_t i, row, n_left = 0, at = 0
+        if own.stored == NULL:
+            return loops.boost.divide(rows, first, n, codes, by_code, left, end)
         if bundle >= 0:
             return loops.boost.divide(rows, first, n, <const uint8_t*> self.shared.columns[bundle].codes, by_shared, left, end)
         for i in range(n):
             row = first + i if rows == NULL else <int64_t> rows[i]
             left[n_left] = <uint32_t> row
             (end - 1 - (i - n_left))[0] = <uint32_t> row
-            n_left += by_code[self.listed_code(column, row)]
+            at = first_from(own.stored, own.n_stored, at, row)
+            n_left += by_code[codes[at] if at < own.n_stored and own.stored[at] == row else own.implied]
         return n_left
 
     cdef int listed_code(self, Py_ssize_t column, int64_t row) noexcept nogil:

@@ -179,6 +179,50 @@ DF_INLINE void df_boost_unpack_loop(const int kind, const df_boost_entries *entr
     unpacked->n[default_code] = total.count;
 }
 
+/* The best cut of a column of numbers that has a default, which is no missing value, if its entries are words and stand for at most
+ * DF_SPILL rows. Only cuts that may leave enough rows on the side without the default are looked at: they are after the codes from
+ * some one below the default, or the default itself, to some one above.
+ *
+ * IN words : its entries, those of missing values last
+ * IN n_others : rows of all of them
+ * OUT cut : but for `most` */
+DF_INLINE void df_boost_cut_beside_default_loop(const int kind, const uint64_t *words, int n_codes, int has_missing, int default_code,
+                                                int64_t n_others, df_boost_sums total, const df_boost_limits *limits,
+                                                const df_boost_constraint *constraint, df_boost_cut *cut) {
+    df_boost_prefixes first;
+    df_boost_sums rest = {0, 0, 0}, others;
+    uint64_t prefixes[DF_BOOST_CODES], sum = 0, all = 0; /* without the default */
+    int n = 0, from = 0, end;
+    int64_t most_left; /* rows of the codes on the left but for the default */
+    for (int code = 0; code < n_codes - 1 + has_missing; code++)
+        all += words[code];
+    others = df_sums_of(kind, all, 0);
+    cut->n = total.count;
+    cut->gradient = total.gradient;
+    cut->hessian = total.hessian;
+    if (has_missing)
+        rest = df_sums_of(kind, words[n_codes - 1], 0);
+    while (from < default_code && (int64_t)((sum + words[from]) & DF_WORD_ROWS) + rest.count < limits->min_samples)
+        sum += words[from++];
+    for (int code = from; code < default_code; code++)
+        prefixes[n++] = sum += words[code];
+    prefixes[n++] = sum;
+    most_left = n_others - limits->min_samples;
+    for (int code = default_code; code < n_codes - 1 && (int64_t)(sum & DF_WORD_ROWS) <= most_left; code++)
+        prefixes[n++] = sum += words[code];
+    end = df_whole_lanes(n);
+    for (int i = n; i < end; i++)
+        prefixes[i] = sum;
+    df_boost_unpack_words(kind, prefixes, end, &first);
+    for (int i = default_code - from; i < end; i++) {
+        first.g[i] += total.gradient - others.gradient;
+        first.h[i] += total.hessian - others.hessian;
+        first.n[i] += total.count - others.count;
+    }
+    df_boost_choose(&first, end, rest, limits, constraint, cut);
+    cut->code += (uint32_t)from;
+}
+
 /* Add words to sums, and clear them. INOUT words : [n_entries, words of an entry]; g, h, n : [n_entries] */
 DF_INLINE void df_boost_spill_loop(const int kind, uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {
     for (int64_t i = 0; i < n_entries; i++) {

@@ -310,7 +310,8 @@ cdef class Histograms:
         cdef df_boost_entries own
         cdef df_boost_constraint constraint
         cdef df_boost_cut cut
-        cdef int64_t most = 0, here
+        cdef const df_boost_constraint* constrained = NULL if search.directions == NULL else &constraint
+        cdef int64_t most = 0, here = 0, n_others = 0
         cdef int n_codes
         cdef df_boost_find find
         cdef Py_ssize_t m
@@ -333,19 +334,23 @@ cdef class Histograms:
                 constraint.bounds = search.bounds
                 constraint.direction = search.directions[j]
             n_codes = column.n_codes + column.has_missing
-            if column.default >= 0 and loops.boost.count(&own, n_codes - 1, &here) < search.limits.min_samples:
+            if column.default >= 0:
+                n_others = loops.boost.count(&own, n_codes - 1, &here)
+            if column.default >= 0 and n_others < search.limits.min_samples:
                 memset(&cut, 0, sizeof(cut))
                 cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
                 cut.gradient, cut.hessian, cut.n = search.totals.gradient, search.totals.hessian, search.totals.count
-                cut.most = here
+            elif (column.default >= 0 and own.words != NULL and n_others <= DF_SPILL and not column.is_category
+                    and column.default < column.n_codes):
+                loops.boost.cut_beside_default[self.kind](own.words, column.n_codes, column.has_missing, column.default, n_others,
+                                                          search.totals[0], search.limits, constrained, &cut)
             else:
                 if column.default >= 0:
                     self.unpack(column, search.totals, &own, &unpacked)
                 find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
-                find(&own, column.n_codes, column.has_missing, search.limits,
-                     NULL if search.directions == NULL else &constraint, &cut)
-                if column.default >= 0:
-                    cut.most = here
+                find(&own, column.n_codes, column.has_missing, search.limits, constrained, &cut)
+            if column.default >= 0:
+                cut.most = here
             most = max(most, cut.most)
             if best.feature < 0 or cut.score > best.score:     # columns ascend
                 best[0] = cut

@@ -42,6 +42,12 @@
                                      df_boost_cut *cut) {                                                                      \
         df_boost_cut_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                       \
     }                                                                                                                          \
+    static void df_boost_cut_beside_default_##label(const uint64_t *words, int n_codes, int has_missing, int default_code,     \
+                                                    int64_t n_others, df_boost_sums total, const df_boost_limits *limits,      \
+                                                    const df_boost_constraint *constraint, df_boost_cut *cut) {                \
+        df_boost_cut_beside_default_loop(kind, words, n_codes, has_missing, default_code, n_others, total, limits, constraint, \
+                                         cut);                                                                                 \
+    }                                                                                                                          \
     static void df_boost_subset_##label(const df_boost_entries *entries, int n_codes, int has_missing,                         \
                                         const df_boost_limits *limits, const df_boost_constraint *constraint,                  \
                                         df_boost_cut *cut) {                                                                   \
@@ -86,6 +92,7 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .unpack = DF_EACH_KIND(df_boost_unpack),
     .spill = DF_EACH_KIND(df_boost_spill),
     .cut = DF_EACH_KIND(df_boost_cut),
+    .cut_beside_default = DF_EACH_KIND(df_boost_cut_beside_default),
     .subset = DF_EACH_KIND(df_boost_subset),
     .add_output = DF_EACH_KIND(df_boost_add_output),
     .choose_of_outputs = df_boost_choose_of_outputs_loop,

@@ -17,6 +17,10 @@ typedef df_boost_sums (*df_boost_total)(const int32_t *quantised, const uint32_t
 typedef void (*df_boost_find)(const df_boost_entries *entries, int n_codes, int has_missing, const df_boost_limits *limits,
                               const df_boost_constraint *constraint, df_boost_cut *cut);
 
+typedef void (*df_boost_cut_beside_default)(const uint64_t *words, int n_codes, int has_missing, int default_code, int64_t n_others,
+                                            df_boost_sums total, const df_boost_limits *limits,
+                                            const df_boost_constraint *constraint, df_boost_cut *cut);
+
 typedef void (*df_boost_add_output)(const df_boost_entries *entries, int n_codes, int has_missing, const df_boost_limits *limits,
                                     double unit, int is_first, df_boost_outputs *outputs);
 
@@ -31,6 +35,7 @@ typedef struct {
                       df_boost_unpacked *unpacked);
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
     df_boost_find cut[3], subset[3]; /* of numbers, of categories */
+    df_boost_cut_beside_default cut_beside_default[3];
     df_boost_add_output add_output[3];
     void (*choose_of_outputs)(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut);
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,
