@@ -1,7 +1,7 @@
 """meson-python, told what else to install before a build with the module for SYCL devices, and asked for metadata alone.
 
 `pip install .` builds dforest without that module and downloads nothing of SYCL. A build that is told
-``-Csetup-args=-Dsycl=enabled`` needs the headers of Intel's SYCL runtime: it asks for the version that
+``--config-settings=setup-args=-Dsycl=enabled`` needs the headers of Intel's SYCL runtime: it asks for the version that
 the extra `gpu` names in pyproject.toml.
 
 Where a backend has no metadata alone, pip builds the whole wheel for it, and says "Preparing metadata" all that time.

@@ -297,14 +297,13 @@ typedef struct {
 
 /* is_damped : whether the loss has a link; n_sums : trees of an iteration. Those of several classes take their steps
  * together. With p the probabilities of the classes, the second derivative of the loss along steps v is the variance of v
- * by p, which is at most the sum of 2 p (1 - p) v^2: twice what each class knows of. So half a step of each is safe; less
- * is taken anyway at rates up to 1/2. */
+ * by p, which is at most the sum of 2 p (1 - p) v^2: twice what each class knows of. So half a damped step of each is safe. */
 static inline df_value_limits df_value_limits_of(double learning_rate, double max_step, int is_damped, int n_sums) {
     df_value_limits limits;
     limits.learning_rate = learning_rate;
     limits.max_step = max_step;
     limits.damping = !is_damped ? 0.0 : learning_rate > 1.0 ? learning_rate : 1.0;
-    if (n_sums > 1 && learning_rate > 0.5)
+    if (n_sums > 1)
         limits.damping *= 0.5;
     return limits;
 }

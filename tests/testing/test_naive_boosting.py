@@ -205,7 +205,8 @@ def test_a_booster_learns_and_predicts_what_it_trained(loss, weighted):
     booster = grow_booster(X, y, max_iter=6, max_leaf_nodes=6, min_samples_leaf=3, sample_weight=weight, **settings)
     np.testing.assert_array_equal(predict_raw(booster, X), booster.raw)
     usual = "constant" if loss in losses.CONSTANT_HESSIAN else "narrow"
-    assert set(booster.words) == {"wide" if weighted == "real" else usual}
+    assert booster.words[0] == ("wide" if weighted == "real" else usual)
+    assert set(booster.words) <= {usual, "wide"}  # gradients come to have heavy tails
 
     def mean_loss(raw):
         if loss == "multinomial":

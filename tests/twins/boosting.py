@@ -442,7 +442,7 @@ class ValueLimits(NamedTuple):
         rate, size = self.learning_rate, abs(step)
         most = rate * self.max_step
         if self.is_damped:
-            share = 0.5 if self.n_sums > 1 and rate > 0.5 else 1.0
+            share = 0.5 if self.n_sums > 1 else 1.0
             most = min(most, share * max(rate, 1.0) * (size if size <= 1.0 or math.isinf(size) else max(1.0, log(1.0 + size))))
         return within(rate * step if value is None else value, (-most, most))
 

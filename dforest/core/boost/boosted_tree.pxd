@@ -4,6 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.histograms cimport Histograms, Search
+from dforest.core.boost.tree_rows cimport TreeRows
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport df_boost_cut
 from dforest.core.spin_team cimport SpinTeam
@@ -13,10 +14,6 @@ from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.records cimport df_gradient_sums, df_open_node
 
-
-cdef extern from "core/boost/gradients.h" nogil:
-    ctypedef struct df_boost_largest:
-        double weight, gradient, hessian
 
 cdef struct BoostScale:        # of the integers that stand for gradients and Hessians
     int32_t exponent_g, exponent_h     # 1.0 is 2 to this power in quantised gradients
@@ -79,20 +76,13 @@ cdef class BoostedTree:
     # Sizes at which the machinery changes its ways
     cdef int64_t part_rows             # of a part of a histogram, at least
     cdef int n_item_ranges             # into which items are divided where the rows of a node are too few for parts
-    cdef int64_t partition_rows        # that a thread divides at a time, of a node that several threads divide
     cdef bint subtracts                # the large child's histogram is what remains of the parent's; else its rows are added up
     # What the tree is grown from
     cdef Py_ssize_t n_outputs          # values of a leaf
     cdef int32_t* quantised            # [n_outputs, n_rows, 1 or 2]
     cdef int64_t plane                 # of one output
     cdef const double* kept            # [n_outputs, n_rows, 2] derivatives; NULL: no node may be light
-    cdef const double* weight          # [n_rows] that is in these
-    cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
-    cdef const uint32_t* drawn         # [n_drawn] the root's rows, the booster's; NULL: all
-    cdef int64_t n_drawn
-    cdef uint32_t* rows                # [n_drawn] in the order of the leaves
-    cdef bint is_undivided             # `rows` is not filled: the root is a leaf
-    cdef uint32_t* moved               # [n_drawn]
+    cdef TreeRows rows
     # What there is of it
     cdef BoostNode* nodes
     cdef BoostOutput* outputs          # [n_nodes, n_outputs]
@@ -109,19 +99,8 @@ cdef class BoostedTree:
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_items] of the small and the large node
-    cdef BoostNode* weighed
-    cdef Py_ssize_t output             # that it is weighed by
-    cdef df_boost_largest* largest     # [n_largest] of ranges of its rows; `weight` is first their least lightness
-    cdef Py_ssize_t n_largest
-    cdef df_boost_sums* range_sums     # [n_range_sums] of ranges of its rows
-    cdef Py_ssize_t n_range_sums
-    cdef double[2] factors
-    cdef BoostNode* divided
     cdef uint8_t* by_code              # [DF_BOOST_CODES] whether each of the column's goes left, ...
     cdef uint8_t* by_shared            # ... and each of its bundle's
-    cdef int64_t range_rows
-    cdef int64_t* n_left               # of each range of the divided node's rows, and then of all up to it
-    cdef Py_ssize_t n_left_room
 
     cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil
@@ -129,10 +108,6 @@ cdef class BoostedTree:
     cdef int know_sums(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
     cdef int add_up(self, BoostNode* node) except -1 nogil
-    cdef void add_range(self, int64_t item) noexcept nogil
-    cdef void find_lightness(self, int64_t item) noexcept nogil
-    cdef void find_largest(self, int64_t item) noexcept nogil
-    cdef void quantise(self, int64_t item) noexcept nogil
     cdef BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil
     cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil
     cdef void use_units_of(self, const BoostNode* node) noexcept nogil
@@ -148,12 +123,8 @@ cdef class BoostedTree:
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil
-    cdef const uint32_t* run(self, int64_t first) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
-    cdef int64_t cut_into_ranges(self, int64_t n) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
-    cdef void divide_range(self, int64_t item) noexcept nogil
-    cdef void place_range(self, int64_t item) noexcept nogil
     cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil
     cdef bint may_be_split(self, const BoostNode* node) noexcept nogil
     cdef int push(self, int32_t number) except -1 nogil

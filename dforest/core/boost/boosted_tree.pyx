@@ -1,9 +1,8 @@
 """A boosted tree as it grows: best first, by a team.
 
-A tree's rows, all or those drawn for its iteration, lie in one array of row numbers, of which each node has a range; a split
-divides the range, stably. Of the two children of a node, the *small* one has fewer rows, and its histogram is filled from them;
-that of the *large* one is what remains of their parent's. Several threads divide a large node, each some rows at a time. Nodes
-are numbered in order of creation, so both children of one come together, the left one first. A light node (rules/boost.h) gets a
+Each node has a range of the tree's rows (`tree_rows.pyx`), which its split divides. Of the two children of a node, the *small* one
+has fewer rows, and its histogram is filled from them; that of the *large* one is what remains of their parent's. Nodes are
+numbered in order of creation, so both children of one come together, the left one first. A light node (rules/boost.h) gets a
 *scale* of its own, and its rows are quantised anew; then its histogram is filled from its rows, and is not what remains of its
 parent's.
 
@@ -13,7 +12,7 @@ Threads share the rows of a large node, and the columns of two nodes; or, of a s
 one thread, while others grow other trees. All that is added up are integers, so neither the number of threads nor
 their order makes a difference.
 
-A `BoostedTree` serves one grower for one tree after another. It owns its rows and nodes; the quantised gradients and the
+A `BoostedTree` serves one grower for one tree after another. It owns its nodes; the quantised gradients and the
 derivatives that are kept are the booster's, and those of light nodes' rows are changed here.
 """
 cimport cython
@@ -24,6 +23,7 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.boost.bundles cimport BundledColumn
+from dforest.core.boost.tree_rows cimport DF_LIGHTEST, TreeRows, df_boost_largest
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left
 from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
@@ -35,14 +35,6 @@ from dforest.rules.boost cimport (
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
 
-cdef extern from "core/boost/gradients.h" nogil:
-    enum:
-        DF_LIGHTEST
-    uint8_t df_min_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
-    df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
-    void df_quantise_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors,
-                           int32_t* quantised)
-
 
 cdef void fill_part(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).fill_part(item)
@@ -52,32 +44,8 @@ cdef void search_item(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).search_item(item)
 
 
-cdef void add_range(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).add_range(item)
-
-
 cdef void search_range(void* tree, int64_t item) noexcept nogil:
     (<BoostedTree> tree).search_range(item)
-
-
-cdef void find_lightness(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).find_lightness(item)
-
-
-cdef void find_largest(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).find_largest(item)
-
-
-cdef void quantise(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).quantise(item)
-
-
-cdef void divide_range(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).divide_range(item)
-
-
-cdef void place_range(void* tree, int64_t item) noexcept nogil:
-    (<BoostedTree> tree).place_range(item)
 
 
 cdef inline int32_t unit_of(const BoostScale* scale) noexcept nogil:
@@ -122,10 +90,9 @@ cdef class BoostedTree:
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = bundles.data.n_rows if max_depth is None else min(max_depth, bundles.data.n_rows)
         self.min_samples_leaf = min_samples_leaf
-        self.n_drawn = n_drawn
+        self.rows = TreeRows(bundles, histograms, team, n_drawn, tuning.get("partition_rows", 8192))
         self.columns = columns
         self.part_rows = tuning.get("part_rows", 2048)
-        self.partition_rows = tuning.get("partition_rows", 8192)
         self.subtracts = tuning.get("subtracts", True)
         # The entries of lists are filled together.
         self.n_item_ranges = 1
@@ -135,8 +102,6 @@ cdef class BoostedTree:
         self.l1 = l1
         self.l2 = l2
         self.weight_unit = weight_unit
-        self.rows = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
-        self.moved = <uint32_t*> malloc(n_drawn * sizeof(uint32_t))
         self.cuts = <df_boost_cut*> malloc(max(<Py_ssize_t> 1, 2 * bundles.n_items) * sizeof(df_boost_cut))
         self.tried = <uint8_t*> malloc(2 * n)
         self.by_code = <uint8_t*> malloc(2 * DF_BOOST_CODES)
@@ -144,8 +109,8 @@ cdef class BoostedTree:
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
         self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
         self.units = <double*> malloc(self.n_outputs * sizeof(double))
-        if (self.tried == NULL or self.rows == NULL or self.moved == NULL or self.cuts == NULL or self.by_code == NULL
-                or self.tested == NULL or self.limits == NULL or self.units == NULL):
+        if (self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.tested == NULL or self.limits == NULL
+                or self.units == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
         if directions is not None and np.any(directions):
@@ -156,8 +121,6 @@ cdef class BoostedTree:
                 self.directions[j] = directions[j]
 
     def __dealloc__(self):
-        free(self.rows)
-        free(self.moved)
         free(self.cuts)
         free(self.tried)
         free(self.by_code)
@@ -170,9 +133,6 @@ cdef class BoostedTree:
         free(self.sums)
         free(self.routes)
         free_split_heap(&self.frontier)
-        free(self.n_left)
-        free(self.largest)
-        free(self.range_sums)
 
     cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil:
@@ -186,12 +146,12 @@ cdef class BoostedTree:
         cdef int64_t n_leaves = 1
         cdef int32_t number
         cdef Py_ssize_t k
-        cdef df_open_node root = df_root_of(self.n_drawn, seed)
+        cdef df_open_node root = df_root_of(self.rows.n, seed)
         self.quantised = quantised
         self.kept = kept
         self.columns.begin(seed)
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
-        self.is_undivided = True
+        self.rows.is_undivided = True
         self.add_node(&root, -1, 0)
         self.nodes[0].most = self.bundles.most
         for k in range(self.n_outputs):
@@ -246,7 +206,7 @@ cdef class BoostedTree:
             node.lightness = self.nodes[parent].lightness
         node.gain = 0.0
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
-        if self.drawn != NULL:
+        if self.rows.drawn != NULL:
             ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
             memset(self.routes[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
             self.routes[self.n_nodes - 1].bundle = 0
@@ -324,27 +284,16 @@ cdef class BoostedTree:
         cdef BoostScale before
         cdef BoostScale* scale
         cdef df_boost_largest largest
-        cdef int64_t n_ranges, i
+        cdef double[2] factors
         cdef Py_ssize_t k
-        cdef int lightness = DF_LIGHTEST
+        cdef int lightness
         if self.kept == NULL:
             return 0
-        self.weighed = node
-        n_ranges = self.cut_into_ranges(node.at.n)
-        ensure_room(<void**> &self.largest, &self.n_largest, n_ranges, sizeof(df_boost_largest))
-        self.team.call(find_lightness, <void*> self, n_ranges)
-        for i in range(n_ranges):
-            lightness = min(lightness, <int> self.largest[i].weight)
+        lightness = self.rows.least_lightness(&node.at)
         if lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
             return 0
         for k in range(self.n_outputs):
-            self.output = k
-            self.team.call(find_largest, <void*> self, n_ranges)
-            largest = self.largest[0]
-            for i in range(1, n_ranges):
-                largest.weight = max(largest.weight, self.largest[i].weight)
-                largest.gradient = max(largest.gradient, self.largest[i].gradient)
-                largest.hessian = max(largest.hessian, self.largest[i].hessian)
+            self.rows.find_largest(&node.at, self.kept + k * self.plane, &largest)
             if not df_is_light(largest.weight, node.reference):    # nor is it by another output
                 return 0
             scale = &self.outputs_of(node)[k].scale
@@ -354,55 +303,19 @@ cdef class BoostedTree:
             if k == 0:                             # with several outputs there are no bounds
                 set_bounds(node, df_bounds_in_units(bounds_of(node), before.narrow_h - before.narrow_g,
                                                     scale.narrow_h - scale.narrow_g))
-            self.factors[0] = ldexp(1.0, scale.exponent_g)
-            self.factors[1] = ldexp(1.0, scale.exponent_h)
-            self.team.call(quantise, <void*> self, n_ranges)
+            factors[0] = ldexp(1.0, scale.exponent_g)
+            factors[1] = ldexp(1.0, scale.exponent_h)
+            self.rows.quantise(&node.at, self.kept + k * self.plane, factors, self.quantised + k * self.plane)
         node.reference = largest.weight
         node.lightness = lightness
         return 0
 
     cdef int add_up(self, BoostNode* node) except -1 nogil:
         """Find the sums of a node's rows."""
-        cdef int64_t n_ranges = self.cut_into_ranges(node.at.n), i
-        cdef df_boost_sums* sums
         cdef Py_ssize_t k
-        self.weighed = node
-        ensure_room(<void**> &self.range_sums, &self.n_range_sums, n_ranges, sizeof(df_boost_sums))
         for k in range(self.n_outputs):
-            self.output = k
-            self.team.call(add_range, <void*> self, n_ranges)
-            sums = &self.sums[(node - self.nodes) * self.n_outputs + k]
-            sums[0] = self.range_sums[0]
-            for i in range(1, n_ranges):
-                sums.gradient += self.range_sums[i].gradient
-                sums.hessian += self.range_sums[i].hessian
-                sums.count += self.range_sums[i].count
+            self.rows.add_up(&node.at, self.quantised + k * self.plane, &self.sums[(node - self.nodes) * self.n_outputs + k])
         return 0
-
-    cdef void add_range(self, int64_t item) noexcept nogil:
-        """Find the sums of a range of the node that is weighed."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
-        begin += self.weighed.at.first
-        self.range_sums[item] = self.histograms.total(self.run(begin), begin, n, self.quantised + self.output * self.plane)
-
-    cdef void find_lightness(self, int64_t item) noexcept nogil:
-        """Find the least lightness of a range of the node that is weighed."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
-        begin += self.weighed.at.first
-        self.largest[item].weight = df_min_lightness(self.run(begin), begin, n, self.lightness)
-
-    cdef void find_largest(self, int64_t item) noexcept nogil:
-        """Find the largest numbers of a range of the node that is weighed."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
-        begin += self.weighed.at.first
-        self.largest[item] = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept + self.output * self.plane)
-
-    cdef void quantise(self, int64_t item) noexcept nogil:
-        """Make the integers of a range anew."""
-        cdef int64_t begin = item * self.range_rows, n = min(self.weighed.at.n - begin, self.range_rows)
-        begin += self.weighed.at.first
-        df_quantise_again(self.run(begin), begin, n, self.kept + self.output * self.plane, self.factors,
-                          self.quantised + self.output * self.plane)
 
     cdef int search_children(self, int32_t number) except -1 nogil:
         """Find the best cuts of the children of a node."""
@@ -508,7 +421,7 @@ cdef class BoostedTree:
         self.columns.draw(node.at.path, node.at.depth, self.tested, n_tested, tried)
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
-        self.histograms.fill_part(<int> item, self.n_parts, self.run(self.small.at.first), self.small.at.first, self.small.at.n,
+        self.histograms.fill_part(<int> item, self.n_parts, self.rows.run(self.small.at.first), self.small.at.first, self.small.at.n,
                                   self.quantised, self.small.has_words)
 
     cdef void search_item(self, int64_t item) noexcept nogil:
@@ -531,7 +444,7 @@ cdef class BoostedTree:
 
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil:
         """Fill the histogram of the small node in items from `item` to `last` - 1."""
-        self.histograms.fill_slot(item, last, self.run(self.small.at.first), self.small.at.first, self.small.at.n, self.quantised,
+        self.histograms.fill_slot(item, last, self.rows.run(self.small.at.first), self.small.at.first, self.small.at.n, self.quantised,
                                   self.small.slot, self.small.has_words)
 
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil:
@@ -560,13 +473,7 @@ cdef class BoostedTree:
             scale = &self.outputs_of(node).scale
             node.gain = df_absolute_gain(gain, scale.narrow_g, scale.narrow_h, self.weight_unit)
 
-    # Rows ----------------------------------------------------------------------------------------------------------------
-
-    cdef const uint32_t* run(self, int64_t first) noexcept nogil:
-        """The numbers of the rows from a place on; NULL: they are numbered as their places."""
-        if not self.is_undivided:
-            return self.rows + first
-        return self.drawn + first if self.drawn != NULL else NULL
+    # Codes ---------------------------------------------------------------------------------------------------------------
 
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
         """Whether a node that has been split sends a code of its column to the left."""
@@ -598,20 +505,14 @@ cdef class BoostedTree:
                 moved |= next ^ leaves[i]
                 leaves[i] = next
 
-    cdef int64_t cut_into_ranges(self, int64_t n) noexcept nogil:
-        """Into how many ranges so many rows of a node are cut; `range_rows` becomes known."""
-        self.range_rows = n if self.team.n_members == 1 or n < 2 * self.partition_rows else self.partition_rows
-        return (n + self.range_rows - 1) // self.range_rows
-
     cdef int divide(self, BoostNode* node) except -1 nogil:
         """Divide a node's rows by its cut."""
-        cdef int64_t n_ranges, i, total = 0, n_left
         cdef int code
         cdef BoostRoute* route
         for code in range(DF_BOOST_CODES):
             self.by_code[code] = self.goes_left(node, code)
         self.bundles.by_shared_code(node.cut.feature, self.by_code, self.by_shared)
-        if self.drawn != NULL:
+        if self.rows.drawn != NULL:
             route = &self.routes[node - self.nodes]
             memset(route.left, 0, DF_BOOST_CODES // 8)
             for code in range(DF_BOOST_CODES):
@@ -619,39 +520,4 @@ cdef class BoostedTree:
             route.bundle = max(0, self.bundles.columns[node.cut.feature].bundle)
             route.listed = node.cut.feature if self.bundles.columns[node.cut.feature].bundle < 0 else -1
             route.next = <int32_t> self.n_nodes     # where its children will be
-        self.divided = node
-        n_ranges = self.cut_into_ranges(node.at.n)
-        ensure_room(<void**> &self.n_left, &self.n_left_room, n_ranges, sizeof(int64_t))
-        self.team.call(divide_range, <void*> self, n_ranges)
-        if n_ranges == 1:                          # those on the left are in their place
-            n_left = self.n_left[0]
-            for i in range(node.at.n - n_left):
-                self.rows[node.at.first + n_left + i] = self.moved[node.at.first + node.at.n - 1 - i]
-        else:
-            for i in range(n_ranges):
-                total += self.n_left[i]
-                self.n_left[i] = total
-            self.team.call(place_range, <void*> self, n_ranges)
-        self.is_undivided = False
-        return 0
-
-    cdef void divide_range(self, int64_t item) noexcept nogil:
-        """Divide a range: rows on the left come first, the others last and in reverse."""
-        cdef BoostNode* node = self.divided
-        cdef int64_t begin = node.at.first + item * self.range_rows, end = min(node.at.first + node.at.n, begin + self.range_rows)
-        self.n_left[item] = self.bundles.divide(
-            node.cut.feature, self.run(begin), begin, end - begin, self.by_code, self.by_shared,
-            (self.rows if end - begin == node.at.n else self.moved) + begin, self.moved + end)
-
-    cdef void place_range(self, int64_t item) noexcept nogil:
-        """Put the rows of a range where they belong."""
-        cdef BoostNode* node = self.divided
-        cdef int64_t begin = item * self.range_rows, end = min(node.at.n, begin + self.range_rows)
-        cdef int64_t before = self.n_left[item - 1] if item > 0 else 0, n_left = self.n_left[item] - before, i
-        cdef const uint32_t* moved = self.moved + node.at.first
-        cdef uint32_t* left = self.rows + node.at.first + before
-        cdef uint32_t* right = self.rows + node.at.first + node.cut.n_left + begin - before
-        for i in range(n_left):
-            left[i] = moved[begin + i]
-        for i in range(end - begin - n_left):
-            right[i] = moved[end - 1 - i]
+        return self.rows.divide(&node.at, node.cut.feature, self.by_code, self.by_shared)

@@ -218,8 +218,8 @@ cdef class Booster:
                                self.fit.weight_unit, tried, None if constraints is None else constraints.directions, self.n_drawn,
                                tuning)
             if self.kept != NULL:
-                tree.lightness, tree.weight = self.lightness, self.rows.weight
-            tree.drawn = self.rows.list
+                tree.rows.lightness, tree.rows.weight = self.lightness, self.rows.weight
+            tree.rows.drawn = self.rows.list
             grower = TreeGrower(tree, self.own)
             grower.begin(&self.fit)
             self.growers.append(grower)

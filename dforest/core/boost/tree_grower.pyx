@@ -106,8 +106,8 @@ cdef class TreeGrower:
         if self.own is not None:
             self.own.loss.check()
         self.team.call(move_on, <void*> self, self.n_leaf_ranges)
-        if self.tree.drawn != NULL:
-            n_others = self.data.n_rows - self.tree.n_drawn
+        if self.tree.rows.drawn != NULL:
+            n_others = self.data.n_rows - self.tree.rows.n
             self.team.call(move_others, <void*> self, (n_others + self.fit.chunk - 1) // self.fit.chunk)
         return 0
 
@@ -211,7 +211,7 @@ cdef class TreeGrower:
         """Find a node's values by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
         cdef df_weighed* weighed = self.weighed + node.at.first
         cdef BoostOutput* outputs = self.tree.outputs_of(node)
-        cdef const uint32_t* rows = self.tree.run(node.at.first)
+        cdef const uint32_t* rows = self.tree.rows.run(node.at.first)
         cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
         cdef df_quantiser weigher = df_weigher_of(shift)
         cdef const double* y
@@ -269,7 +269,7 @@ cdef class TreeGrower:
         """Sum the quantised gradients of a leaf range."""
         cdef const LeafRange* some = &self.leaf_ranges[item]
         cdef const int32_t* quantised
-        cdef const uint32_t* rows = self.tree.run(0)
+        cdef const uint32_t* rows = self.tree.rows.run(0)
         cdef int64_t i, row, times, g, h
         cdef Py_ssize_t k, K = self.tree.n_outputs
         for k in range(K):
@@ -290,7 +290,7 @@ cdef class TreeGrower:
     cdef void move_on(self, int64_t item) noexcept nogil:
         """Add the leaf's values to the raw predictions of a leaf range."""
         cdef const LeafRange* some = &self.leaf_ranges[item]
-        cdef const uint32_t* rows = self.tree.run(0)
+        cdef const uint32_t* rows = self.tree.rows.run(0)
         cdef double value
         cdef double* raw
         cdef int64_t i
@@ -305,12 +305,12 @@ cdef class TreeGrower:
         """Add the values of the leaves that they reach to the raw predictions of some rows that are left out."""
         cdef int32_t leaves[WALKERS]
         cdef double* raw
-        cdef int64_t at = self.tree.n_drawn + item * self.fit.chunk, end = min(self.data.n_rows, at + self.fit.chunk)
+        cdef int64_t at = self.tree.rows.n + item * self.fit.chunk, end = min(self.data.n_rows, at + self.fit.chunk)
         cdef const uint32_t* rows
         cdef int i, n
         cdef Py_ssize_t k, K = self.tree.n_outputs
         while at < end:
-            rows = self.tree.drawn + at
+            rows = self.tree.rows.drawn + at
             n = <int> min(<int64_t> WALKERS, end - at)
             self.tree.find_leaves(rows, n, leaves)
             for k in range(K):
