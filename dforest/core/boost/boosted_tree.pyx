@@ -1,7 +1,7 @@
 """A boosted tree as it grows: best first, by a team.
 
-Each node has a range of the tree's rows (`tree_rows.pyx`), which its split divides. Of the two children of a node, the *small* one
-has fewer rows, and its histogram is filled from them; that of the *large* one is what remains of their parent's. Nodes are
+Each node has a range of the tree's rows (`tree_rows.pyx`), which its split divides. Of the two children of a node, the *small*
+one has fewer rows, and its histogram is filled from them; that of the *large* one is what remains of their parent's. Nodes are
 numbered in order of creation, so both children of one come together, the left one first. A light node (rules/boost.h) gets a
 *scale* of its own, and its rows are quantised anew; then its histogram is filled from its rows, and is not what remains of its
 parent's.
@@ -421,8 +421,9 @@ cdef class BoostedTree:
         self.columns.draw(node.at.path, node.at.depth, self.tested, n_tested, tried)
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
-        self.histograms.fill_part(<int> item, self.n_parts, self.rows.run(self.small.at.first), self.small.at.first, self.small.at.n,
-                                  self.quantised, self.small.has_words)
+        cdef int64_t first = self.small.at.first
+        self.histograms.fill_part(<int> item, self.n_parts, self.rows.run(first), first, self.small.at.n, self.quantised,
+                                  self.small.has_words)
 
     cdef void search_item(self, int64_t item) noexcept nogil:
         """Have the entries of an item for both nodes, and find the best cuts of its columns."""
@@ -444,8 +445,9 @@ cdef class BoostedTree:
 
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil:
         """Fill the histogram of the small node in items from `item` to `last` - 1."""
-        self.histograms.fill_slot(item, last, self.rows.run(self.small.at.first), self.small.at.first, self.small.at.n, self.quantised,
-                                  self.small.slot, self.small.has_words)
+        cdef int64_t first = self.small.at.first
+        self.histograms.fill_slot(item, last, self.rows.run(first), first, self.small.at.n, self.quantised, self.small.slot,
+                                  self.small.has_words)
 
     cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil:
         """Take the best cut of all columns that were tried, of equal ones that of the first column."""

@@ -4,8 +4,7 @@ A tree is fetched from memory once per block of rows. A row's sum over trees is 
 so the sum has the same bits on any number of threads. `walk.h` says what slots are, and how a row goes down a tree; `tiles.h` and
 `marked.pyx` are for many rows down small trees, `zero_paths.h` is for rows that store few values.
 
-A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one. The arrays that `paths_to` is
-handed are borrowed, and those that it returns are new.
+A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
@@ -20,9 +19,10 @@ from dforest.core.predict.walk cimport (
     df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
     df_walk_rows, df_walk_tiles, df_walk_trees,
 )
-from dforest.core.threads cimport current_worker, poll, share
+from dforest.core.threads cimport poll, share
 from dforest.rules.bounds cimport df_clip
 
+from dforest.core.predict.decision_paths import paths_to
 from dforest.core.predict.packing import WIDE_BITS, check_packed, pack_trees, slot_numbers, slot_size
 
 cdef enum:
@@ -580,59 +580,3 @@ cdef inline int do_rows(const Task* task, Descent rows, Py_ssize_t first, Worker
 cdef inline Py_ssize_t lanes(Py_ssize_t n) noexcept nogil:
     """The next multiple of DF_LANES."""
     return (n + DF_LANES - 1) // DF_LANES * DF_LANES
-
-
-def paths_to(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None, const int64_t[::1] offsets not None,
-             const int64_t[:, ::1] leaf not None):
-    """The nodes that rows pass, over all trees.
-
-    Parameters
-    ----------
-    feature, right_child, offsets : ndarray
-        As in `Forest`.
-    leaf : ndarray of shape (n, n_trees), dtype int64
-        The number of the leaf where each row arrives in each tree.
-
-    Returns
-    -------
-    indices : ndarray, dtype int64
-        Places in the node arrays, row after row, ascending in each.
-    indptr : ndarray of shape (n + 1,), dtype int64
-        Where in `indices` the nodes of each row begin.
-    """
-    cdef Py_ssize_t n = leaf.shape[0], n_trees = offsets.shape[0] - 1, i, j, t, place
-    cdef int64_t[::1] parent = np.full(feature.shape[0], -1, np.int64), depth = np.zeros(feature.shape[0], np.int64)
-    cdef WorkerContext worker = current_worker()
-    starts = np.zeros(n + 1, np.int64)
-    cdef int64_t[::1] indptr = starts
-    if leaf.shape[1] != n_trees:
-        raise ValueError(f"leaves of {leaf.shape[1]} trees; the forest has {n_trees}")
-    with nogil:
-        for t in range(n_trees):
-            for i in range(offsets[t], offsets[t + 1]):
-                if feature[i] >= 0:
-                    parent[i + 1] = parent[offsets[t] + right_child[i]] = i
-                    depth[i + 1] = depth[offsets[t] + right_child[i]] = depth[i] + 1
-            poll(&worker, offsets[t + 1] - offsets[t])
-        for i in range(n):
-            indptr[i + 1] = indptr[i]
-            for t in range(n_trees):
-                if not 0 <= leaf[i, t] < offsets[t + 1] - offsets[t]:
-                    with gil:
-                        raise ValueError(f"row {i} reaches node {leaf[i, t]} of tree {t}; allowed are 0 to "
-                                         f"{offsets[t + 1] - offsets[t] - 1}")
-                indptr[i + 1] += depth[offsets[t] + leaf[i, t]] + 1
-            poll(&worker, n_trees)
-    result = np.empty(indptr[n], np.int64)
-    cdef int64_t[::1] to = result
-    with nogil:
-        for i in range(n):
-            place = indptr[i + 1]
-            poll(&worker, place - indptr[i])
-            for t in range(n_trees - 1, -1, -1):
-                j = offsets[t] + leaf[i, t]
-                while j >= 0:              # ancestors have lower numbers
-                    place -= 1
-                    to[place] = j
-                    j = parent[j]
-    return result, starts
