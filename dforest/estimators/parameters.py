@@ -339,12 +339,13 @@ PARAMETERS = (
     ),
     Parameter(
         "categorical_features",
-        '"from_dtype", array-like or None',
+        '{"auto", "from_dtype"}, array-like or None',
         "from_dtype",
-        ["array-like", StrOptions({"from_dtype"}), None],
+        ["array-like", StrOptions({"auto", "from_dtype"}), None],
         """Columns whose values are labels without an order ("categories"), given as a mask, as indices or as names of columns;
         None means none. "from_dtype" means the columns that have a categorical type of pandas, polars or pyarrow, except for
-        ordered ones that `ordinal_features` takes. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
+        ordered ones that `ordinal_features` takes. "auto" means these, and all columns of text and of booleans, which include
+        those of Python's objects that hold any. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
         sends a row to one side if the row's label is in a set.
 
         With two classes, or the squared error, a best split is the best of all ways to part the categories in two. With more

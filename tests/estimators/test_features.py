@@ -470,7 +470,7 @@ def test_names_and_number_come_before_contents(library):
         model.predict(np.zeros(4))
     with pytest.raises(ValueError, match="Expected 2D array"):
         model.predict([1.0, "x", 2, "S"])
-    with pytest.raises(ValueError, match="X column 'real' holds 'x'; allowed are numbers"):
+    with pytest.raises(ValueError, match="X column 'real' holds the text 'x'; allowed are numbers"):
         model.predict(frame.assign(real="x"))
 
 

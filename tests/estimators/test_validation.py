@@ -221,10 +221,10 @@ def test_text_is_refused_by_column_and_value(X, column, value):
         lambda: make(RandomForestClassifier).fit(X, [0, 1]),
         lambda: make(DecisionTreeRegressor).fit([[1, 2], [3, 4]], [0, 1]).predict(np.asarray(X)),
     ):
-        with pytest.raises(ValueError, match=r"X column .* holds .*; allowed are numbers, .*OrdinalEncoder") as caught:
+        with pytest.raises(ValueError, match=r"X column .* holds .*; allowed are numbers, .*\"auto\"") as caught:
             call()
         assert value in str(caught.value)
-    with pytest.raises(ValueError, match=f"X column {column} holds {value}"):
+    with pytest.raises(ValueError, match=f"X column {column} holds .*{value}"):
         make(RandomForestClassifier).fit(X, [0, 1])
 
 
@@ -243,7 +243,7 @@ def test_times_are_refused(X):
 
 
 def test_other_objects_are_refused():
-    with pytest.raises(TypeError, match="X column 1 holds {}; allowed are numbers"):
+    with pytest.raises(TypeError, match=r"X column 1 holds {} \(.*\); allowed are numbers"):
         make(DecisionTreeClassifier).fit(np.array([[1, {}], [2, 2]], object), [0, 1])
 
 

@@ -60,6 +60,13 @@ class ArrayColumns:
         """Whether column j has no value, and a type that declares no categories: it may be of any kind."""
         return self.order(j) is None and all(is_missing(value) for value in self.known(j))
 
+    def holds_labels(self, j):
+        """Whether the type of column j is that of text or of booleans, or, if it is any type, one of the values is."""
+        known = self.known(j)
+        if known.dtype.kind == "O":
+            return any(isinstance(value, str | bool | np.bool_) for value in known.tolist())
+        return known.dtype.kind in "bUST"
+
     def codes(self, j):
         """(codes, labels) of a column.
 

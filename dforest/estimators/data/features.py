@@ -85,8 +85,8 @@ class Features:
         ----------
         X : array-like, frame or sparse matrix of shape (n_rows, n_features)
             Anything else gives a result without features; `check_X` refuses it.
-        categorical_features, ordinal_features : "from_dtype", array-like or None
-            The parameters of estimators.
+        categorical_features, ordinal_features : {"auto", "from_dtype"}, array-like or None
+            The parameters of estimators; "auto" is for the first one.
 
         Returns
         -------
@@ -100,7 +100,8 @@ class Features:
             labels of a column can't be compared with each other, or the values of an ordinal column have no order.
         """
         chosen = categorical_features, ordinal_features
-        if (isinstance(X, np.ndarray) or issparse(X)) and X.ndim == 2 and all(map(_is_word, chosen)):
+        is_plain = issparse(X) or isinstance(X, np.ndarray) and (not _is_auto(categorical_features) or X.dtype.kind in "iuf")
+        if is_plain and X.ndim == 2 and all(map(_is_word, chosen)):
             return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # the type of an array says nothing about labels
         columns = columns_of(X)
         if columns is None:
@@ -289,7 +290,9 @@ def _choose(kinds, columns, categorical_features, ordinal_features):
             order = columns.order(j)
             if order == "ordered" and isinstance(ordinal_features, str):
                 kinds[j] = ORDINAL
-            elif order is not None and isinstance(categorical_features, str):
+            elif isinstance(categorical_features, str) and (
+                order is not None or _is_auto(categorical_features) and columns.holds_labels(j)
+            ):
                 kinds[j] = CATEGORICAL
     kinds[categorical] = CATEGORICAL
     kinds[ordinal] = ORDINAL
@@ -297,6 +300,10 @@ def _choose(kinds, columns, categorical_features, ordinal_features):
 
 def _is_word(choice):
     return choice is None or isinstance(choice, str)
+
+
+def _is_auto(choice):
+    return isinstance(choice, str) and choice == "auto"
 
 
 def _numbers_of(parameter, choice, columns):

@@ -28,15 +28,14 @@ from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
 from dforest.estimators.data.agreement import error_of_types
+from dforest.estimators.data.column_check import check_columns, check_values
 from dforest.estimators.data.columns import columns_of
 from dforest.estimators.data.features import Features
 from dforest.estimators.data.sparse import in_order
 from dforest.spmd.communicator import ALONE
 
-LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
 MAX_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
 MAX_THREADS = 2**31 - 1
-ALLOWED = "allowed are numbers, booleans and missing values"
 
 
 class _NamedArray:
@@ -95,11 +94,12 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
         X = readable(X)
     is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
     columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
-    numbers = range(0 if columns is None else columns.n_columns)
     if features is None:
         features = Features.learn(X, None, None)
     # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone.
-    encode = columns is not None and (features.encodes or columns.are_sparse or any(columns.order(j) for j in numbers))
+    encode = columns is not None and (
+        features.encodes or columns.are_sparse or any(map(columns.order, range(columns.n_columns)))
+    )
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
         named = _NamedArray(X)
@@ -109,9 +109,8 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
         validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
-    for j in numbers:
-        if not (encode and features.is_encoded(j)):
-            _check_column(columns.title(j), columns.known(j))
+    if columns is not None:
+        check_columns(columns, [j for j in range(columns.n_columns) if not (encode and features.is_encoded(j))])
     checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_rows}
     try:
         if not encode:
@@ -141,55 +140,12 @@ def _check_sparse(estimator, X, features, **kwargs):
             "frames, such as X.toarray()"
         )
     X = in_order(X)
-    _check_column("X", X.data)
+    check_values("X", X.data)
     checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
     found = validate_data(estimator, X, **checks, **kwargs)
     if "y" in kwargs:
         return SparseRows.of(found[0]), found[1]
     return SparseRows.of(found)
-
-
-def _check_column(label, column):
-    """Raise ValueError if X holds anything that float64 does not hold exactly, or that is not a number."""
-    kind, width = column.dtype.kind, column.dtype.itemsize
-    if kind in "OUST":
-        for value in column.tolist():
-            _check_object(label, value)
-    elif kind in "iu" and width >= 8:
-        large = (column > LARGEST_EXACT) | (column < -LARGEST_EXACT)
-        if large.any():
-            _refuse_integer(label, column[large][0])
-    elif kind == "f" and width > 8:
-        with np.errstate(over="ignore"):
-            lost = (column.astype(np.float64) != column) & ~np.isnan(column)
-        if lost.any():
-            raise ValueError(f"{label} holds {column[lost][0]!r}, which float64 would round")
-    elif kind == "c":
-        raise ValueError(f"Complex data not supported: {label} is of type {column.dtype}; {ALLOWED}")
-    elif kind in "mM":
-        raise ValueError(f"{label} holds values of type {column.dtype}; {ALLOWED}. Turn times into numbers")
-
-
-def _check_object(label, value):
-    if isinstance(value, int | np.integer):
-        if abs(int(value)) > LARGEST_EXACT:
-            _refuse_integer(label, value)
-    elif not isinstance(value, float) and value is not None:
-        try:
-            float(value)
-        except ValueError:
-            raise ValueError(
-                f"{label} holds {value!r}; {ALLOWED}. Name columns of text in categorical_features, "
-                "or encode them as numbers, for example with sklearn.preprocessing.OrdinalEncoder"
-            ) from None
-        except TypeError as error:
-            raise TypeError(f"{label} holds {value!r}; {ALLOWED} ({error})") from None
-
-
-def _refuse_integer(label, value):
-    raise ValueError(
-        f"{label} holds the integer {value}; integers beyond 2**53 would be rounded: rescale them, or use their ranks"
-    )
 
 
 def check_classes(y):
@@ -235,7 +191,7 @@ def check_targets(y):
     """
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.tolist()[0]!r}; allowed are finite numbers")
-    _check_column("y", y)
+    check_values("y", y)
     y = y.astype(np.float64) + 0.0
     if np.isnan(y).any():
         raise ValueError("Input y contains NaN; allowed are finite numbers")
