@@ -6,15 +6,16 @@ and scikit-learn look at, and Python's own errors where arguments do not fit it.
 
 import json
 import linecache
-import warnings
-from inspect import cleandoc
+from inspect import cleandoc, isfunction
 from itertools import groupby
 from textwrap import fill, indent
 
 from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
+from dforest.estimators.other_names import BOOSTED_NAMES, FOREST_NAMES, with_hints
 from dforest.estimators.parameters import PARAMETERS, WORDS
+from dforest.warning import warn
 
 RENAMED = {"min_hessian": "min_sum_hessian_in_leaf"}  # parameters: earlier names, with which "deprecated" means not given
 ESTIMATORS = {}  # dforest's own classes by their names, as model files have them
@@ -32,11 +33,10 @@ def keep_parameters(estimator, arguments):
     criterion = arguments.get("criterion")
     if isinstance(estimator, RegressorMixin) and isinstance(criterion, str) and criterion == "friedman_mse":
         arguments = arguments | {"criterion": "squared_error"}
-        warnings.warn(
+        warn(
             'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name for criterion="squared_error", '
             "which is used instead",
             FutureWarning,
-            stacklevel=3,
         )
     for name, value in arguments.items():
         if name != "self":
@@ -98,17 +98,29 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     values |= defaults
 
     def declare(estimator):
-        estimator.__init__ = _constructor(estimator, entries, values)
+        estimator._other_names = FOREST_NAMES if table is PARAMETERS else BOOSTED_NAMES
+        estimator.__init__ = with_hints(_constructor(estimator, entries, values))
         estimator._parameter_constraints = {entry.name: entry.constraint for entry in entries}
         estimator._parameter_groups = {
             group: [entry.name for entry in members] for group, members in groupby(entries, lambda entry: entry.group)
         }
         estimator.__doc__ = _docstring(estimator, family, entries, values)
+        _hide_private_classes(estimator)
         if estimator.__module__.startswith("dforest.estimators."):
             ESTIMATORS[estimator.__name__] = estimator
         return estimator
 
     return declare
+
+
+def _hide_private_classes(estimator):
+    """Have Python's errors about arguments speak of a method alone, where it is that of a class that users don't know."""
+    for base in estimator.__mro__:
+        if base.__module__.startswith("dforest.") and base.__name__ not in ESTIMATORS:
+            for name, method in vars(base).items():
+                while isfunction(method) and not name.startswith("_"):
+                    method.__qualname__ = name
+                    method = getattr(method, "__wrapped__", None)
 
 
 def _constructor(estimator, entries, values):

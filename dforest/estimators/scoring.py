@@ -4,7 +4,6 @@ A *metric* takes true and predicted values, like the functions of `sklearn.metri
 and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
 """
 
-import warnings
 from copy import copy
 from fractions import Fraction
 from functools import partial
@@ -17,6 +16,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
 from dforest.estimators.data.outputs import labels_of, most_probable
+from dforest.warning import warn
 
 # Metrics of probabilities, which say nothing about labels: scikit-learn's scorers of these ask for probabilities.
 OF_PROBABILITIES = (
@@ -75,7 +75,7 @@ def r2(true, prediction, ranks):
     if n_rows < 2:
         if n_rows and ranks.rank == 0:
             message = "R^2 score is not well-defined with less than two samples."
-            warnings.warn(message, UndefinedMetricWarning, stacklevel=8)
+            warn(message, UndefinedMetricWarning)
         return np.nan
     most = ranks.greatest(np.array([np.abs(numbers).max(initial=0) for numbers in (true, prediction)]))
 

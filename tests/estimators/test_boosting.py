@@ -412,7 +412,7 @@ def classifier(**parameters):
 
 def test_columns_that_hold_no_numbers():
     frame = pd.DataFrame({"a": np.arange(150.0), "colour": pd.Categorical(["red", "blue", "red"] * 50)})
-    with pytest.raises(ValueError, match="X column 'colour' holds 'red'; allowed are numbers"):
+    with pytest.raises(ValueError, match="X column 'colour' holds 2 different texts, such as 'red'; allowed are numbers"):
         classifier().fit(frame.astype({"colour": object}), Y_FEW)
 
 

@@ -5,7 +5,6 @@ leaves the estimator as it was.
 """
 
 import sys
-import warnings
 from abc import abstractmethod
 from copy import copy
 from inspect import signature
@@ -34,24 +33,29 @@ from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, training_rows
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
+from dforest.estimators.other_names import NamesPart, with_hints
 from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
 from dforest.spmd.binning import code_columns_together
+from dforest.warning import warn
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
 MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that store more become dense
 
 
-class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, BaseEstimator):
+class BoostingEstimator(
+    CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, NamesPart, BaseEstimator
+):  # fmt: skip
     """What boosted trees for classes and for numbers share."""
 
     @abstractmethod
     def _make_loss(self, n_outputs):
         """The `Loss`, once classes are known, of a y of so many columns. Raises ValueError if there is none by the parameters."""
 
+    @with_hints
     def fit(
         self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None
     ):  # fmt: skip
@@ -107,11 +111,10 @@ class BoostingEstimator(CallbackSupportMixin, PredictionPart, ExportPart, Saving
                         f"min_hessian={self.min_hessian} and min_sum_hessian_in_leaf={self.min_sum_hessian_in_leaf}; allowed is "
                         "one of them, which are two names of one parameter"
                     )
-                warnings.warn(
+                warn(
                     f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes "
                     "away with the next version",
                     FutureWarning,
-                    stacklevel=3,
                 )
             model._fit(partitions_of(ranks.rank), to_score, ranks)
         return self

@@ -1,10 +1,10 @@
 """What is said of boosted trees that have no split."""
 
-import warnings
 
 import numpy as np
 
 from dforest.estimators.boosting.losses import OwnLoss
+from dforest.warning import warn
 
 
 def warn_of_no_split(estimator, forest, y, offset, ranks):
@@ -44,4 +44,4 @@ def warn_of_no_split(estimator, forest, y, offset, ranks):
     elif offset is None and ranks.least(np.array([y.min(initial=np.inf)])) == ranks.greatest(np.array([y.max(initial=-np.inf)])):
         return
     if ranks.rank == 0:
-        warnings.warn(f"no tree has a split, so that all rows get one prediction: {why}", UserWarning, stacklevel=7)
+        warn(f"no tree has a split, so that all rows get one prediction: {why}", UserWarning)

@@ -64,7 +64,8 @@ def check_columns(columns, numbers):
     lines = [f"{title} holds {what}{': ' * bool(advice)}{advice}" for title, (what, advice, _) in refused[:MOST_LINES]]
     if len(refused) > MOST_LINES:
         lines.append(f"and {len(refused) - MOST_LINES} more columns")
-    raise ValueError("\n".join([f"{len(refused)} columns of X can't be taken as they are; {ALLOWED}:", *lines]))
+    error = TypeError if all(refusal.is_type for _, refusal in refused) else ValueError
+    raise error("\n".join([f"{len(refused)} columns of X can't be taken as they are; {ALLOWED}:", *lines]))
 
 
 def check_values(title, values):

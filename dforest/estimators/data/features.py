@@ -6,7 +6,6 @@ a missing value, and for a label that was not there in training. Labels are comp
 1 equals 1.0 and True, but not "1".
 """
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.sparse import issparse
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.data.columns import as_list, columns_of, is_missing, is_number, title
 from dforest.rules.records import constants
+from dforest.warning import warn
 
 CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONTINUOUS", "ORDINAL", "CATEGORICAL"))
 KINDS = ("continuous", "ordinal", "categorical")
@@ -172,11 +172,10 @@ class Features:
             return
         known = self.categories[j]
         commonest = sorted(unseen, key=lambda place: -rows[place])
-        warnings.warn(
+        warn(
             f"{self.title(j)}: {n_unseen} of {n_unseen + n_seen} rows hold labels that were not in the training data, and are "
             f"taken as missing: {_some([labels[place] for place in commonest], 3)}; the training data had {_some(known, 3)}",
             UnseenLabelsWarning,
-            stacklevel=2,
         )
 
     def _table(self, j, labels):

@@ -40,6 +40,7 @@ from dforest.estimators.data.validation import (
 )
 from dforest.estimators.forest.memory import MemoryPart
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
+from dforest.estimators.other_names import NamesPart, with_hints
 from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.results import pruning
 from dforest.estimators.saving import SavingPart
@@ -58,7 +59,7 @@ TUNING = {}
 MAX_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
 
 
-class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstimator):
+class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart, BaseEstimator):
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
@@ -126,6 +127,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, BaseEstim
     def _targets(self, rows, plan):
         """The `Targets` of training rows. A collective."""
 
+    @with_hints
     def fit(self, X, y, sample_weight=None):
         """Grow the tree on the training rows.
 

@@ -1,6 +1,5 @@
 """What all forests share: how many trees there are, and what is estimated from the training rows."""
 
-import warnings
 from importlib.metadata import version
 
 import numpy as np
@@ -23,6 +22,7 @@ from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import Forest
+from dforest.estimators.other_names import with_hints
 from dforest.estimators.powers import times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.progress import ProgressLine
@@ -32,6 +32,7 @@ from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.results.shapley import ShapPart
 from dforest.sampling import sampling_of
+from dforest.warning import warn
 
 _OOB_ATTRIBUTES = [
     "oob_score_",
@@ -61,6 +62,7 @@ _SHARED_ATTRIBUTES = {
 class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
     """What all forests share."""
 
+    @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
         """Grow the trees of the forest on training rows.
 
@@ -126,10 +128,9 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
                 "as warm_start=True keeps them"
             )
         if plan.n_trees == plan.n_grown:
-            warnings.warn(
+            warn(
                 f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {plan.n_grown}",
                 UserWarning,
-                stacklevel=6,
             )
         return plan
 
@@ -219,11 +220,10 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
             if found is None:
                 found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
             if found.n_never and rows.ranks.rank == 0:
-                warnings.warn(
+                warn(
                     f"Some inputs do not have OOB scores: {found.n_never} of {rows.n_rows} rows were drawn by each of the "
                     f"{self.forest_.n_trees} trees; more trees leave out more rows",
                     UserWarning,
-                    stacklevel=6,
                 )
             self._set_oob_score_and_attributes(rows, found)
             self._estimates_of = made_of

@@ -19,6 +19,7 @@ from dforest.estimators.data.validation import check_weights, check_X, count_fea
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.kinds import DecisionTree
+from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import pruning
 from dforest.estimators.results.shapley import ShapPart
@@ -43,6 +44,7 @@ class SingleTree(TreeEstimator, DecisionTree):
     __metadata_request__predict = {"check_input": UNUSED}
     __metadata_request__predict_proba = {"check_input": UNUSED}
 
+    @with_hints
     def fit(self, X, y, sample_weight=None, check_input=True):
         return super().fit(X, y, sample_weight)
 

@@ -1,0 +1,181 @@
+"""What parameters of other libraries are called here, for the errors about names that an estimator does not have.
+
+The names are those of LightGBM, XGBoost, CatBoost, cuML, oneDAL and ranger (with points as underscores).
+"""
+
+from functools import wraps
+
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import InvalidParameterError
+
+# By the name here, or by a sentence: names elsewhere.
+_ANYWHERE = {
+    "n_jobs": "num_threads num_thread nthread nthreads n_threads thread_count n_streams",
+    "random_state": "seed random_seed bagging_seed feature_fraction_seed data_random_seed extra_seed",
+    "max_leaf_nodes": "num_leaves num_leaf max_leaves max_leaf",
+    "max_depth": "max_tree_depth depth",
+    "max_bins": "max_bin n_bins border_count",
+    "categorical_features": "categorical_feature cat_feature cat_features categorical_column cat_column enable_categorical",
+    "monotonic_cst": "monotone_constraints monotone_constraint monotonic_constraints mc",
+    "class_weight": "class_weights scale_pos_weight is_unbalance unbalance unbalanced_sets auto_class_weights",
+    "verbose": "verbosity verbose_eval logging_level silent",
+    "device": "device_type task_type tree_method gpu_id",
+    "fit(sample_weight=...) is for weights": "weight weights weight_column case_weights sample_weight",
+    "Missing values need no parameter: they go to the side of a split that is better": (
+        "missing missing_values use_missing zero_as_missing nan_mode na_action"
+    ),
+    "Classes are counted by fit": "num_class n_classes num_classes classes_count",
+    "What is sparse, and how columns are coded and bundled, is found by fit": (
+        "enable_bundle is_enable_bundle bundle is_enable_sparse is_sparse sparse force_col_wise force_row_wise two_round "
+        "histogram_pool_size bin_construct_sample_cnt subsample_for_bin sketch_eps save_memory memory_saving_mode"
+    ),
+    "The model does not depend on the number of threads, ranks or devices, without any parameter": (
+        "deterministic sampling_method tree_learner num_machines"
+    ),
+}
+_BOOSTED = _ANYWHERE | {
+    "max_iter": (
+        "n_estimators num_iterations num_iteration num_boost_round num_round num_rounds nrounds n_rounds n_iter num_trees "
+        "num_tree iterations"
+    ),
+    "learning_rate": "eta shrinkage_rate",
+    "loss": "objective objective_type application app loss_function",
+    "min_samples_leaf": "min_child_samples min_data_in_leaf min_data_per_leaf min_data min_rows",
+    "min_sum_hessian_in_leaf": "min_child_weight min_sum_hessian min_sum_hessian_per_leaf min_hessian_in_leaf",
+    "l2_regularization": "reg_lambda lambda_l2 lambda l2_leaf_reg l2",
+    "l1_regularization": "reg_alpha lambda_l1 l1",
+    "subsample": "bagging_fraction sub_row bagging bootstrap_fraction",
+    "colsample_bytree": "feature_fraction sub_feature rsm",
+    "max_features": "colsample_bynode feature_fraction_bynode sub_feature_bynode",
+    "max_delta_step": "max_tree_output max_leaf_output poisson_max_delta_step",
+    "n_iter_no_change": (
+        "early_stopping_rounds early_stopping_round early_stopping_patience od_wait early_stopping_num_trees_look_ahead"
+    ),
+    "tol": "early_stopping_min_delta",
+    "scoring": "eval_metric metric metrics metric_types custom_metric first_metric_only",
+    "interaction_cst": "interaction_constraints",
+    "power": "tweedie_variance_power variance_power",
+    "quantile": "alpha quantile_alpha",
+    "fit(X_val=..., y_val=...) is for validation rows": "eval_set eval_sets valid valid_sets validation_data eval_names evals",
+    "fit(offset=...) is for what raw predictions begin with": (
+        "init_score base_margin baseline base_score boost_from_average init"
+    ),
+    "Callbacks are set by set_callbacks": "callbacks callback",
+    "Each iteration draws its rows anew where subsample is below 1": "bagging_freq subsample_freq",
+    "Rows are drawn with equal chances (subsample)": (
+        "data_sample_strategy boosting_type boosting top_rate other_rate goss booster"
+    ),
+    "No trees are dropped: there is no DART": "drop_rate max_drop skip_drop uniform_drop rate_drop one_drop xgboost_dart_mode",
+    "There is no least gain of a split: min_samples_leaf, min_sum_hessian_in_leaf and l2_regularization limit trees": (
+        "min_split_gain min_gain_to_split gamma min_split_loss"
+    ),
+    "Trees grow best first; max_leaf_nodes and max_depth limit them": "grow_policy growing_strategy policy",
+    "Leaves have constant values: there are no linear trees": "linear_tree linear_lambda linear_trees leaf_estimation_method",
+    "Bins may have any number of rows": "min_data_in_bin max_bin_by_feature",
+    "All thresholds between bins are tried: there are no random ones (see ExtraTreesClassifier)": "extra_trees extra_tree",
+    "In a node, categories of at least 10 rows are sorted by gradient, without further parameters": (
+        "cat_smooth cat_l2 max_cat_threshold max_cat_to_onehot min_data_per_group one_hot_max_size"
+    ),
+    "Constraints hold exactly, by the one method that there is": "monotone_constraints_method monotone_penalty mono_penalty",
+    "Columns have no weights or costs": "feature_contri feature_contrib feature_penalty cegb_tradeoff forcedsplits_filename",
+    "Leaf values are not smoothed over the path; l2_regularization draws them to 0": "path_smooth refit_decay_rate",
+    "feature_importances_ are by gain; permutation_importance is another way": "importance_type",
+    "Log loss has a scale of 1": "sigmoid",
+}
+_FORESTS = _ANYWHERE | {
+    "n_estimators": "num_trees ntree ntrees n_trees tree_count num_tree max_iter num_iterations",
+    "max_features": "mtry features_per_node colsample_bynode feature_fraction max_feature",
+    "min_samples_leaf": "nodesize min_bucket min_child_samples min_data_in_leaf min_rows_per_leaf min_node_records",
+    "min_samples_split": "min_node_size min_observations_in_split_node",
+    "max_samples": "sample_fraction sampsize subsample bagging_fraction observations_per_tree_fraction",
+    "bootstrap": "replace",
+    "criterion": "split_criterion splitrule",
+    "variable_importance": "importance variable_importance_mode",
+    "voting": "voting_mode",
+    "oob_score": "oob_error compute_oob_error error_metric_mode",
+    "keep_training_data": "quantreg proximity",
+    "min_impurity_decrease": "min_split_gain min_impurity_split gamma",
+    "Out-of-bag counts of draws are in estimators_samples_": "keep_inbag inbag",
+    "predict_proba gives probabilities of every classification forest": "probability",
+    "Categories are split by sets where categorical_features names them": "respect_unordered_factors",
+    "Forests do not learn from errors: HistGradientBoostingClassifier and HistGradientBoostingRegressor do": (
+        "learning_rate eta num_boost_round reg_lambda reg_alpha lambda_l1 lambda_l2"
+    ),
+}
+
+
+def _by_name(table):
+    return {theirs: ours for ours, names in table.items() for theirs in names.split()}
+
+
+BOOSTED_NAMES, FOREST_NAMES = _by_name(_BOOSTED), _by_name(_FORESTS)
+
+# Values of parameters.
+_VALUES = {
+    "variable_importance": _by_name({"mda_raw": "permutation mda", "mdi": "impurity gini gain"}),
+    "criterion": _by_name({"squared_error": "mse variance", "absolute_error": "mae", "gini": "Gini", "log_loss": "deviance"}),
+    "loss": _by_name(
+        {
+            "squared_error": "regression regression_l2 l2 mse rmse ls mean_squared_error reg:squarederror RMSE",
+            "absolute_error": "regression_l1 l1 mae lad reg:absoluteerror MAE",
+            "log_loss": (
+                "binary multiclass softmax binary_crossentropy categorical_crossentropy auto deviance binary:logistic "
+                "multi:softmax multi:softprob Logloss MultiClass cross_entropy"
+            ),
+            "poisson": "count:poisson Poisson",
+            "gamma": "reg:gamma",
+            "tweedie": "reg:tweedie Tweedie",
+            "huber": "reg:pseudohubererror Huber",
+            "quantile": "reg:quantileerror Quantile",
+        }
+    ),
+}
+
+
+def hint(estimator, unknown):
+    """What to say about a name that an estimator's parameters do not have: str, empty if there is nothing to say."""
+    answer = estimator._other_names.get(unknown, "")
+    if " " in answer:
+        return f". {answer}"
+    return f". It is called {answer} here" if answer in estimator._parameter_constraints else ""
+
+
+def with_hints(method):
+    """Decorate a method of estimators: a TypeError about an argument that it does not have names the class, with a hint."""
+
+    @wraps(method)
+    def answered(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except TypeError as error:
+            for unknown in kwargs:
+                if str(error).startswith(f"{method.__qualname__}() got an unexpected keyword argument '{unknown}'"):
+                    text = f"{type(self).__name__}.{method.__name__}() got an unexpected keyword argument {unknown!r}"
+                    raise TypeError(f"{text}{hint(self, unknown)}") from None
+            raise
+
+    return answered
+
+
+class NamesPart:
+    """What makes an estimator's errors say what other libraries' parameters are called here."""
+
+    @wraps(BaseEstimator.set_params)
+    def set_params(self, **params):
+        try:
+            return super().set_params(**params)
+        except ValueError as error:
+            for unknown in params:
+                if str(error).startswith(f"Invalid parameter {unknown!r} ") and hint(self, unknown):
+                    raise ValueError(f"{str(error).rstrip('.')}{hint(self, unknown)}") from None
+            raise
+
+    def _validate_params(self):
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            for name, names in _VALUES.items():
+                value = getattr(self, name, None)
+                if isinstance(value, str) and value in names and str(error).startswith(f"The {name!r} parameter"):
+                    raise InvalidParameterError(f"{error} It is called {names[value]!r} here") from None
+            raise

@@ -1,0 +1,107 @@
+"""Names of other libraries' parameters get an answer that says what does the same here."""
+
+from collections import Counter
+from inspect import signature
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils._param_validation import InvalidParameterError
+
+from dforest import (
+    DecisionTreeClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.estimators import other_names
+
+BOOSTED = [HistGradientBoostingClassifier, HistGradientBoostingRegressor]
+FORESTS = [RandomForestClassifier, RandomForestRegressor]
+# The parameters of LightGBM's page that say how a model is trained on a table, without those of files and networks.
+LIGHTGBM = """objective boosting data_sample_strategy num_iterations learning_rate num_leaves num_threads device_type seed
+deterministic force_col_wise force_row_wise histogram_pool_size max_depth min_data_in_leaf min_sum_hessian_in_leaf
+bagging_fraction bagging_freq bagging_seed feature_fraction feature_fraction_bynode feature_fraction_seed extra_trees
+early_stopping_round early_stopping_min_delta first_metric_only max_delta_step lambda_l1 lambda_l2 linear_lambda
+min_gain_to_split drop_rate max_drop skip_drop top_rate other_rate min_data_per_group max_cat_threshold cat_l2 cat_smooth
+max_cat_to_onehot monotone_constraints monotone_constraints_method feature_contri path_smooth interaction_constraints verbosity
+max_bin min_data_in_bin bin_construct_sample_cnt enable_bundle use_missing zero_as_missing categorical_feature linear_tree
+num_class is_unbalance scale_pos_weight boost_from_average alpha tweedie_variance_power metric n_estimators min_split_gain
+min_child_weight min_child_samples subsample subsample_freq colsample_bytree reg_alpha reg_lambda class_weight random_state
+n_jobs importance_type""".split()
+
+
+def parameters_of(kinds):
+    return {name for kind in kinds for name in signature(kind).parameters}
+
+
+@pytest.mark.parametrize(("table", "kinds"), [(other_names._BOOSTED, BOOSTED), (other_names._FORESTS, FORESTS)])
+def test_answers_are_parameters_or_sentences(table, kinds):
+    known = parameters_of(kinds)
+    for ours, theirs in table.items():
+        assert ours in known or " " in ours, ours
+        assert not known & set(theirs.split()), ours
+    listed = Counter(name for theirs in table.values() for name in theirs.split())
+    assert [name for name, n in listed.items() if n > 1] == []
+
+
+@pytest.mark.parametrize("name", LIGHTGBM)
+def test_all_of_lightgbm_has_an_answer(name):
+    assert name in parameters_of(BOOSTED) or name in other_names.BOOSTED_NAMES
+    for kind in BOOSTED:
+        if name not in parameters_of([kind]):
+            with pytest.raises(TypeError, match=rf"{kind.__name__}.__init__\(\) got an unexpected keyword argument '{name}'"):
+                kind(**{name: 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: HistGradientBoostingClassifier(num_leaves=3), TypeError, r"'num_leaves'\. It is called max_leaf_nodes here$"),
+        (lambda: HistGradientBoostingRegressor().set_params(eta=1), ValueError, r"\]\. It is called learning_rate here$"),
+        (lambda: HistGradientBoostingRegressor(drop_rate=0.1), TypeError, r"'drop_rate'\. No trees are dropped"),
+        (lambda: RandomForestClassifier(mtry=3), TypeError, r"It is called max_features here$"),
+        (lambda: RandomForestClassifier(unknown=3), TypeError, r"got an unexpected keyword argument 'unknown'$"),
+        (lambda: DecisionTreeClassifier(num_trees=3), TypeError, r"got an unexpected keyword argument 'num_trees'$"),
+        (lambda: RandomForestClassifier(1, 2), TypeError, r"positional argument"),
+        (lambda: RandomForestClassifier().set_params(unknown=3), ValueError, r"Valid parameters are"),
+    ],
+)
+def test_constructors_and_set_params(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_fit_names_the_estimator_and_what_does_the_same():
+    with pytest.raises(TypeError, match=r"^HistGradientBoostingClassifier\.fit\(\) got .* 'eval_set'\. fit\(X_val="):
+        HistGradientBoostingClassifier().fit([[1], [2]], [0, 1], eval_set=[])
+    for kind in (RandomForestRegressor, DecisionTreeClassifier):
+        with pytest.raises(TypeError, match=rf"^{kind.__name__}\.fit\(\) got an unexpected keyword argument 'other'$"):
+            kind().fit([[1], [2]], [0, 1], other=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "ours"),
+    [
+        (RandomForestClassifier(variable_importance="permutation"), "mda_raw"),
+        (RandomForestRegressor(criterion="mse"), "squared_error"),
+        (HistGradientBoostingClassifier("binary"), "log_loss"),
+        (HistGradientBoostingRegressor("regression_l1"), "absolute_error"),
+    ],
+)
+def test_values(model, ours):
+    with pytest.raises(InvalidParameterError, match=f"Got '.*' instead. It is called '{ours}' here$"):
+        model.fit([[1], [2]], [0, 1])
+
+
+def test_methods_name_no_private_classes():
+    model = RandomForestRegressor(2, keep_training_data=True).fit([[1], [2]], [0, 1])
+    for call in (model.predict, model.predict_quantiles, model.apply, model.proximity, model.save):
+        with pytest.raises(TypeError, match=rf"^(RandomForestRegressor\.)?{call.__name__}\(\) got an unexpected"):
+            call([[1]], unknown=1)
+
+
+def test_signatures_stay():
+    assert list(signature(RandomForestClassifier).parameters)[0] == "n_estimators"
+    assert list(signature(HistGradientBoostingClassifier().fit).parameters)[:3] == ["X", "y", "sample_weight"]
+    assert clone(RandomForestClassifier(7)).n_estimators == 7
