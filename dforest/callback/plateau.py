@@ -8,6 +8,7 @@ import numpy as np
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.data.validation import check_number
 from dforest.estimators.forest.growth import growth_of
+from dforest.estimators.scoring import named_scorer
 
 
 class OutOfBagPlateau(FitRecords):
@@ -22,10 +23,10 @@ class OutOfBagPlateau(FitRecords):
 
     Parameters
     ----------
-    scorer : callable, default=None
-        A metric or a scorer whose greater values are better, of the kinds that `oob_score` takes. It is called after each tree,
-        for the rows that some tree left out. None means the error of `oob_curve_`: the share of misclassified rows, or the mean
-        squared error; of several outputs, the mean over these.
+    scorer : str or callable, default=None
+        A metric or a scorer, or the name of one, whose greater values are better, of the kinds that `oob_score` takes. It is
+        called after each tree, for the rows that some tree left out. None means the error of `oob_curve_`: the share of
+        misclassified rows, or the mean squared error; of several outputs, the mean over these.
     rounds : int, default=25
         Number of trees, from 1 on, to wait for a new best value; the fit ends when this many trees in a row brought none. Trees
         after which the value is NaN, as that of a metric may be while few rows are left out, don't count.
@@ -53,8 +54,8 @@ class OutOfBagPlateau(FitRecords):
 
     def __init__(self, scorer=None, rounds=25, tolerance=0.001):
         super().__init__()
-        if scorer is not None and not callable(scorer):
-            raise ValueError(f"scorer={scorer!r}; allowed are None and callables, such as metrics and scorers")
+        if scorer is not None and not callable(named_scorer(scorer, "scorer")):
+            raise ValueError(f"scorer={scorer!r}; allowed are None, names of scorers, and callables, such as metrics and scorers")
         check_number("rounds", rounds, Integral, "integers from 1", lambda n: n >= 1)
         check_number("tolerance", tolerance, Real, "numbers from 0 and below 1", lambda n: 0 <= n < 1)
         self.scorer = scorer
@@ -89,7 +90,8 @@ class OutOfBagPlateau(FitRecords):
         seen, prediction = growth.out_of_bag()
         if not seen.any():
             return np.nan
-        return estimator._score_by(self.scorer, growth.rows.y[seen], prediction, growth.problem.objective.outputs)
+        scorer = named_scorer(self.scorer, "scorer")
+        return estimator._score_by(scorer, growth.rows.y[seen], prediction, growth.problem.objective.outputs)
 
 
 class _Best:

@@ -163,7 +163,7 @@ ATTRIBUTES = (
     Attribute(
         "oob_score_",
         "float",
-        """Score of the out-of-bag predictions: accuracy, R2, or what the callable returned. By default, classes are predicted
+        """Score of the out-of-bag predictions: accuracy, R2, or what the scorer returned. By default, classes are predicted
         as `voting` says. It is set unless ``oob_score=False``, as the other attributes ``oob_*`` are. After a fit by several
         processes (`dforest.spmd`, `dforest.dask`), attributes with an entry for each row are about the rows of this process.""",
         FORESTS,

@@ -391,11 +391,12 @@ PARAMETERS = (
     ),
     Parameter(
         "oob_score",
-        "bool or callable",
+        "bool, str or callable",
         False,
-        ["boolean", callable],
+        ["boolean", str, callable],
         """Whether to estimate the forest's error out of bag: each row is predicted by the trees that never drew it, and the
-        attributes ``oob_*`` and `n_never_oob_` are set. A callable replaces accuracy or R2 in `oob_score_`: it is called with
+        attributes ``oob_*`` and `n_never_oob_` are set. The name of a scorer, such as "roc_auc" or "neg_log_loss" (see
+        ``sklearn.metrics.get_scorer_names``), or a callable replaces accuracy or R2 in `oob_score_`: a callable is called with
         true and predicted values. Metrics of probabilities, such as ``sklearn.metrics.roc_auc_score`` and ``log_loss``, are
         called with probabilities, and so are scorers that
         ``sklearn.metrics.make_scorer`` makes with ``response_method="predict_proba"``.""",

@@ -5,6 +5,7 @@ and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
 """
 
 from copy import copy
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from inspect import signature
@@ -97,6 +98,26 @@ def r2(true, prediction, ranks):
         return float(1 - error / spread)
     except OverflowError:
         return -np.inf
+
+
+def named_scorer(given, parameter):
+    """The scorer that a parameter names, as scikit-learn names it; anything but text is returned as it is."""
+    if not isinstance(given, str):
+        return given
+    names = metrics.get_scorer_names()
+    if given not in names:
+        near = get_close_matches(given, names, 3)
+        raise ValueError(
+            f"{parameter}={given!r} names no scorer{'; near it are ' * bool(near)}{', '.join(map(repr, near))}; allowed are "
+            "metrics, scorers, and the names that sklearn.metrics.get_scorer_names lists"
+        )
+    return metrics.get_scorer(given)
+
+
+def is_known(score):
+    """Whether a metric or a scorer is scikit-learn's, so that it may be tried on made-up predictions."""
+    metric = score._score_func if isinstance(score, SCORER) else _parts_of(score)[0]
+    return getattr(metric, "__module__", "").startswith("sklearn.")
 
 
 def told_classes(score, classes):

@@ -319,7 +319,9 @@ def test_plateau_refuses():
         ("rounds", 2.0, "integers from 1"),
         ("tolerance", -0.1, "numbers from 0"),
         ("tolerance", np.nan, "numbers from 0"),
-        ("scorer", "r2", "metrics and scorers"),
+        ("scorer", 2, "metrics and scorers"),
     ]:
         with pytest.raises(ValueError, match=f"{name}={value!r}; allowed are .*{allowed}"):
             OutOfBagPlateau(**{name: value})
+    with pytest.raises(ValueError, match="scorer='neg_log_los' names no scorer; near it are 'neg_log_loss'"):
+        OutOfBagPlateau(scorer="neg_log_los")

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import (
     accuracy_score,
@@ -306,6 +307,43 @@ def test_metrics_are_given_the_probability_of_their_class(label):
         expected = metric(y == label, model.oob_decision_function_[:, ["benign", "malign"].index(label)])
         assert model.oob_score_ == pytest.approx(expected, rel=1e-12)
         assert model.oob_score_ < 0.06 if metric is brier_score_loss else model.oob_score_ > 0.9
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "neg_log_loss", "balanced_accuracy"])
+def test_scorers_by_name(name):
+    X, y = of_two_classes()
+    named = RandomForestClassifier(30, oob_score=name, random_state=0).fit(X, y)
+    given = RandomForestClassifier(30, oob_score=get_scorer(name), random_state=0).fit(X, y)
+    assert named.oob_score_ == given.oob_score_
+    assert clone(named).get_params()["oob_score"] == name
+
+
+def test_scorers_of_numbers_by_name():
+    X, y = problem(RandomForestRegressor)
+    model = fit(RandomForestRegressor, X, y, n_estimators=30, oob_score="neg_mean_absolute_error")
+    assert model.oob_score_ == -mean_absolute_error(y, model.oob_prediction_)
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        ("roc_au", "oob_score='roc_au' names no scorer; near it are 'roc_auc'.*; allowed are metrics, scorers"),
+        (average_precision_score, r"can't score y: pos_label=1.*functools\.partial\(metric, pos_label=\"...\"\) does$"),
+        ("neg_mean_squared_error", "oob_score='neg_mean_squared_error' can't score y"),
+    ],
+)
+def test_scorers_are_tried_before_trees_are_grown(score, message, monkeypatch):
+    X, y = of_two_classes()
+    monkeypatch.setattr(RandomForestClassifier, "_watch", lambda *_: pytest.fail("trees were grown"))
+    with pytest.raises(ValueError, match=message):
+        RandomForestClassifier(30, oob_score=score).fit(X, y)
+
+
+def test_metrics_of_the_user_are_not_tried():
+    calls = []
+    X, y = of_two_classes()
+    RandomForestClassifier(30, oob_score=lambda *given: calls.append(given) or 0.5, random_state=0).fit(X, y)
+    assert len(calls) == 1
 
 
 def test_metrics_of_probabilities_of_more_classes():

@@ -245,13 +245,13 @@ def check_shared(method, splitter, criterion, oob_score):
         The estimator's parameter.
     splitter, criterion : str, Splitter, Criterion
         The name of a built-in one, or an object.
-    oob_score : bool or callable
+    oob_score : bool, str or callable
     """
     what = "a fit by several ranks"
     _check_level_wise(method, splitter, what, "it runs in one process that has all rows")
     if not isinstance(criterion, str):
         raise ValueError(f"criterion={criterion!r} is not supported for {what}; it runs in one process that has all rows")
-    if callable(oob_score):
+    if callable(oob_score) or isinstance(oob_score, str):
         raise ValueError(
             f"oob_score={oob_score!r} needs the out-of-bag predictions of all rows, but each rank has only those of its own rows "
             f"in oob_decision_function_ or oob_prediction_; for {what} allowed are True and False"

@@ -1,5 +1,6 @@
 """What all forests share: how many trees there are, and what is estimated from the training rows."""
 
+import warnings
 from importlib.metadata import version
 
 import numpy as np
@@ -31,6 +32,7 @@ from dforest.estimators.results import importance, oob
 from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.scoring import is_known, named_scorer
 from dforest.sampling import sampling_of
 from dforest.warning import warn
 
@@ -177,9 +179,26 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
 
     def _check_rows(self, rows, plan):
+        self._check_oob_scorer(rows)
         plan.kept = self._kept_rows(rows, plan)
         if plan.grown is not None and (self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled")):
             self._check_out_of_bag(rows, plan.grown)
+
+    def _check_oob_scorer(self, rows):
+        """Raise ValueError if a scorer of scikit-learn, as `oob_score`, can't score such targets: before there are trees."""
+        scorer = named_scorer(self.oob_score, "oob_score")
+        trial = self._trial(rows) if callable(scorer) and is_known(scorer) else None
+        if trial is None or len(trial[0]) == 0:
+            return
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._score_by(scorer, *trial, None)
+        except Exception as error:
+            way_out = ""
+            if "pos_label" in str(error):
+                way_out = '. Say which class is the positive one, as functools.partial(metric, pos_label="...") does'
+            raise ValueError(f"oob_score={self.oob_score!r} can't score y: {str(error).rstrip('.')}{way_out}") from error
 
     def _check_out_of_bag(self, rows, forest):
         """Raise ValueError unless it is known which of encoded `TrainingRows` the trees of a forest left out. A collective."""

@@ -13,7 +13,7 @@ from dforest.engines.weights import ClassBalance
 from dforest.estimators.data.agreement import common_labels, join_labels
 from dforest.estimators.data.outputs import check_columns, class_weights, classes_by_output, most_probable, same_classes
 from dforest.estimators.data.validation import check_class_weight, check_classes, check_counts, check_targets
-from dforest.estimators.scoring import accuracy, r2, score_of_classes, score_of_numbers, score_of_outputs
+from dforest.estimators.scoring import accuracy, named_scorer, r2, score_of_classes, score_of_numbers, score_of_outputs
 from dforest.spmd.communicator import ALONE
 
 
@@ -93,6 +93,14 @@ class ClassTargets:
             return score_of_outputs(scorer, self.classes_, outputs, true, prediction)
         return score_of_classes(scorer, self.classes_, self.classes_[true], prediction)
 
+    def _trial(self, rows):
+        """(true, predicted) of some training rows, of all classes: all have the classes' shares; None for several outputs."""
+        if rows.y.ndim == 2:
+            return None
+        shares = np.bincount(rows.y, minlength=self.n_classes_) / len(rows.y)
+        true = rows.y[np.union1d(np.unique(rows.y, return_index=True)[1], _some_rows(rows))]
+        return true, np.tile(shares, (len(true), 1))
+
     def _groups(self, y):
         """The number of each row's group, within which rows are compared by proximity: those of the same classes."""
         return np.unique(y, axis=0, return_inverse=True)[1].ravel()
@@ -116,13 +124,14 @@ class ClassTargets:
             outputs = self.forest_.objective.outputs
             parts = [prediction[:, own] for own in outputs]
             self.oob_decision_function_ = np.stack(parts, axis=2) if len(set(self.n_classes_)) == 1 else parts
-        if not callable(self.oob_score):
+        scorer = named_scorer(self.oob_score, "oob_score")
+        if not callable(scorer):
             if not has_several:
                 self.oob_score_ = accuracy(true, seen, ranks)
             elif len(true):
                 self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
         elif len(true):
-            self.oob_score_ = self._score_by(self.oob_score, true, seen, outputs)
+            self.oob_score_ = self._score_by(scorer, true, seen, outputs)
 
 
 class NumberTargets:
@@ -170,19 +179,30 @@ class NumberTargets:
     def _score_by(self, scorer, true, prediction, outputs):
         return score_of_numbers(scorer, true, prediction if true.ndim == 2 else prediction[:, 0])
 
+    def _trial(self, rows):
+        """(true, predicted) of some training rows: predictions are right."""
+        true = rows.y[_some_rows(rows)]
+        return true, true.reshape(len(true), -1)
+
     def _groups(self, y):
         return np.zeros(len(y), np.int64)
 
     def _set_oob_score(self, prediction, true, seen, ranks):
         """Keep the out-of-bag predictions of all rows, and the score of those that have one; of several outputs the mean R²."""
         self.oob_prediction_ = prediction if true.ndim == 2 else prediction[:, 0]
-        if callable(self.oob_score):
+        scorer = named_scorer(self.oob_score, "oob_score")
+        if callable(scorer):
             if len(true):
-                self.oob_score_ = self._score_by(self.oob_score, true, seen, self.forest_.objective.outputs)
+                self.oob_score_ = self._score_by(scorer, true, seen, self.forest_.objective.outputs)
         elif true.ndim == 1:
             self.oob_score_ = r2(true, seen[:, 0], ranks)
         else:
             self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
+
+
+def _some_rows(rows, most=10_000):
+    """The numbers of some thousand training rows, all over them."""
+    return np.arange(0, len(rows.y), 1 + len(rows.y) // most)
 
 
 def _known_numbers(y, classes, name):
