@@ -354,7 +354,11 @@ class GroupSampling(Sampling):
 
     def plan(self, rows):
         if rows.groups is None:
-            raise ValueError("groups=None; rows are drawn by groups, so `fit` needs the group of each row")
+            raise ValueError(
+                "groups=None; rows are drawn by groups, so `fit` needs the group of each row. Cross-validation and searches pass "
+                'groups on in params={"groups": groups}, after sklearn.set_config(enable_metadata_routing=True) and '
+                "estimator.set_fit_request(groups=True)"
+            )
         _, first, number = np.unique(rows.groups, return_index=True, return_inverse=True)
         rank = np.empty(len(first), np.uint32)
         rank[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
