@@ -124,13 +124,15 @@ class Features:
     def is_encoded(self, j):
         return self.categories[j] is not None
 
-    def encode(self, X):
+    def encode(self, X, columns=None):
         """X as an array of floats, in which encoded columns hold the numbers of their labels.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_features)
             Columns that are not encoded must hold what floats can.
+        columns : ArrayColumns, optional
+            What `columns_of` returns for X, if that is known.
 
         Returns
         -------
@@ -141,7 +143,7 @@ class Features:
         is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
         if is_float and not self.encodes:
             return X
-        columns = columns_of(X)
+        columns = columns_of(X) if columns is None else columns
         parts = [self._part(columns, j) for j in range(columns.n_columns)]
         dtypes = {part.dtype for j, part in enumerate(parts) if not self.is_encoded(j)}
         dtype = X.dtype if is_float else np.float32 if dtypes == {np.dtype(np.float32)} else np.float64

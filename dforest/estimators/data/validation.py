@@ -116,9 +116,9 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
         if not encode:
             found = validate_data(estimator, named, reset=reset, **checks, **kwargs)
         elif "y" in kwargs:
-            found = check_X_y(features.encode(X), estimator=estimator, **checks, **kwargs)
+            found = check_X_y(features.encode(X, columns), estimator=estimator, **checks, **kwargs)
         else:
-            found = check_array(features.encode(X), estimator=estimator, input_name="X", **checks, **kwargs)
+            found = check_array(features.encode(X, columns), estimator=estimator, input_name="X", **checks, **kwargs)
     except ValueError as error:
         if str(error) == "Input contains NaN":  # of objects: y may not hold None
             raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
