@@ -50,8 +50,9 @@ class PredictionPart:
         -------
         dforest.core.predict.predictor.Predictor
             An object whose `predict` takes C-contiguous arrays of float32 or float64, and returns what the estimator's
-            `predict_proba` does or, for regression, `predict`; for boosted trees, raw predictions. It stays as it is if the
-            estimator is fitted again.
+            `predict_proba` does or, for regression, `predict`; for boosted trees, raw predictions. If the estimator was fitted
+            with names of columns, it also takes a dict of one row's values, or a frame. It stays as it is if the estimator is
+            fitted again.
 
         Raises
         ------
@@ -71,7 +72,8 @@ class PredictionPart:
         True
         """
         check_is_fitted(self)
-        return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads)
+        features = self._features if self._features.names is not None else None
+        return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads, features)
 
     def _check_fitted_X(self, X):
         if self._is_plain(X):

@@ -534,7 +534,7 @@ class Forest:
             return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
         return votes, leaf
 
-    def predictor(self, voting="soft", n_threads=1):
+    def predictor(self, voting="soft", n_threads=1, encoder=None):
         """Make an object that predicts fast, for serving.
 
         Parameters
@@ -544,6 +544,8 @@ class Forest:
             of the trees that vote for a class ("hard").
         n_threads : int, default=1
             Largest number of threads; few rows get fewer.
+        encoder : object, optional
+            Its method `encode_rows` makes an array of rows that are none.
 
         Returns
         -------
@@ -555,7 +557,7 @@ class Forest:
         if self.objective.n_outputs > 1:
             raise ValueError(f"a predictor is for one output, and this forest has {self.objective.n_outputs}; `of_output` gives "
                              "the forest of one")
-        return Predictor(self.packed(voting), not self.objective.predicts_shares, n_threads)
+        return Predictor(self.packed(voting), not self.objective.predicts_shares, n_threads, encoder)
 
     def packed_leaves(self, voting="soft"):
         """`packed`, but with the rows of the leaf tables as values."""

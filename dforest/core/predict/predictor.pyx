@@ -5,6 +5,7 @@ A `Predictor` holds what it needs of the forest and nothing of its own that chan
 from libc.stdint cimport int64_t
 
 import numpy as np
+from numpy import ndarray
 
 from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
@@ -39,14 +40,20 @@ cdef class Predictor:
     cdef PackedForest packed
     cdef int n_threads
     cdef bint is_regression, is_flat        # whether a row's prediction is a number
+    cdef object encoder                     # makes arrays of other rows; None: there are no others
 
-    def __cinit__(self, PackedForest packed not None, bint is_regression, int n_threads=1):
+    def __cinit__(self, PackedForest packed not None, bint is_regression, int n_threads=1, encoder=None):
         if n_threads < 1:
             raise ValueError(f"n_threads={n_threads}; allowed are numbers from 1")
         self.packed = packed
         self.is_regression = is_regression
         self.is_flat = is_regression and packed.n_outputs == 1
         self.n_threads = n_threads
+        self.encoder = encoder
+
+    cdef object rows_of(self, X):
+        """X as `Rows` takes it."""
+        return X if self.encoder is None or isinstance(X, ndarray) else self.encoder.encode_rows(X)
 
     def __reduce__(self):
         raise TypeError("a predictor can't be pickled; pickle the estimator or its forest_, and make another one from that")
@@ -67,9 +74,11 @@ cdef class Predictor:
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64
-            Several rows, or a single one, as a C-contiguous array. NaN means missing. Categories and levels must be given as
-            their numbers, which are the places of labels in the attribute ``categories_`` of the estimator.
+        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64; mapping, Series or frame
+            Several rows, or a single one, as a C-contiguous array. NaN means missing. In an array, categories and levels are
+            given as their numbers, which are the places of labels in the attribute ``categories_`` of the estimator. Where the
+            estimator was fitted with names of columns, a single row may also be a dict or another mapping, or a Series of
+            pandas, from all names to values, and several rows a frame: with labels, which are encoded. That takes longer.
 
         Returns
         -------
@@ -81,7 +90,7 @@ cdef class Predictor:
         ValueError, TypeError
             If X is not as described.
         """
-        cdef Rows rows = Rows(X, self.packed.n_features, self.packed.splitter)
+        cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features, self.packed.splitter)
         cdef double mean
         cdef double[::1] out
         if rows.is_single and self.is_flat:
@@ -98,7 +107,7 @@ cdef class Predictor:
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64
+        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64; mapping, Series or frame
             Rows as in `predict`.
 
         Returns
@@ -107,7 +116,7 @@ cdef class Predictor:
             Numbers of classes, which are places in the attribute ``classes_`` of the estimator; of equally probable classes,
             the lowest.
         """
-        cdef Rows rows = Rows(X, self.packed.n_features, self.packed.splitter)
+        cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features, self.packed.splitter)
         cdef int64_t most
         cdef int64_t[::1] out
         if self.is_regression:

@@ -6,12 +6,14 @@ a missing value, and for a label that was not there in training. Labels are comp
 1 equals 1.0 and True, but not "1".
 """
 
+from collections.abc import Mapping
 from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
 
 from dforest.errors import UnseenLabelsWarning
+from dforest.estimators.data.column_check import ALLOWED, check_columns
 from dforest.estimators.data.columns import as_list, columns_of, is_missing, is_number, title
 from dforest.rules.records import constants
 from dforest.warning import warn
@@ -52,6 +54,7 @@ class Features:
         for array in (self.kinds, self.n_categories, *self.categories):
             if array is not None:
                 array.setflags(write=False)
+        self._known_names = frozenset() if names is None else frozenset(names)
         self._numbers = [
             None if labels is None else {label: number for number, label in enumerate(labels.tolist())}
             for labels in categories
@@ -152,6 +155,54 @@ class Features:
             for j, part in enumerate(parts):
                 encoded[start : start + 1024, j] = part[start : start + 1024]
         return encoded
+
+    def encode_rows(self, X):
+        """One row, as a mapping or a Series of the names of columns to values, or the rows of a frame, as a C-contiguous array.
+
+        Returns
+        -------
+        ndarray of shape (n_features,) or (n_rows, n_features), dtype float32 or float64
+
+        Raises
+        ------
+        TypeError
+            If X is nothing of that kind.
+        ValueError
+            If X has other names than in training, or a column that holds no labels has something that is no number.
+        """
+        if isinstance(X, Mapping) or hasattr(X, "to_dict") and getattr(X, "ndim", 2) == 1:
+            return self._encode_row(dict(X))
+        columns = columns_of(X) if hasattr(X, "columns") or hasattr(X, "column_names") else None
+        if columns is None:
+            allowed = "arrays, mappings of names to values, Series and frames"
+            raise TypeError(f"X is of type {type(X).__name__}; allowed are {allowed}")
+        self._check_names(columns.names)
+        check_columns(columns, [j for j in range(columns.n_columns) if not self.is_encoded(j)])
+        return np.ascontiguousarray(self.encode(X, columns))
+
+    def _check_names(self, given):
+        """Raise ValueError unless these are the names of the columns, in any order for a mapping."""
+        if isinstance(given, dict):
+            lost, unknown = [name for name in self.names if name not in given], [name for name in given if name not in self.names]
+        else:
+            lost, unknown = ([], []) if list(given) == self.names else (self.names, given)
+        if lost or unknown:
+            what = f"lacks {_some(lost)}" if lost else f"has {_some(unknown)}, which training rows did not have"
+            raise ValueError(f"X {what}; allowed are the columns {_some(self.names)}, with None or NaN where a value is missing")
+
+    def _encode_row(self, row):
+        if row.keys() != self._known_names:
+            self._check_names(row)
+        result = np.empty(len(self.names))
+        for j, name in enumerate(self.names):
+            value = row[name]
+            try:
+                result[j] = value if self._numbers[j] is None else self._numbers[j].get(value, np.nan)
+            except (TypeError, ValueError):
+                if not is_missing(value):
+                    raise ValueError(f"{self.title(j)} holds {value!r}; {ALLOWED}") from None
+                result[j] = np.nan
+        return result
 
     def _part(self, columns, j):
         """Column j of what `encode` returns."""

@@ -1,0 +1,95 @@
+"""Predictors for serving take rows by the names of columns, with labels."""
+
+from collections import ChainMap
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from helpers.tables import make
+
+from dforest import (
+    ExtraTreeRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+N = 200
+RNG = np.random.default_rng(0)
+COLUMNS = {
+    "area": RNG.normal(size=N),
+    "town": RNG.choice(["Bern", "Oslo", "Rome"], N),
+    "size": pd.Categorical(RNG.choice(["S", "M"], N), ["S", "M"], ordered=True),
+    "lift": RNG.random(N) < 0.5,
+    "rooms": RNG.integers(1, 6, N),
+}
+X, Y = pd.DataFrame(COLUMNS), RNG.integers(0, 3, N)
+X.loc[::7, "area"] = np.nan
+KINDS = [RandomForestClassifier, RandomForestRegressor, ExtraTreeRegressor, HistGradientBoostingClassifier]
+
+
+def fitted(kind, frame=X):
+    return make(kind, categorical_features="auto").fit(frame, Y)
+
+
+def expected(model, rows):
+    name = "decision_function" if isinstance(model, HistGradientBoostingClassifier) else "predict_proba"
+    return getattr(model, name, model.predict)(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_by_names_is_the_row_of_the_frame(kind):
+    model = fitted(kind)
+    predictor, rows = model.predictor(), X[:12]
+    for i, row in enumerate(rows.to_dict("records")):
+        want = expected(model, rows[i : i + 1])[0]
+        backwards = dict(reversed(row.items()))
+        for given in (row, backwards, rows.iloc[i], ChainMap(row)):
+            np.testing.assert_array_equal(predictor.predict(given), want)
+    np.testing.assert_array_equal(predictor.predict(rows), expected(model, rows))
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pa.table])
+def test_frames_of_other_libraries(library):
+    columns = {name: COLUMNS[name] for name in ("area", "town", "lift", "rooms")}
+    frame = library(columns)
+    model = fitted(RandomForestClassifier, frame)
+    np.testing.assert_array_equal(model.predictor().predict(frame), model.predict_proba(frame))
+    np.testing.assert_array_equal(model.predictor().predict_class(frame), model.predict_proba(frame).argmax(axis=1))
+    assert model.predictor().predict_class({name: values[3] for name, values in columns.items()}) == model.predict(frame)[3]
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA])
+def test_missing_values_and_unknown_labels(nothing):
+    model = fitted(RandomForestClassifier)
+    row = X[3:4].to_dict("records")[0]
+    lost = X[3:4].assign(area=np.nan, town=None)
+    for town in (nothing, "Atlantis"):
+        np.testing.assert_array_equal(
+            model.predictor().predict(row | {"area": nothing, "town": town}), model.predict_proba(lost)[0]
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"area": 1.0}, ValueError, "X lacks 'town', 'size', 'lift', 'rooms'; allowed are the columns 'area', 'town'"),
+        (X.iloc[0].to_dict() | {"id": 3}, ValueError, "X has 'id', which training rows did not have"),
+        (X.iloc[0].to_dict() | {"area": "wide"}, ValueError, "X column 'area' holds 'wide'; allowed are numbers"),
+        (X.iloc[0].to_dict() | {"area": [1]}, ValueError, r"X column 'area' holds \[1\]; allowed are numbers"),
+        (X[["town", "area", "size", "lift", "rooms"]], ValueError, "X lacks"),
+        (X.assign(area="wide"), ValueError, "X column 'area' holds the text 'wide'"),
+        ([1.0, "Bern", "S", True, 2], TypeError, "X is of type list; allowed are arrays, mappings"),
+    ],
+)
+def test_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        fitted(RandomForestClassifier).predictor().predict(given)
+
+
+def test_without_names_there_are_arrays_alone():
+    model = make(RandomForestClassifier).fit(X[["area", "rooms"]].to_numpy(), Y)
+    with pytest.raises(TypeError):
+        model.predictor().predict({"area": 1.0, "rooms": 2})
