@@ -68,6 +68,13 @@ ATTRIBUTES = (
         "best_score_", "float or None", "Score after `best_iteration_` iterations; None if there was no early stopping.", BOOSTING
     ),
     Attribute(
+        "estimators_",
+        "ndarray of shape (n_iter_, n_trees_per_iteration_), dtype object",
+        """The trees one by one: `DecisionTreeRegressor`, which predict what they add to raw predictions. They are made when they
+        are asked for, and share the model's arrays.""",
+        BOOSTING,
+    ),
+    Attribute(
         "n_trees_per_iteration_",
         "int",
         "Number of trees of an iteration: the number of classes if there are more than two, else 1.",

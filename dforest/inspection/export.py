@@ -22,6 +22,7 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.core.objective import SumObjective
 from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.kinds import DecisionTree
 from dforest.inspection.interop import TREE_LEAF
@@ -162,7 +163,7 @@ def export_text(
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree, such as one of the `estimators_` of a forest.
+        A fitted tree, such as one of the `estimators_` of a forest or of a boosted model.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "feature_0", "feature_1", ...
     class_names : array-like of shape (n_classes,), default=None
@@ -251,7 +252,7 @@ class BoxText:
         self.names = names
         self.class_names = class_names
         self.label = label
-        self.impurity = impurity
+        self.impurity = impurity and not isinstance(decision_tree.forest_.objective, SumObjective)
         self.node_ids = node_ids
         self.proportion = proportion
         self.precision = precision
@@ -380,7 +381,7 @@ def export_graphviz(
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree, such as one of the `estimators_` of a forest.
+        A fitted tree, such as one of the `estimators_` of a forest or of a boosted model.
     out_file : str, object with a method `write`, or None, default=None
         Path of a file to be written in UTF-8, or an open text file. None means that the text is returned.
     max_depth : int, default=None

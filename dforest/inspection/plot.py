@@ -71,7 +71,7 @@ def plot_tree(
     Parameters
     ----------
     decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
-        A fitted tree, such as one of the `estimators_` of a forest.
+        A fitted tree, such as one of the `estimators_` of a forest or of a boosted model.
     max_depth : int, default=None
         Deepest level of nodes that is drawn, from 0 on; a box "(...)" stands for what is below. None means all levels.
     feature_names : array-like of shape (n_features,), default=None

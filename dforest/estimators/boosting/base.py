@@ -26,6 +26,7 @@ from dforest.estimators.boosting.rows import Sample, booster_weight, check_given
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.support import check_columns_of_y, check_outputs, check_shared, training_device
+from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
@@ -326,6 +327,19 @@ class BoostingEstimator(
         """Number of iterations that the model has: int, below `max_iter` if growing stopped early, or an earlier one was best."""
         check_is_fitted(self)
         return self.forest_.n_trees // self.n_trees_per_iteration_
+
+    @property
+    @of_one_fit
+    def estimators_(self):
+        """The trees one by one, as in scikit-learn's `GradientBoostingRegressor`, for drawings and for a look at their nodes.
+
+        ndarray of shape (n_iter_, n_trees_per_iteration_), dtype object, of fitted `DecisionTreeRegressor`, which are made when
+        they are asked for and share the model's arrays. Each predicts what it adds to the raw predictions; with the baseline,
+        these add up to `decision_function`, or, of a regressor whose loss has no link, to `predict`. Values of nodes that are no
+        leaves are what these would add as leaves. There are no impurities.
+        """
+        check_is_fitted(self)
+        return trees_of(self)
 
     @property
     def feature_importances_(self):
