@@ -35,8 +35,10 @@ def predicted(model, X, y):
     if hasattr(model, "feature_importances_"):
         found["importances"] = model.feature_importances_
     if hasattr(model, "estimators_"):
-        found["drawing"] = dforest.export_graphviz(model.estimators_[0], filled=True), dforest.export_text(model.estimators_[0])
-        found["pruned"] = model.estimators_[0].prune(X, y, inplace=False).predict(X)
+        tree = np.ravel(model.estimators_)[0]
+        found["drawing"] = dforest.export_graphviz(tree, filled=True), dforest.export_text(tree)
+        if hasattr(model, "estimators_samples_"):
+            found["pruned"] = tree.prune(X, y, inplace=False).predict(X)
     return found
 
 

@@ -160,8 +160,10 @@ def _own(estimator, module):
         name
         for kind in estimator.__mro__
         if kind.__module__ == prefix or kind.__module__.startswith(f"{prefix}.")
-        for name in vars(kind)
-        if not name.startswith("_") and not re.fullmatch("set_.*_request", name)
+        for name, member in vars(kind).items()
+        if not name.startswith("_")
+        and not re.fullmatch("set_.*_request", name)
+        and not str(getattr(member, "__module__", None)).startswith("sklearn.")  # it has scikit-learn's docstring
     }
     if module == "dforest" and hasattr(estimator, "set_callbacks"):
         names.add("set_callbacks")

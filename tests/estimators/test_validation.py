@@ -427,7 +427,7 @@ ONLY_FORESTS = {
     "verbose": [-1, None],
     "keep_training_data": [None, "yes"],
     "warm_start": [None, "yes"],
-    "oob_score": [None, "accuracy"],
+    "oob_score": [None, 0.5],
     "variable_importance": ["gini", True],
     "max_samples": [0, -1, 0.0, -0.5, "half"],
 }

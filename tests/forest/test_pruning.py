@@ -275,7 +275,7 @@ def test_errors_leave_the_tree_as_it_was(kind):
         tree.prune(X.rename(columns={"b": "c"}), y)
     with pytest.raises(ValueError, match="now missing:\n- b"):
         tree.prune(X[["a"]], y)
-    with pytest.raises(ValueError, match="'b' holds 'text'"):
+    with pytest.raises(ValueError, match="'b' holds the text 'text'"):
         tree.prune(X.astype({"b": object}).replace({"b": {1.0: "text"}}), y)
     with pytest.raises(ValueError, match="inconsistent"):
         tree.prune(X, y[1:])
