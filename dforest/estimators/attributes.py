@@ -69,7 +69,7 @@ ATTRIBUTES = (
     ),
     Attribute(
         "estimators_",
-        "ndarray of shape (n_iter_, n_trees_per_iteration_), dtype object",
+        "ndarray of shape (n_iterations, n_trees_per_iteration), dtype object",
         """The trees one by one: `DecisionTreeRegressor`, which predict what they add to raw predictions. They are made when they
         are asked for, and share the model's arrays.""",
         BOOSTING,
