@@ -333,10 +333,10 @@ class BoostingEstimator(
     def estimators_(self):
         """The trees one by one, as in scikit-learn's `GradientBoostingRegressor`, for drawings and for a look at their nodes.
 
-        ndarray of shape (n_iterations, n_trees_per_iteration), dtype object, of fitted `DecisionTreeRegressor`, which are made when
-        they are asked for and share the model's arrays. Each predicts what it adds to the raw predictions; with the baseline,
-        these add up to `decision_function`, or, of a regressor whose loss has no link, to `predict`. Values of nodes that are no
-        leaves are what these would add as leaves. There are no impurities.
+        ndarray of shape (n_iterations, n_trees_per_iteration), dtype object, of fitted `DecisionTreeRegressor`, which are made
+        when they are asked for and share the model's arrays. Each predicts what it adds to the raw predictions; with the
+        baseline, these add up to `decision_function`, or, of a regressor whose loss has no link, to `predict`. Values of nodes
+        that are no leaves are what these would add as leaves. There are no impurities.
         """
         check_is_fitted(self)
         return trees_of(self)
