@@ -105,9 +105,9 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
             group: [entry.name for entry in members] for group, members in groupby(entries, lambda entry: entry.group)
         }
         estimator.__doc__ = _docstring(estimator, family, entries, values)
-        _hide_private_classes(estimator)
         if estimator.__module__.startswith("dforest.estimators."):
             ESTIMATORS[estimator.__name__] = estimator
+        _hide_private_classes(estimator)
         return estimator
 
     return declare

@@ -74,6 +74,13 @@ def test_very_many_columns_are_not_all_listed():
     assert str(caught.value).splitlines()[-1] == "and 80 more columns"
 
 
+def test_long_text_is_shortened():
+    X = pd.DataFrame({"note": ["1" + 3000 * " " + "x1", "2"]})
+    with pytest.raises(ValueError, match="such as '1 *\\.\\.\\.'; allowed") as caught:
+        make(RandomForestClassifier).fit(X, [0, 1])
+    assert len(str(caught.value)) < 300
+
+
 def test_targets_get_no_advice_for_columns():
     with pytest.raises(ValueError, match="^y holds .*; allowed are numbers, booleans and missing values$"):
         make(DecisionTreeRegressor).fit([[1.0], [2.0]], [1, 2**60])

@@ -1,6 +1,5 @@
 """What is said of boosted trees that have no split."""
 
-
 import numpy as np
 
 from dforest.estimators.boosting.losses import OwnLoss

@@ -12,6 +12,7 @@ LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float6
 ALLOWED = "allowed are numbers, booleans and missing values"
 MOST_LINES = 20  # columns that a message names
 FEW = 256  # different texts of a column that can be categories by all methods
+LONGEST = 40  # characters of a date or an amount: patterns take long for very long text
 ROWS_OF_IDS = 30  # different texts in as many rows are ids from so many on
 
 _DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?$")
@@ -128,9 +129,11 @@ def _refusal_of_text(first, values):
     n = len(set(texts))
     if 2 * sum(map(_is_number, values)) > len(values):
         return Refusal(f"{first!r} among numbers", MIXED)
-    if all(map(_DATE.match, texts)):
+    first = first if len(first) <= LONGEST else f"{first[:LONGEST]}..."
+    are_short = max(map(len, texts)) <= LONGEST
+    if are_short and all(map(_DATE.match, texts)):
         return Refusal(f"text of dates, such as {first!r}", DATES)
-    if all(map(_AMOUNT.match, texts)):
+    if are_short and all(map(_AMOUNT.match, texts)):
         return Refusal(f"text of amounts, such as {first!r}", AMOUNTS)
     if n == len(values) >= ROWS_OF_IDS:
         return Refusal(f"text that differs in each row, such as {first!r}", IDS)
