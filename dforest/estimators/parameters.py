@@ -351,8 +351,7 @@ PARAMETERS = (
         With two classes, or the squared error, a best split is the best of all ways to part the categories in two. With more
         classes, categories are sorted by the share of the node's largest class, and the best split in this order is taken,
         which is a heuristic. Missing values, labels that did not occur in training, and categories that did not occur in the
-        node all go to the same side. A column may have up to 256 categories for ``method="hist"``, and up to 65,535 for
-        "dense".""",
+        node all go to the same side. A column may have up to 65,535 categories, which are not binned.""",
         group=COLUMNS,
     ),
     Parameter(

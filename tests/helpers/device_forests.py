@@ -57,7 +57,7 @@ def random_fit(seed):
         X[rng.random(X.shape) < rng.choice([0.02, 0.3, 0.9])] = np.nan
     categorical = [j for j in range(1, n_features) if rng.random() < 0.3] if rng.random() < 0.5 else []
     for j in categorical:
-        number = np.abs(np.nan_to_num(X[:, j], nan=0.0, posinf=1, neginf=1)) % rng.choice([1, 3, 70, 300])
+        number = np.abs(np.nan_to_num(X[:, j], nan=0.0, posinf=1, neginf=1)) % rng.choice([1, 3, 70, 5000])
         X[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.floor(number))
     signal = np.nan_to_num(X[:, 0].astype(np.float64), posinf=3, neginf=-3) + rng.standard_normal(n_rows)
     weight = [

@@ -33,8 +33,6 @@ def sides(model):
 @pytest.mark.parametrize("n_values", [3, 30, 250, 1000])
 def test_depth_is_the_logarithm_of_the_number_of_values(n_values, criterion, method, kind):
     """In nodes of all sizes, which are searched in different ways."""
-    if kind == "categorical" and method == "hist" and n_values > 256:
-        pytest.skip("hist has no columns of more categories")
     X, y = pairs(n_values)
     model = tree(criterion, method=method, max_bins=1001, **({} if kind == "continuous" else {f"{kind}_features": [0]}))
     for classes in (2, 3):

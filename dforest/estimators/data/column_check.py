@@ -11,7 +11,7 @@ import numpy as np
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
 ALLOWED = "allowed are numbers, booleans and missing values"
 MOST_LINES = 20  # columns that a message names
-FEW = 256  # different texts of a column that can be categories by all methods
+FEW = 256  # different texts of a column, of which more may be words rather than labels
 LONGEST = 40  # characters of a date or an amount: patterns take long for very long text
 ROWS_OF_IDS = 30  # different texts in as many rows are ids from so many on
 

@@ -21,8 +21,7 @@ from dforest.warning import warn
 CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONTINUOUS", "ORDINAL", "CATEGORICAL"))
 KINDS = ("continuous", "ordinal", "categorical")
 
-# The largest number of categories of a column, by `method`.
-MAX_CATEGORIES = {"hist": 256, "dense": 65535}
+MAX_CATEGORIES = 65535  # of a column
 
 
 class Features:
@@ -316,14 +315,12 @@ class Features:
                 f"{what[not other.is_encoded(j)]}"
             )
 
-    def check_limits(self, method):
-        """Raise if a column has more categories than a method takes."""
-        most = MAX_CATEGORIES[method]
-        for j in np.flatnonzero(self.n_categories > most).tolist():
-            n = self.n_categories[j]
-            others = [f'; method="{other}" allows {limit}' for other, limit in MAX_CATEGORIES.items() if n <= limit]
+    def check_limits(self):
+        """Raise if a column has more categories than there may be."""
+        for j in np.flatnonzero(self.n_categories > MAX_CATEGORIES).tolist():
             raise ValueError(
-                f'{self.title(j)} has {n} categories; allowed are up to {most} with method="{method}"{"".join(others)}'
+                f"{self.title(j)} has {self.n_categories[j]} categories; allowed are up to {MAX_CATEGORIES}: leave the column "
+                "out, or replace its labels by what is known of each, such as by sklearn.preprocessing.TargetEncoder"
             )
 
 

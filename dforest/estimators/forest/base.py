@@ -241,7 +241,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         A collective.
         """
         kept = features.kept(rows, None if plan.grown is None else self._features)
-        kept.check_limits(self.method)
+        kept.check_limits()
         self._features = kept
         self.is_categorical_ = kept.kinds == CATEGORICAL
         self.is_ordinal_ = kept.kinds == ORDINAL
