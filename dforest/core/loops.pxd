@@ -86,10 +86,17 @@ cdef extern from "core/loops.h" nogil:
         uint32_t code, missing_left
         int64_t n_left, gradient_left, hessian_left, gradient, hessian, n, most
         uint64_t* left                 # [DF_SUBSET_WORDS]
-    ctypedef struct df_boost_unpacked:
+    ctypedef struct df_boost_arrays:
         int64_t* g
         int64_t* h
         int64_t* n
+    ctypedef struct df_boost_room:
+        df_boost_arrays first
+        double* scores
+        double* keys
+        uint64_t* words
+        uint16_t* order
+        uint16_t* spare
     ctypedef struct df_boost_constraint:
         df_bounds bounds
         int direction
@@ -102,6 +109,12 @@ cdef extern from "core/loops.h" nogil:
     ctypedef struct df_boost_outputs:
         pass
     bint df_boost_goes_left(const df_boost_cut* cut, bint is_category, int code, int missing)
+    int df_whole_lanes(int n)
+    void df_boost_cut_in(int kind, const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
+                         const df_boost_constraint* constraint, const df_boost_room* room, df_boost_cut* cut)
+    void df_boost_subset_in(int kind, const df_boost_entries* entries, int n_codes, bint has_missing,
+                            const df_boost_limits* limits, const df_boost_constraint* constraint, const df_boost_room* room,
+                            uint64_t* left, int n_words, df_boost_cut* cut)
     ctypedef struct df_boost_rows:         # see gradients.h
         const double* raw
         const double* y
@@ -142,7 +155,7 @@ cdef extern from "core/loops.h" nogil:
         void (*add_digits)(int64_t* entries, const int32_t* radix, int n_digits, int64_t* digits) noexcept nogil
         int64_t (*count)(const df_boost_entries* entries, int n, int64_t* most) noexcept nogil
         void (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total,
-                        df_boost_unpacked* unpacked) noexcept nogil
+                        const df_boost_arrays* unpacked) noexcept nogil
         void (**spill)(uint64_t* words, int64_t n_entries, int64_t* g, int64_t* h, int64_t* n) noexcept nogil
         df_boost_find* cut
         df_boost_find* subset

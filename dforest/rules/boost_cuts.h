@@ -36,16 +36,47 @@ DF_ALWAYS_INLINE df_boost_sums df_boost_entry(const int kind, const df_boost_ent
     return sums;
 }
 
-/* Cuts are looked at so many at a time. */
-enum { DF_CUT_LANES = 8 };
+enum {
+    DF_CUT_LANES = 8,  /* cuts are looked at so many at a time */
+    DF_SORTED_RUN = 32 /* categories that are sorted by insertion, before others are merged with them */
+};
 
 /* n, or a little more, so that no cut is looked at alone. */
 DF_ALWAYS_INLINE int df_whole_lanes(int n) { return (n + DF_CUT_LANES - 1) / DF_CUT_LANES * DF_CUT_LANES; }
 
-/* Sums over the first entries of an order: of one, of two, and so on. */
+/* Sums apart, in an array each: of single entries, or of the first ones of an order: of one, of two, and so on. */
+typedef struct {
+    int64_t *g, *h, *n;
+} df_boost_arrays;
+
+/* What a search for a cut writes to: arrays for as many entries as the column has codes, in whole lanes. */
+typedef struct {
+    df_boost_arrays first;
+    double *scores, *keys;
+    uint64_t *words;
+    uint16_t *order, *spare;
+} df_boost_room;
+
+/* Memory of the room for a narrow column. */
 typedef struct {
     int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
-} df_boost_prefixes;
+    double scores[DF_BOOST_CODES], keys[DF_BOOST_CODES];
+    uint64_t words[DF_BOOST_CODES];
+    uint16_t order[DF_BOOST_CODES], spare[DF_BOOST_CODES];
+} df_boost_memory;
+
+DF_ALWAYS_INLINE df_boost_room df_boost_room_in(df_boost_memory *memory) {
+    df_boost_room room;
+    room.first.g = memory->g;
+    room.first.h = memory->h;
+    room.first.n = memory->n;
+    room.scores = memory->scores;
+    room.keys = memory->keys;
+    room.words = memory->words;
+    room.order = memory->order;
+    room.spare = memory->spare;
+    return room;
+}
 
 /* (double)x in steps that AVX2 has for several numbers at once: both halves of x are exact as multiples of 1 and of 2^32, made with
  * the exponents of 2^52 and 2^84, and their sum is rounded once. */
@@ -65,7 +96,7 @@ DF_ALWAYS_INLINE double df_as_double(int64_t x) {
 
 /* Bounded gains of the cuts after each of n entries: see below. It is apart, so that the loop over scores, which takes longest, is
  * compiled by itself. */
-DF_NEVER_INLINE void df_boost_bounded_gains(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
+DF_NEVER_INLINE void df_boost_bounded_gains(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_cut *node,
                                             const df_boost_limits *limits, df_bounds bounds, int direction, double *scores) {
     for (int i = 0; i < n; i++) {
         const int64_t g = first->g[i] + rest.gradient, h = first->h[i] + rest.hessian, count = first->n[i] + rest.count;
@@ -78,7 +109,7 @@ DF_NEVER_INLINE void df_boost_bounded_gains(const df_boost_prefixes *first, int 
 }
 
 /* Scores of the cuts after each of n entries; the rest, of these sums, is on the left besides. constraint : or NULL */
-DF_ALWAYS_INLINE void df_boost_scores(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_cut *node,
+DF_ALWAYS_INLINE void df_boost_scores(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_cut *node,
                                       const df_boost_limits *limits, const df_boost_constraint *constraint, double *scores) {
     const int64_t tg = node->gradient, th = node->hessian, tn = node->n, mg = rest.gradient, mh = rest.hessian, mn = rest.count;
     const int64_t *pg = first->g, *ph = first->h, *pn = first->n;
@@ -135,10 +166,9 @@ DF_ALWAYS_INLINE void df_boost_consider(const double *scores, int n, int is_rest
 /* The best cut after some of n entries, or more with the sums of the last: these have no rows on the right, or less than none, and
  * count for nothing. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
  * rows */
-DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_boost_sums rest, const df_boost_limits *limits,
-                                      const df_boost_constraint *constraint, df_boost_cut *cut) {
+DF_ALWAYS_INLINE void df_boost_choose(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_limits *limits,
+                                      const df_boost_constraint *constraint, double *scores, df_boost_cut *cut) {
     const df_boost_sums nothing = {0, 0, 0};
-    double scores[DF_BOOST_CODES];
     cut->score = -1.0;
     cut->code = 0;
     cut->missing_left = 0;
@@ -164,7 +194,7 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_prefixes *first, int n, df_
 }
 
 /* What the sums of words are, as integers. words, first : [n] */
-DF_ALWAYS_INLINE void df_boost_unpack_words(const int kind, const uint64_t *words, int n, df_boost_prefixes *first) {
+DF_ALWAYS_INLINE void df_boost_unpack_words(const int kind, const uint64_t *words, int n, const df_boost_arrays *first) {
     for (int i = 0; i < n; i++) {
         const df_boost_sums sums = df_sums_of(kind, words[i], 0);
         first->g[i] = sums.gradient;
@@ -174,10 +204,10 @@ DF_ALWAYS_INLINE void df_boost_unpack_words(const int kind, const uint64_t *word
 }
 
 /* Sums over the entries of a column, given that the node's rows are counted. OUT first : [n], and the last sums again until n is a
- * multiple of DF_CUT_LANES; cut : the node's other sums */
-DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, df_boost_prefixes *first,
-                                           df_boost_cut *cut) {
-    uint64_t words[DF_BOOST_CODES], sum = 0;
+ * multiple of DF_CUT_LANES; cut : the node's other sums. SCRATCH words : [n] */
+DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, const df_boost_arrays *first,
+                                           uint64_t *words, df_boost_cut *cut) {
+    uint64_t sum = 0;
     int64_t g = 0, h = 0, count = 0;
     const int end = df_whole_lanes(n);
     if (entries->words != NULL && cut->n <= DF_SPILL) { /* a word holds all sums: one chain of additions is faster than three */
@@ -209,22 +239,24 @@ DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entrie
 }
 
 /* `df_boost_add_entries` without the entries of no rows, after which a cut is what it was before; but with the first one. Returns how
- * many there are. With rows of the codes 2, 2 and 5, sums are those after the codes 0, 2 and 5. OUT codes : [n] of the sums */
+ * many there are. With rows of the codes 2, 2 and 5, sums are those after the codes 0, 2 and 5. OUT room : `first`, and the codes of
+ * the sums as `order` */
 DF_ALWAYS_INLINE int df_boost_add_present(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                          df_boost_prefixes *first, uint8_t *codes, df_boost_cut *cut) {
-    uint64_t words[DF_BOOST_CODES], sum = entries->words[0];
+                                          const df_boost_room *room, df_boost_cut *cut) {
+    uint64_t *words = room->words, sum = entries->words[0];
+    uint16_t *codes = room->order;
     df_boost_sums total;
     int n = 1;
     words[0] = sum;
     codes[0] = 0;
     for (int i = 1; i < n_codes; i++) {
         words[n] = sum += entries->words[i];
-        codes[n] = (uint8_t)i;
+        codes[n] = (uint16_t)i;
         n += (entries->words[i] & DF_WORD_ROWS) != 0;
     }
     for (int i = n; i < df_whole_lanes(n); i++)
         words[i] = sum;
-    df_boost_unpack_words(kind, words, df_whole_lanes(n), first);
+    df_boost_unpack_words(kind, words, df_whole_lanes(n), &room->first);
     total = df_sums_of(kind, has_missing ? sum + entries->words[n_codes] : sum, 0);
     cut->gradient = total.gradient;
     cut->hessian = total.hessian;
@@ -244,23 +276,30 @@ DF_ALWAYS_INLINE void df_boost_count_rows(const int kind, const df_boost_entries
 }
 
 /* The best cut of a column of numbers: in the order of codes; the rest is what is missing. */
-DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                        const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
-    df_boost_prefixes first;
+DF_ALWAYS_INLINE void df_boost_cut_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                      const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                      const df_boost_room *room, df_boost_cut *cut) {
     df_boost_sums missing = {0, 0, 0};
-    uint8_t codes[DF_BOOST_CODES];
     int n = n_codes, is_sparse;
     df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
     is_sparse = entries->words != NULL && cut->n < n_codes;
     if (is_sparse)
-        n = df_boost_add_present(kind, entries, n_codes, has_missing, &first, codes, cut);
+        n = df_boost_add_present(kind, entries, n_codes, has_missing, room, cut);
     else
-        df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
+        df_boost_add_entries(kind, entries, n_codes + has_missing, &room->first, room->words, cut);
     if (has_missing)
         missing = df_boost_entry(kind, entries, n_codes);
-    df_boost_choose(&first, df_whole_lanes(n), missing, limits, constraint, cut);
+    df_boost_choose(&room->first, df_whole_lanes(n), missing, limits, constraint, room->scores, cut);
     if (is_sparse)
-        cut->code = codes[cut->code];
+        cut->code = room->order[cut->code];
+}
+
+/* That of a narrow column. */
+DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                        const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
+    df_boost_memory memory;
+    const df_boost_room room = df_boost_room_in(&memory);
+    df_boost_cut_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut);
 }
 
 /* The cuts of a column whose leaves have several values, one for each output: scores are added up over outputs. */
@@ -274,12 +313,13 @@ typedef struct {
 DF_ALWAYS_INLINE void df_boost_add_output_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
                                                const df_boost_limits *limits, double unit, int is_first,
                                                df_boost_outputs *outputs) {
-    df_boost_prefixes first;
+    df_boost_memory memory;
+    const df_boost_arrays first = df_boost_room_in(&memory).first;
     df_boost_cut node;
     df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
-    double scores[DF_BOOST_CODES];
+    double *scores = memory.scores;
     df_boost_count_rows(kind, entries, n_codes + has_missing, &node);
-    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, &node);
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, memory.words, &node);
     if (has_missing)
         rests[1] = df_boost_entry(kind, entries, n_codes);
     if (is_first) {
@@ -321,16 +361,35 @@ DF_ALWAYS_INLINE void df_boost_choose_of_outputs(const df_boost_outputs *outputs
         cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
 }
 
-/* The order of categories with rows enough, the code for missing values among them. Returns how many there are. OUT order */
-DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entries, int n, double smoothing, uint8_t *order) {
-    double keys[DF_BOOST_CODES];
-    int n_ordered = 0, i, begin, end;
+/* Merge sorted runs of categories, of `width` each, until there is one. Keys are those of the categories in `order`. */
+DF_ALWAYS_INLINE void df_boost_merge(double *keys, uint16_t *order, int n, int width, double *other_keys, uint16_t *other_order) {
+    for (; width < n; width *= 2) {
+        memcpy(other_keys, keys, n * sizeof(double));
+        memcpy(other_order, order, n * sizeof(uint16_t));
+        for (int begin = 0; begin < n; begin += 2 * width) {
+            const int middle = begin + width < n ? begin + width : n, end = middle + width < n ? middle + width : n;
+            int left = begin, right = middle;
+            for (int to = begin; to < end; to++) { /* of equal keys the left one, whose number is lower */
+                const int from = right == end || (left < middle && other_keys[left] <= other_keys[right]) ? left++ : right++;
+                keys[to] = other_keys[from];
+                order[to] = other_order[from];
+            }
+        }
+    }
+}
+
+/* The order of categories with rows enough, the code for missing values among them. Returns how many there are. OUT room : `order` */
+DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entries, int n, double smoothing,
+                                    const df_boost_room *room) {
+    double *keys = room->keys;
+    uint16_t *order = room->order;
+    int n_ordered = 0, first = 0, i, begin, end; /* from `first` on is a run that is not full */
     for (i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, i);
         const double key = df_category_key((double)entry.gradient, (double)entry.hessian, smoothing);
         if (entry.count < DF_CATEGORY_ROWS)
             continue;
-        begin = 0;
+        begin = first;
         end = n_ordered;
         while (begin < end) { /* after equal ones, whose codes are lower */
             const int middle = (begin + end) / 2;
@@ -344,43 +403,55 @@ DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entr
             order[j] = order[j - 1];
         }
         keys[begin] = key;
-        order[begin] = (uint8_t)i;
+        order[begin] = (uint16_t)i;
         n_ordered++;
+        if (n_ordered - first == DF_SORTED_RUN)
+            first = n_ordered;
     }
+    df_boost_merge(keys, order, n_ordered, DF_SORTED_RUN, room->scores, room->spare);
     return n_ordered;
 }
 
-/* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order. */
-DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                           const df_boost_limits *limits, const df_boost_constraint *constraint,
-                                           df_boost_cut *cut) {
-    df_boost_prefixes first;
+/* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order.
+ * OUT left : [n_words] a bit for each code that goes left */
+DF_ALWAYS_INLINE void df_boost_subset_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                         const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                         const df_boost_room *room, uint64_t *left, int n_words, df_boost_cut *cut) {
     df_boost_sums sums = {0, 0, 0};
-    uint8_t order[DF_BOOST_CODES];
+    const uint16_t *order = room->order;
     int i, n;
     df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
-    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, cut);
-    n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, order);
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &room->first, room->words, cut);
+    n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, room);
     for (i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, order[i]);
-        first.g[i] = sums.gradient += entry.gradient;
-        first.h[i] = sums.hessian += entry.hessian;
-        first.n[i] = sums.count += entry.count;
+        room->first.g[i] = sums.gradient += entry.gradient;
+        room->first.h[i] = sums.hessian += entry.hessian;
+        room->first.n[i] = sums.count += entry.count;
     }
     sums.gradient = cut->gradient - sums.gradient;
     sums.hessian = cut->hessian - sums.hessian;
     sums.count = cut->n - sums.count;
-    df_boost_choose(&first, n, sums, limits, constraint, cut);
-    for (i = 0; i < DF_SUBSET_WORDS; i++)
-        cut->left[i] = cut->missing_left ? ~(uint64_t)0 : 0;
+    df_boost_choose(&room->first, n, sums, limits, constraint, room->scores, cut);
+    for (i = 0; i < n_words; i++)
+        left[i] = cut->missing_left ? ~(uint64_t)0 : 0;
     for (i = 0; i < n; i++) {
         const uint64_t bit = (uint64_t)1 << (order[i] % 64);
         if (i <= (int)cut->code)
-            cut->left[order[i] / 64] |= bit;
+            left[order[i] / 64] |= bit;
         else
-            cut->left[order[i] / 64] &= ~bit;
+            left[order[i] / 64] &= ~bit;
     }
-    cut->missing_left = (uint32_t)(cut->left[n_codes / 64] >> (n_codes % 64) & 1);
+    cut->missing_left = (uint32_t)(left[n_codes / 64] >> (n_codes % 64) & 1);
+}
+
+/* That of a narrow column. */
+DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                           const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                           df_boost_cut *cut) {
+    df_boost_memory memory;
+    const df_boost_room room = df_boost_room_in(&memory);
+    df_boost_subset_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut->left, DF_SUBSET_WORDS, cut);
 }
 
 /* Whether a cut sends a code to the left. missing : the code for missing values */

@@ -44,6 +44,9 @@ EXTREMES = {
     "no bundles": {"bundles": False},
     "a tree for each thread": {"by_tree": True, "n_threads": 3},
     "a tree for each thread, sums": {"by_tree": True, "n_threads": 2, "word_rows": 0, "sparse": True},
+    "wide columns": {"narrow_codes": 3},
+    "wide columns, sums": {"narrow_codes": 0, "word_rows": 0, "part_rows": 1, "partition_rows": 1, "n_threads": 3},
+    "wide sparse columns": {"narrow_codes": 2, "sparse": True, "n_threads": 2},
     "lists": {"lists": True},
     "lists, sums": {"lists": True, "word_rows": 0, "part_rows": 1, "n_threads": 3},
     "sparse": {"sparse": True, "lists": False, "n_threads": 2},
@@ -233,6 +236,8 @@ def assert_equal_models(problem):
     twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters)
     assert np.array_equal(predict_raw(twin, problem.X, problem.parameters["offset"]), twin.raw)
     for name, extreme in EXTREMES.items():
+        if problem.y.ndim > 1 and "narrow_codes" in extreme:
+            continue                           # columns of several outputs are narrow
         wanted = extreme.get("loops")
         loops.use(wanted if wanted in loops.names() else None)
         try:
@@ -441,5 +446,7 @@ def test_shapes_that_do_not_fit():
         Booster(columns, number, np.zeros(4), baseline=[0.0], raw=np.zeros((1, 3)), **given)
     with pytest.raises(ValueError, match=r"baseline \(2,\); allowed"):
         Booster(columns, number, np.zeros(4), baseline=[0.0, 1.0], **given)
-    with pytest.raises(ValueError, match="column 0 has 400 codes of 2 bytes; allowed are codes of one byte"):
-        Booster(list(code_columns(np.arange(400.0)[:, None], 1000)), number, np.zeros(400), baseline=[0.0], **given)
+    with pytest.raises(ValueError, match="column 0 has 70000 codes of 4 bytes; allowed are codes of two bytes"):
+        Booster(list(code_columns(np.arange(70_000.0)[:, None])), number, np.zeros(70_000), baseline=[0.0], **given)
+    with pytest.raises(ValueError, match="column 0 has more than 256 codes; allowed with several outputs are fewer"):
+        Booster(list(code_columns(np.arange(400.0)[:, None], 1000)), number, np.zeros((400, 2)), baseline=[0.0, 0.0], **given)

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport Bundles
-from dforest.core.boost.histograms cimport Histograms, Search
+from dforest.core.boost.histograms cimport Histograms, Search, WideRoom
 from dforest.core.boost.tree_rows cimport TreeRows
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport df_boost_cut
@@ -30,6 +30,7 @@ cdef struct BoostNode:
     int32_t slot               # of its histogram; -1: it has none
     bint has_words             # its histogram has words, or else sums
     df_boost_cut cut           # once it has been searched
+    int64_t sides              # where the sides of a wide column's codes begin in `sides`, a bit for each: 1: left; -1: nowhere
 
 cdef struct BoostOutput:       # what a node has of one of the outputs
     BoostScale scale           # of its rows' integers
@@ -55,6 +56,7 @@ cdef struct BoostRoute:        # where a node sends rows that walk down the tree
     int32_t bundle             # whose codes these are, of a leaf 0; or
     int32_t listed             # the column whose codes these are, in the lists of rows; -1: they are those of the bundle
     int32_t next               # its left child; of a leaf itself, so that its rows stay there
+    int64_t sides              # of a wide column, instead of `left`: as of the node
 
 
 @cython.final
@@ -88,7 +90,8 @@ cdef class BoostedTree:
     cdef BoostOutput* outputs          # [n_nodes, n_outputs]
     cdef df_boost_sums* sums           # [n_nodes, n_outputs] of their rows' narrow integers, if columns have defaults
     cdef BoostRoute* routes            # of the nodes; NULL: all rows are drawn
-    cdef Py_ssize_t n_nodes, room, output_room, sums_room, route_room
+    cdef uint64_t* sides               # of nodes whose best cuts are of wide columns, one after another
+    cdef Py_ssize_t n_nodes, room, output_room, sums_room, route_room, n_sides, sides_room
     cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
     cdef Py_ssize_t n_pushed
     # What a call of the team is about
@@ -99,8 +102,8 @@ cdef class BoostedTree:
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_items] of the small and the large node
-    cdef uint8_t* by_code              # [DF_BOOST_CODES] whether each of the column's goes left, ...
-    cdef uint8_t* by_shared            # ... and each of its bundle's
+    cdef uint8_t* by_code              # [as many as the widest column has] whether each of the column's codes goes left, ...
+    cdef uint8_t* by_shared            # [DF_BOOST_CODES] ... and each of its bundle's
 
     cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
                   WorkerContext* worker) except -1 nogil
@@ -112,7 +115,7 @@ cdef class BoostedTree:
     cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil
     cdef void use_units_of(self, const BoostNode* node) noexcept nogil
     cdef int search_children(self, int32_t number) except -1 nogil
-    cdef void search(self) noexcept nogil
+    cdef int search(self) except -1 nogil
     cdef void fill_part(self, int64_t item) noexcept nogil
     cdef void search_item(self, int64_t item) noexcept nogil
     cdef void search_range(self, int64_t item) noexcept nogil
@@ -120,9 +123,10 @@ cdef class BoostedTree:
     cdef void prune_frontier(self, Py_ssize_t n_splits) noexcept nogil
     cdef void begin_search(self, int which) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
+    cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil
-    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil
+    cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const WideRoom* rooms) except -1 nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil

@@ -18,7 +18,7 @@ derivatives that are kept are the booster's, and those of light nodes' rows are 
 cimport cython
 from libc.math cimport ldexp
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -82,7 +82,7 @@ cdef class BoostedTree:
     def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
                   max_depth, int64_t min_samples_leaf, double min_hessian, double l1, double l2, double weight_unit,
                   TriedColumns columns not None, directions, int64_t n_drawn, dict tuning not None):
-        cdef Py_ssize_t j, n = bundles.n_columns
+        cdef Py_ssize_t j, n = bundles.n_columns, widest = DF_BOOST_CODES
         self.bundles = bundles
         self.histograms = histograms
         self.n_outputs, self.plane = histograms.n_outputs, histograms.plane
@@ -104,8 +104,12 @@ cdef class BoostedTree:
         self.weight_unit = weight_unit
         self.cuts = <df_boost_cut*> malloc(max(<Py_ssize_t> 1, 2 * bundles.n_items) * sizeof(df_boost_cut))
         self.tried = <uint8_t*> malloc(2 * n)
-        self.by_code = <uint8_t*> malloc(2 * DF_BOOST_CODES)
-        self.by_shared = self.by_code + DF_BOOST_CODES
+        for j in range(n):
+            widest = max(widest, bundles.columns[j].n_codes + bundles.columns[j].has_missing)
+            if bundles.columns[j].wide >= 0 and self.n_outputs > 1:
+                raise ValueError(f"column {j} has more than {DF_BOOST_CODES} codes; allowed with several outputs are fewer")
+        self.by_code = <uint8_t*> malloc(widest + DF_BOOST_CODES)
+        self.by_shared = self.by_code + widest
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
         self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
         self.units = <double*> malloc(self.n_outputs * sizeof(double))
@@ -132,6 +136,7 @@ cdef class BoostedTree:
         free(self.outputs)
         free(self.sums)
         free(self.routes)
+        free(self.sides)
         free_split_heap(&self.frontier)
 
     cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
@@ -150,7 +155,7 @@ cdef class BoostedTree:
         self.quantised = quantised
         self.kept = kept
         self.columns.begin(seed)
-        self.n_nodes = self.n_pushed = self.frontier.n_waiting = 0
+        self.n_nodes = self.n_pushed = self.frontier.n_waiting = self.n_sides = 0
         self.rows.is_undivided = True
         self.add_node(&root, -1, 0)
         self.nodes[0].most = self.bundles.most
@@ -199,6 +204,7 @@ cdef class BoostedTree:
         node.at = at[0]
         node.parent = parent
         node.left = node.slot = node.cut.feature = -1
+        node.sides = -1
         if parent >= 0:
             for k in range(self.n_outputs):
                 self.outputs_of(node)[k].scale = self.outputs_of(&self.nodes[parent])[k].scale
@@ -211,6 +217,7 @@ cdef class BoostedTree:
             memset(self.routes[self.n_nodes - 1].left, 0xff, DF_BOOST_CODES // 8)
             self.routes[self.n_nodes - 1].bundle = 0
             self.routes[self.n_nodes - 1].listed = -1
+            self.routes[self.n_nodes - 1].sides = -1
             self.routes[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
 
@@ -374,7 +381,7 @@ cdef class BoostedTree:
 
     # Cuts ----------------------------------------------------------------------------------------------------------------
 
-    cdef void search(self) noexcept nogil:
+    cdef int search(self) except -1 nogil:
         """Have the histograms of the small and the large node, which have one scale, and their best cuts."""
         self.use_units_of(self.small)
         self.n_parts = <int> max(<int64_t> 1, min(<int64_t> self.histograms.n_parts, self.small.at.n // self.part_rows))
@@ -391,9 +398,10 @@ cdef class BoostedTree:
             self.fill(0, self.histograms.n_items)
             self.team.call(search_item, <void*> self, self.histograms.n_items)
         if self.searches_small:
-            self.choose(self.small, self.cuts)
+            self.choose(self.small, self.cuts, self.searches[0].rooms)
         if self.large != NULL:
-            self.choose(self.large, self.cuts + self.histograms.n_items)
+            self.choose(self.large, self.cuts + self.histograms.n_items, self.searches[1].rooms)
+        return 0
 
     cdef void begin_search(self, int which) noexcept nogil:
         """Draw columns for the small node, 0, or the large one, 1, and say where all is that its cuts depend on."""
@@ -403,6 +411,7 @@ cdef class BoostedTree:
         search.slot, search.has_words, search.n_rows, search.bounds = node.slot, node.has_words, node.at.n, bounds_of(node)
         search.totals, search.limits, search.units = self.sums + (node - self.nodes) * self.n_outputs, self.limits, self.units
         search.tried, search.directions = self.tried + which * self.bundles.n_columns, self.directions
+        search.rooms = self.histograms.rooms + which * self.bundles.n_wide
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is; already so where all are"""
@@ -449,8 +458,10 @@ cdef class BoostedTree:
         self.histograms.fill_slot(item, last, self.rows.run(first), first, self.small.at.n, self.quantised, self.small.slot,
                                   self.small.has_words)
 
-    cdef void choose(self, BoostNode* node, const df_boost_cut* cuts) noexcept nogil:
-        """Take the best cut of all columns that were tried, of equal ones that of the first column."""
+    cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const WideRoom* rooms) except -1 nogil:
+        """Take the best cut of all columns that were tried, of equal ones that of the first column. IN rooms : of the search"""
+        cdef const WideRoom* room
+        cdef const BundledColumn* column
         cdef Py_ssize_t i, best = -1
         cdef int64_t most = 0
         cdef const BoostScale* scale
@@ -463,23 +474,37 @@ cdef class BoostedTree:
         if self.columns.tries_all:
             node.most = most
         if best < 0:                               # no column that is tried can have a cut
-            return
+            return 0
         node.cut = cuts[best]
         if self.n_outputs > 1:
             if node.cut.score > 0.0:
                 node.gain = self.weight_unit * ldexp(node.cut.score, self.unit)
-            return
+            return 0
         gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
                                 <double> node.cut.hessian)
         if gain > 0.0:
             scale = &self.outputs_of(node).scale
             node.gain = df_absolute_gain(gain, scale.narrow_g, scale.narrow_h, self.weight_unit)
+            column = &self.bundles.columns[node.cut.feature]
+            if column.wide >= 0 and column.is_category:
+                room = &rooms[column.wide]
+                memcpy(self.make_sides(node, room.n_words), room.left, room.n_words * sizeof(uint64_t))
+        return 0
+
+    cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil:
+        """Memory for the sides of the codes of the wide column that a node tests."""
+        ensure_room(<void**> &self.sides, &self.sides_room, self.n_sides + n_words, sizeof(uint64_t))
+        node.sides = self.n_sides
+        self.n_sides += n_words
+        return self.sides + node.sides
 
     # Codes ---------------------------------------------------------------------------------------------------------------
 
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
         """Whether a node that has been split sends a code of its column to the left."""
         cdef const BundledColumn* column = &self.bundles.columns[node.cut.feature]
+        if column.wide >= 0 and column.is_category:
+            return self.sides[node.sides + (code >> 6)] >> (code & 63) & 1
         return df_boost_goes_left(&node.cut, column.is_category, code, column.n_codes)
 
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil:
@@ -492,6 +517,7 @@ cdef class BoostedTree:
         cdef const BoostRoute* route
         cdef const uint8_t* codes = self.bundles.shared.rows.codes
         cdef int64_t stride = self.bundles.shared.rows.stride
+        cdef const uint64_t* left
         cdef int32_t next, moved = 1
         cdef int i, code
         memset(leaves, 0, n * sizeof(int32_t))
@@ -503,19 +529,29 @@ cdef class BoostedTree:
                     code = codes[rows[i] * stride + route.bundle]
                 else:
                     code = self.bundles.listed_code(route.listed, rows[i])
-                next = route.next + 1 - <int32_t> (route.left[code >> 6] >> (code & 63) & 1)
+                left = &route.left[0] if route.sides < 0 else &self.sides[route.sides]
+                next = route.next + 1 - <int32_t> (left[code >> 6] >> (code & 63) & 1)
                 moved |= next ^ leaves[i]
                 leaves[i] = next
 
     cdef int divide(self, BoostNode* node) except -1 nogil:
         """Divide a node's rows by its cut."""
-        cdef int code
+        cdef const BundledColumn* column = &self.bundles.columns[node.cut.feature]
+        cdef int code, n_codes = column.n_codes + column.has_missing
+        cdef uint64_t* sides
         cdef BoostRoute* route
-        for code in range(DF_BOOST_CODES):
+        for code in range(DF_BOOST_CODES if column.wide < 0 else n_codes):
             self.by_code[code] = self.goes_left(node, code)
         self.bundles.by_shared_code(node.cut.feature, self.by_code, self.by_shared)
         if self.rows.drawn != NULL:
             route = &self.routes[node - self.nodes]
+            if column.wide >= 0:
+                if not column.is_category:
+                    sides = self.make_sides(node, (n_codes + 63) // 64)
+                    memset(sides, 0, (n_codes + 63) // 64 * sizeof(uint64_t))
+                    for code in range(n_codes):
+                        sides[code >> 6] |= <uint64_t> self.by_code[code] << (code & 63)
+                route.sides = node.sides
             memset(route.left, 0, DF_BOOST_CODES // 8)
             for code in range(DF_BOOST_CODES):
                 route.left[code >> 6] |= <uint64_t> self.by_shared[code] << (code & 63)

@@ -11,6 +11,7 @@ cdef struct BundledColumn:
     int32_t default            # the code that has no entry of its own; -1: each has one
     uint32_t first             # the entry of its first code, but for the default
     int32_t n_codes            # of values
+    int32_t wide               # its number among the wide columns, which have more codes than a byte; -1: it is narrow
     uint8_t has_missing, is_category
 
 
@@ -26,6 +27,8 @@ cdef class ColumnFacts:
     cdef int64_t[::1] default          # [n_columns], as the next
     cdef int64_t[::1] n_others         # rows with another code
     cdef int64_t[::1] most             # rows of the most frequent code but for the default
+    cdef uint8_t[::1] is_wide          # [n_columns]
+    cdef Py_ssize_t narrow_codes
 
 
 @cython.final
@@ -41,6 +44,7 @@ cdef class Bundles:
     cdef int64_t* members_from         # [n_items + 1] where the columns of an item begin in
     cdef int32_t* members              # [n_columns] ascending in each item
     cdef readonly bint has_defaults    # of some columns
+    cdef readonly Py_ssize_t n_wide    # columns
     cdef int64_t* list_from            # [n_rows + 1] where the list of a row begins in `listed`; NULL: there are no lists
     cdef uint32_t* listed              # the entries that rows have beside those of bundles, ascending in each row
     cdef readonly int64_t most         # rows of the most frequent entry that is read

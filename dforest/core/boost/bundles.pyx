@@ -16,7 +16,8 @@ them, and its entries are all combinations of digits. What a digit's entries are
     digit of 3 codes   2 1 0 1                byte   2 1 3 4          code: first digit + 3 * second digit
     digit of 2 codes   0 0 1 1
 
-Where bundles would be many and have little in them, as of words of texts, each row has a *list* of entries instead.
+Where bundles would be many and have little in them, as of words of texts, each row has a *list* of entries instead. *Wide*
+columns, which have more codes than a byte, are always in lists.
 
 Bundles are found greedily, the columns of most uncommon codes first. This is graph colouring, of columns that meet in a row: Ke
 et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. Here columns of a bundle never meet, so that
@@ -26,7 +27,7 @@ Entries of a histogram come in *items*, which threads take: the entries of a bun
 A `Bundles` owns the codes of bundles and the lists.
 """
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -54,30 +55,41 @@ cdef enum:
 
 @cython.final
 cdef class ColumnFacts:
-    """What is known of columns before there are bundles."""
+    """What is known of columns before there are bundles.
 
-    def __init__(self, DataView data):
+    Parameters
+    ----------
+    data : DataView
+    narrow_codes : int
+        A column of more codes is wide.
+    """
+
+    def __init__(self, DataView data, Py_ssize_t narrow_codes):
         n = data.n_features
         self.data = data
+        self.narrow_codes = narrow_codes
+        self.is_wide = np.zeros(n, np.uint8)
         self.n_codes, self.default, self.n_others, self.most = (np.zeros(n, np.int64) for _ in range(4))
 
     def find(self, Py_ssize_t j):
         """Learn what is to be known of a column."""
         cdef const Column* column = &self.data.columns[j]
-        cdef int64_t counts[DF_BOOST_CODES]
-        cdef const uint8_t* codes = <const uint8_t*> column.codes
         cdef Py_ssize_t i, n = self.data.n_rows if column.stored == NULL else column.n_stored
+        cdef Py_ssize_t n_codes = max(<Py_ssize_t> DF_BOOST_CODES, <Py_ssize_t> column.n_codes + column.has_missing)
+        cdef int64_t[::1] counts = np.zeros(n_codes, np.int64)
         cdef int64_t code, default
-        if column.width != 1 or column.n_codes + column.has_missing > DF_BOOST_CODES:
-            raise ValueError(f"column {j} has {column.n_codes} codes of {column.width} bytes; allowed are codes of one byte")
+        if column.width > 2:
+            raise ValueError(f"column {j} has {column.n_codes} codes of {column.width} bytes; allowed are codes of two bytes")
         if column.stored != NULL and column.implied >= column.n_codes + column.has_missing:
             raise ValueError(f"column {j} stores all rows; allowed are sparse columns that imply a code")
+        self.is_wide[j] = column.n_codes + column.has_missing > self.narrow_codes
         with nogil:
-            memset(counts, 0, sizeof(counts))
             for i in range(n):
-                counts[codes[i]] += 1
+                counts[code_at(column, i)] += 1
             default = column.implied
-            if column.stored == NULL:
+            if column.stored == NULL and self.is_wide[j]:
+                default = -1
+            elif column.stored == NULL:
                 default = 0
                 for code in range(DF_BOOST_CODES):
                     if counts[code] > counts[default]:
@@ -87,8 +99,13 @@ cdef class ColumnFacts:
             self.n_codes[j] = column.n_codes + column.has_missing
             self.default[j] = default
             self.n_others[j] = n
-            for code in range(DF_BOOST_CODES):
+            for code in range(n_codes):
                 self.most[j] = max(self.most[j], counts[code])
+
+
+cdef inline int code_at(const Column* column, int64_t i) noexcept nogil:
+    """The i-th of a column's codes."""
+    return (<const uint8_t*> column.codes)[i] if column.width == 1 else (<const uint16_t*> column.codes)[i]
 
 
 cdef class _Open:
@@ -129,14 +146,13 @@ cdef class _Open:
 
 cdef void find_others(const Column* column, Py_ssize_t n_rows, int64_t default, uint64_t[::1] bits) noexcept nogil:
     """The rows of a dense column that have another code than the default. OUT bits : one for each row"""
-    cdef const uint8_t* codes = <const uint8_t*> column.codes
     cdef Py_ssize_t w, i, n
     cdef uint64_t word
     for w in range(bits.shape[0]):
         word = 0
         n = min(<Py_ssize_t> 64, n_rows - 64 * w)
         for i in range(n):
-            word |= <uint64_t> (codes[64 * w + i] != default) << i
+            word |= <uint64_t> (code_at(column, 64 * w + i) != default) << i
         bits[w] = word
 
 
@@ -208,12 +224,14 @@ def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list,
     cdef Py_ssize_t n_rows = facts.data.n_rows, j
     n_others = np.asarray(facts.n_others)
     is_dense = np.array([facts.data.columns[j].stored == NULL for j in range(facts.data.n_features)])
-    joins = 2 * n_others <= n_rows if may_share else ~is_dense
-    order = np.flatnonzero(joins & ((n_others >= min_samples) | (not may_share)))
+    is_wide = np.asarray(facts.is_wide, bool)
+    wide = np.flatnonzero(is_wide).tolist()
+    joins = (2 * n_others <= n_rows if may_share else ~is_dense) | is_wide
+    order = np.flatnonzero(joins & ~is_wide & ((n_others >= min_samples) | (not may_share)))
     order = order[np.argsort(-n_others[order], kind="stable")].tolist()
     together = [[j] for j in np.flatnonzero(~joins).tolist()]
     if not may_share:
-        return sorted(together + [[j] for j in order]), []
+        return sorted(together + [[j] for j in order]), wide
     bundles, others = exclusive(facts, order, may_list is False)
     thin = [bundle for bundle in bundles if WORTH * bundle.n_others < n_rows]
     n_listed = sum(bundle.n_others for bundle in thin) + n_others[others].sum()
@@ -221,9 +239,9 @@ def choose_bundles(ColumnFacts facts not None, min_samples, may_share, may_list,
     n_thin += (np.asarray(facts.n_codes)[others] - 1).sum() / DF_BOOST_CODES
     if may_list or (may_list is None and n_thin * n_rows > LIST_COST * n_rows + LISTED_COST * n_listed):
         together += [bundle.members for bundle in bundles if WORTH * bundle.n_others >= n_rows]
-        return sorted(map(sorted, together)), sorted(others + [j for bundle in thin for j in bundle.members])
+        return sorted(map(sorted, together)), sorted(wide + others + [j for bundle in thin for j in bundle.members])
     together += [bundle.members for bundle in bundles + exclusive(facts, others, True)[0]]
-    return sorted(map(sorted, together)), []
+    return sorted(map(sorted, together)), wide
 
 
 def pack(radices):
@@ -277,7 +295,8 @@ cdef class Bundles:
     n_threads : int
     tuning : dict
         `bundles`: whether columns may share a bundle; `lists`: whether columns that are worth no bundle are in lists, or, by
-        default, whether they are if that pays; `packed_rows`: from how many rows on bundles share bytes.
+        default, whether they are if that pays; `packed_rows`: from how many rows on bundles share bytes; `narrow_codes`: columns
+        of more codes are wide.
 
     Attributes
     ----------
@@ -292,7 +311,7 @@ cdef class Bundles:
 
     def __cinit__(self, columns, DataView data not None, int64_t min_samples, int n_threads, dict tuning not None):
         cdef Py_ssize_t n = data.n_features, j
-        cdef ColumnFacts facts = ColumnFacts(data)
+        cdef ColumnFacts facts = ColumnFacts(data, tuning.get("narrow_codes", DF_BOOST_CODES))
         self.data = data
         self.n_columns = n
         self.columns = <BundledColumn*> calloc(n, sizeof(BundledColumn))
@@ -309,7 +328,10 @@ cdef class Bundles:
             self.columns[j].n_codes = <int32_t> data.columns[j].n_codes
             self.columns[j].has_missing = data.columns[j].has_missing
             self.columns[j].is_category = data.columns[j].kind == CATEGORICAL
-            self.columns[j].bundle = self.columns[j].default = -1
+            self.columns[j].bundle = self.columns[j].default = self.columns[j].wide = -1
+            if facts.is_wide[j]:
+                self.columns[j].wide = <int32_t> self.n_wide
+                self.n_wide += 1
         may_share = tuning.get("bundles", True)
         packs = may_share and data.n_rows >= tuning.get("packed_rows", PACKED_ROWS)
         together, listed = choose_bundles(facts, min_samples, may_share, tuning.get("lists"), packs)
@@ -370,8 +392,8 @@ cdef class Bundles:
                     column.step, column.radix = <int32_t> n_entries, <int32_t> radix
                     column.origin = <uint32_t> origin
                     column.first = <uint32_t> (origin + digit_entries)
-                    digit_entries += facts.n_codes[j] - shares
-                    self.has_defaults |= shares
+                    digit_entries += facts.n_codes[j] - (column.default >= 0)
+                    self.has_defaults |= column.default >= 0
                     self.most = max(self.most, facts.most[j])
                     if not shares:
                         self.most = max(self.most, self.data.n_rows - facts.n_others[j])
@@ -399,7 +421,8 @@ cdef class Bundles:
 
         def write(b, _):
             members = together[b]
-            if len(members) == 1 and own.columns[<Py_ssize_t> members[0]].default < 0:
+            j = members[0]
+            if len(members) == 1 and own.columns[<Py_ssize_t> j].default < 0 and own.data.columns[<Py_ssize_t> j].width == 1:
                 shared[b] = columns[members[0]]
                 return
             codes = np.zeros(own.data.n_rows, np.uint8)
@@ -412,7 +435,7 @@ cdef class Bundles:
         if not shared:
             shared = [CodedColumn(np.zeros(self.data.n_rows, np.uint8), np.zeros(1), np.zeros(1), np.zeros(1), False, 0)]
         self.shared = self.data
-        if self.has_defaults or self.n_bundles < self.n_columns:
+        if self.has_defaults or self.n_bundles < self.n_columns or any(a is not b for a, b in zip(shared, columns)):
             self.shared = DataView(shared, np.zeros(self.data.n_rows, np.int32))
         self.shared.add_rows(n_threads)
         return 0
@@ -420,7 +443,6 @@ cdef class Bundles:
     cdef int write_column(self, Py_ssize_t j, uint8_t[::1] to) except -1:
         """Add the codes of a column to those of its byte."""
         cdef const Column* column = &self.data.columns[j]
-        cdef const uint8_t* codes = <const uint8_t*> column.codes
         cdef uint8_t[DF_BOOST_CODES] of_code
         cdef Py_ssize_t i
         cdef int code
@@ -431,18 +453,18 @@ cdef class Bundles:
                 of_code[self.columns[j].default] = 0
             if column.stored != NULL:
                 for i in range(column.n_stored):
-                    to[column.stored[i]] += of_code[codes[i]]
+                    to[column.stored[i]] += of_code[code_at(column, i)]
             else:
                 for i in range(self.data.n_rows):
-                    to[i] += of_code[codes[i]]
+                    to[i] += of_code[code_at(column, i)]
         return 0
 
     cdef int write_lists(self, ColumnFacts facts, listed) except -1:
         """Write the lists of rows."""
         cdef Py_ssize_t n_rows = self.data.n_rows, i, j, n
         cdef const Column* column
-        cdef const uint8_t* codes
         cdef int64_t total = 0, here
+        cdef int code
         cdef int64_t* at
         cdef bint writes
         self.list_from = at = <int64_t*> calloc(n_rows + 2, sizeof(int64_t))
@@ -461,14 +483,14 @@ cdef class Bundles:
             for j in listed:
                 check_signals()
                 column = &self.data.columns[j]
-                codes = <const uint8_t*> column.codes
                 n = n_rows if column.stored == NULL else column.n_stored
                 for i in range(n):
-                    if column.stored == NULL and codes[i] == facts.default[j]:
+                    code = code_at(column, i)
+                    if column.stored == NULL and code == facts.default[j]:
                         continue
                     here = i if column.stored == NULL else <int64_t> column.stored[i]
                     if writes:
-                        self.listed[at[here]] = <uint32_t> entry_of(&self.columns[j], codes[i])
+                        self.listed[at[here]] = <uint32_t> entry_of(&self.columns[j], code)
                     at[here] += 1
         return 0
 
@@ -496,19 +518,21 @@ cdef class Bundles:
         IN by_code, by_shared : whether each code goes left
         """
         cdef const Column* own = &self.data.columns[column]
-        cdef const uint8_t* codes = <const uint8_t*> own.codes
         cdef int32_t bundle = self.columns[column].bundle
         cdef int64_t i, row, n_left = 0, at = 0
-        if own.stored == NULL:
-            return loops.boost.divide(rows, first, n, codes, by_code, left, end)
+        if own.stored == NULL and own.width == 1:
+            return loops.boost.divide(rows, first, n, <const uint8_t*> own.codes, by_code, left, end)
         if bundle >= 0:
             return loops.boost.divide(rows, first, n, <const uint8_t*> self.shared.columns[bundle].codes, by_shared, left, end)
         for i in range(n):
             row = first + i if rows == NULL else <int64_t> rows[i]
             left[n_left] = <uint32_t> row
             (end - 1 - (i - n_left))[0] = <uint32_t> row
+            if own.stored == NULL:
+                n_left += by_code[code_at(own, row)]
+                continue
             at = first_from(own.stored, own.n_stored, at, row)
-            n_left += by_code[codes[at] if at < own.n_stored and own.stored[at] == row else own.implied]
+            n_left += by_code[code_at(own, at) if at < own.n_stored and own.stored[at] == row else <int> own.implied]
         return n_left
 
     cdef int listed_code(self, Py_ssize_t column, int64_t row) noexcept nogil:
@@ -522,6 +546,8 @@ cdef class Bundles:
             else:
                 end = middle
         code = self.listed[begin] - own.first if begin < self.list_from[row + 1] else -1
+        if own.default < 0:                        # each row has an entry
+            return <int> code
         if code < 0 or code >= own.n_codes + own.has_missing - 1:
             return own.default
         return <int> (code + (code >= own.default))

@@ -149,14 +149,9 @@ DF_INLINE void df_boost_add_digits_loop(int64_t *entries, const int32_t *radix, 
     }
 }
 
-/* The sums of all codes of a column. */
-typedef struct {
-    int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
-} df_boost_unpacked;
-
 /* Unpack entries from one on to the codes from `code` to end - 1. INOUT rest : is less by these */
 DF_INLINE void df_boost_unpack_some(const int kind, const df_boost_entries *entries, int from, int code, int end,
-                                    df_boost_unpacked *unpacked, df_boost_sums *rest) {
+                                    const df_boost_arrays *unpacked, df_boost_sums *rest) {
     int64_t g = 0, h = 0, n = 0;
     for (int i = 0; i < end - code; i++) {
         const df_boost_sums own = df_boost_entry(kind, entries, from + i);
@@ -171,7 +166,7 @@ DF_INLINE void df_boost_unpack_some(const int kind, const df_boost_entries *entr
 
 /* The sums of all codes of a column, given its entries, which lack one for the default, and the node's total. */
 DF_INLINE void df_boost_unpack_loop(const int kind, const df_boost_entries *entries, int n_codes, int default_code,
-                                    df_boost_sums total, df_boost_unpacked *unpacked) {
+                                    df_boost_sums total, const df_boost_arrays *unpacked) {
     df_boost_unpack_some(kind, entries, 0, 0, default_code, unpacked, &total);
     df_boost_unpack_some(kind, entries, default_code, default_code + 1, n_codes, unpacked, &total);
     unpacked->g[default_code] = total.gradient;
@@ -189,9 +184,10 @@ DF_INLINE void df_boost_unpack_loop(const int kind, const df_boost_entries *entr
 DF_INLINE void df_boost_cut_beside_default_loop(const int kind, const uint64_t *words, int n_codes, int has_missing, int default_code,
                                                 int64_t n_others, df_boost_sums total, const df_boost_limits *limits,
                                                 const df_boost_constraint *constraint, df_boost_cut *cut) {
-    df_boost_prefixes first;
+    df_boost_memory memory;
+    const df_boost_arrays first = df_boost_room_in(&memory).first;
     df_boost_sums rest = {0, 0, 0}, others;
-    uint64_t prefixes[DF_BOOST_CODES], sum = 0, all = 0; /* without the default */
+    uint64_t *prefixes = memory.words, sum = 0, all = 0; /* without the default */
     int n = 0, from = 0, end;
     int64_t most_left; /* rows of the codes on the left but for the default */
     for (int code = 0; code < n_codes - 1 + has_missing; code++)
@@ -219,7 +215,7 @@ DF_INLINE void df_boost_cut_beside_default_loop(const int kind, const uint64_t *
         first.h[i] += total.hessian - others.hessian;
         first.n[i] += total.count - others.count;
     }
-    df_boost_choose(&first, end, rest, limits, constraint, cut);
+    df_boost_choose(&first, end, rest, limits, constraint, memory.scores, cut);
     cut->code += (uint32_t)from;
 }
 

@@ -3,10 +3,16 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport BundledColumn, Bundles
-from dforest.core.loops cimport df_boost_cut, df_boost_entries, df_boost_unpacked
+from dforest.core.loops cimport df_boost_arrays, df_boost_cut, df_boost_entries, df_boost_room
 from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 
+
+cdef struct WideRoom:                  # what a search for cuts of a wide column writes to
+    df_boost_room room
+    df_boost_arrays unpacked           # the sums of its codes, if it has a default
+    uint64_t* left                     # of a column of categories: a bit for each code that the best cut sends left
+    int n_words                        # of these
 
 cdef struct Search:                    # for cuts of a node
     int32_t slot                       # of its histogram
@@ -18,6 +24,7 @@ cdef struct Search:                    # for cuts of a node
     const uint8_t* tried               # [n_columns] whether a column may have the cut
     df_bounds bounds
     const int8_t* directions           # [n_columns]; NULL: there are no monotonic constraints
+    WideRoom* rooms                    # [n_wide]
 
 
 @cython.final
@@ -38,9 +45,11 @@ cdef class Histograms:
     cdef Py_ssize_t n_slots, slot_room, width_room, n_unused, unused_room
     cdef uint64_t** parts              # [n_parts] memory for words, and sums behind
     cdef readonly int n_parts
+    cdef WideRoom* rooms               # [2, n_wide] for two searches
     cdef Py_ssize_t n_outputs
     cdef int64_t plane                 # the quantised gradients of an output are so many behind those of the one before
 
+    cdef int make_rooms(self) except -1
     cdef void use(self, int kind) noexcept nogil
     cdef int32_t take(self, bint has_words) except -1 nogil
     cdef void leave(self, int32_t* slot) noexcept nogil
@@ -65,5 +74,5 @@ cdef class Histograms:
     cdef void choose_column(self, Py_ssize_t item, const df_boost_entries* entries, const Search* search,
                             df_boost_cut* best) noexcept nogil
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
-                     df_boost_unpacked* unpacked) noexcept nogil
+                     const df_boost_arrays* unpacked) noexcept nogil
     cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil

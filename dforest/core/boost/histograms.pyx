@@ -8,15 +8,18 @@ The entries of a histogram come in *items*, of bundles and of columns whose code
 entries for each of their codes, or for all but one, the default. Where leaves have a value for each of several *outputs*, a
 histogram is one of each output, one after another.
 
-A `Histograms` serves one grower, and owns slots and parts. Slots that no node has are kept for other nodes.
+A `Histograms` serves one grower, and owns slots, parts and the rooms of wide columns. Slots that no node has are kept for other
+nodes.
 """
 cimport cython
+from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport (
-    DF_BOOST_CODES, DF_BOOST_TILE, df_boost_constraint, df_boost_find, df_boost_outputs, df_boost_unpacked, loops,
+    DF_BOOST_CODES, DF_BOOST_TILE, df_boost_arrays, df_boost_constraint, df_boost_cut_in, df_boost_find, df_boost_outputs,
+    df_boost_subset_in, df_whole_lanes, loops,
 )
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
@@ -29,6 +32,14 @@ cdef inline df_boost_entries entries_at(const df_boost_entries* entries, uint32_
     own.sums = NULL
     own.g, own.h, own.n = entries.g + entry, entries.h + entry, entries.n + entry
     return own
+
+
+cdef inline df_boost_arrays arrays_at(void* memory, Py_ssize_t n) noexcept nogil:
+    """Three arrays of n integers, one after another."""
+    cdef df_boost_arrays arrays
+    arrays.g = <int64_t*> memory
+    arrays.h, arrays.n = arrays.g + n, arrays.g + 2 * n
+    return arrays
 
 
 @cython.final
@@ -67,6 +78,7 @@ cdef class Histograms:
         self.max_width = self.width
         self.n_items, self.n_entries, self.first = bundles.n_items, bundles.n_entries, bundles.first
         self.n_parts = n_parts
+        self.make_rooms()
         self.parts = <uint64_t**> calloc(n_parts, sizeof(uint64_t*))
         if self.parts == NULL:
             raise MemoryError()
@@ -82,10 +94,43 @@ cdef class Histograms:
         if self.parts != NULL:
             for i in range(self.n_parts):
                 free(self.parts[i])
+        if self.rooms != NULL:
+            for i in range(2 * self.bundles.n_wide):
+                free(self.rooms[i].room.scores)
+        free(self.rooms)
         free(self.slots)
         free(self.parts)
         free(self.slot_widths)
         free(self.unused)
+
+    cdef int make_rooms(self) except -1:
+        """Have room for the cuts of wide columns, in one piece of memory each, which begins with scores."""
+        cdef Py_ssize_t which, j, n
+        cdef const BundledColumn* column
+        cdef WideRoom* wide
+        cdef double* memory
+        if self.bundles.n_wide == 0:
+            return 0
+        self.rooms = <WideRoom*> calloc(2 * self.bundles.n_wide, sizeof(WideRoom))
+        if self.rooms == NULL:
+            raise MemoryError()
+        for j in range(self.bundles.n_columns):
+            column = &self.bundles.columns[j]
+            for which in range(2 if column.wide >= 0 else 0):
+                wide = &self.rooms[which * self.bundles.n_wide + column.wide]
+                n = df_whole_lanes(column.n_codes + column.has_missing)
+                wide.n_words = <int> (n + 63) // 64
+                memory = <double*> malloc((9 * n + (n + 1) // 2 + wide.n_words) * sizeof(double))
+                if memory == NULL:
+                    raise MemoryError()
+                wide.room.scores, wide.room.keys = memory, memory + n
+                wide.room.words = <uint64_t*> (memory + 2 * n)
+                wide.room.first = arrays_at(memory + 3 * n, n)
+                wide.unpacked = arrays_at(memory + 6 * n, n)
+                wide.left = <uint64_t*> (memory + 9 * n)
+                wide.room.order = <uint16_t*> (wide.left + wide.n_words)
+                wide.room.spare = wide.room.order + n
+        return 0
 
     cdef void use(self, int kind) noexcept nogil:
         """Have words of a kind from here on, while no node has a slot. With times, rows have as many bits as by that kind."""
@@ -306,8 +351,10 @@ cdef class Histograms:
                             df_boost_cut* best) noexcept nogil:
         """Find the cut of each column of an item, and take the best. entries : of all columns, if there is one output"""
         cdef const BundledColumn* column
-        cdef df_boost_unpacked unpacked
+        cdef int64_t[3 * DF_BOOST_CODES] memory
+        cdef df_boost_arrays unpacked = arrays_at(memory, DF_BOOST_CODES)
         cdef df_boost_entries own
+        cdef WideRoom* wide = NULL
         cdef df_boost_constraint constraint
         cdef df_boost_cut cut
         cdef const df_boost_constraint* constrained = NULL if search.directions == NULL else &constraint
@@ -341,14 +388,23 @@ cdef class Histograms:
                 cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
                 cut.gradient, cut.hessian, cut.n = search.totals.gradient, search.totals.hessian, search.totals.count
             elif (column.default >= 0 and own.words != NULL and n_others <= DF_SPILL and not column.is_category
-                    and column.default < column.n_codes):
+                    and column.default < column.n_codes and column.wide < 0):
                 loops.boost.cut_beside_default[self.kind](own.words, column.n_codes, column.has_missing, column.default, n_others,
                                                           search.totals[0], search.limits, constrained, &cut)
             else:
+                if column.wide >= 0:
+                    wide = &search.rooms[column.wide]
                 if column.default >= 0:
-                    self.unpack(column, search.totals, &own, &unpacked)
-                find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
-                find(&own, column.n_codes, column.has_missing, search.limits, constrained, &cut)
+                    self.unpack(column, search.totals, &own, &unpacked if column.wide < 0 else &wide.unpacked)
+                if column.wide >= 0 and column.is_category:
+                    df_boost_subset_in(self.kind, &own, column.n_codes, column.has_missing, search.limits, constrained,
+                                       &wide.room, wide.left, wide.n_words, &cut)
+                elif column.wide >= 0:
+                    df_boost_cut_in(self.kind, &own, column.n_codes, column.has_missing, search.limits, constrained,
+                                    &wide.room, &cut)
+                else:
+                    find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
+                    find(&own, column.n_codes, column.has_missing, search.limits, constrained, &cut)
             if column.default >= 0:
                 cut.most = here
             most = max(most, cut.most)
@@ -358,7 +414,7 @@ cdef class Histograms:
         best.most = most
 
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
-                     df_boost_unpacked* unpacked) noexcept nogil:
+                     const df_boost_arrays* unpacked) noexcept nogil:
         """Have the entries of all codes of a column that has a default. INOUT entries; OUT unpacked : they are there then"""
         loops.boost.unpack[self.kind](entries, column.n_codes + column.has_missing, column.default, total[0], unpacked)
         entries.words = NULL
@@ -367,7 +423,8 @@ cdef class Histograms:
     cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil:
         """The best cut of a column by all outputs together; its score is its gain."""
         cdef df_boost_outputs outputs
-        cdef df_boost_unpacked unpacked
+        cdef int64_t[3 * DF_BOOST_CODES] memory
+        cdef df_boost_arrays unpacked = arrays_at(memory, DF_BOOST_CODES)
         cdef df_boost_entries entries
         cdef Py_ssize_t k
         for k in range(self.n_outputs):

@@ -31,7 +31,7 @@
         return df_boost_total_loop(kind, 1, quantised, times, rows, from, n);                                                  \
     }                                                                                                                          \
     static void df_boost_unpack_##label(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total,   \
-                                        df_boost_unpacked *unpacked) {                                                         \
+                                        const df_boost_arrays *unpacked) {                                                         \
         df_boost_unpack_loop(kind, entries, n_codes, default_code, total, unpacked);                                           \
     }                                                                                                                          \
     static void df_boost_spill_##label(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n) {               \

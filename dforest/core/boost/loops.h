@@ -32,7 +32,7 @@ typedef struct {
     void (*add_digits)(int64_t *entries, const int32_t *radix, int n_digits, int64_t *digits);
     int64_t (*count)(const df_boost_entries *entries, int n, int64_t *most);
     void (*unpack[3])(const df_boost_entries *entries, int n_codes, int default_code, df_boost_sums total,
-                      df_boost_unpacked *unpacked);
+                      const df_boost_arrays *unpacked);
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
     df_boost_find cut[3], subset[3]; /* of numbers, of categories */
     df_boost_cut_beside_default cut_beside_default[3];

@@ -79,5 +79,5 @@ cdef class TreeGrower:
     cdef void move_on(self, int64_t item) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil
     cdef int write_tree(self) except -1 nogil
-    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil
+    cdef Py_ssize_t find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil
     cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil

@@ -8,7 +8,7 @@ cimport cython
 from libc.math cimport fabs
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
 from dforest.core.loops cimport DF_SUBSET_WORDS
@@ -326,7 +326,8 @@ cdef class TreeGrower:
         cdef const BoostNode* nodes = self.tree.nodes
         cdef const BoostNode* node
         cdef Split split
-        cdef uint64_t subset[DF_SUBSET_WORDS]
+        cdef uint64_t narrow[DF_SUBSET_WORDS]
+        cdef uint64_t* subset
         cdef Py_ssize_t number = 0, written, parent, k, K = self.tree.n_outputs
         cdef const BoostOutput* outputs
         cdef int64_t* leaf
@@ -355,9 +356,9 @@ cdef class TreeGrower:
             split.is_deferred = False
             split.payload = NULL
             if self.data.columns[split.feature].kind == CATEGORICAL:
-                self.find_subset(node, subset)
+                subset = &narrow[0] if node.sides < 0 else &self.tree.sides[node.sides]
+                split.n_payload_words = self.find_subset(node, subset)
                 split.payload = subset
-                split.n_payload_words = DF_SUBSET_WORDS
             else:
                 split.threshold = self.threshold(split.feature, node.cut.code)
             written = self.writer.add_inner(parent, waiting[n].is_right, &split)
@@ -372,13 +373,21 @@ cdef class TreeGrower:
             n += 2
         return 0
 
-    cdef void find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil:
-        """The categories that don't go where missing values go, a bit each. OUT words : [DF_SUBSET_WORDS]"""
+    cdef Py_ssize_t find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil:
+        """The categories that don't go where missing values go, a bit each. Returns how many words they take.
+
+        OUT words : of a wide column, these may be its sides
+        """
+        cdef Py_ssize_t n_codes = <Py_ssize_t> self.data.columns[node.cut.feature].n_codes, n_words = (n_codes + 63) // 64, w
         cdef int code
-        memset(words, 0, DF_SUBSET_WORDS * sizeof(uint64_t))
-        for code in range(self.data.columns[node.cut.feature].n_codes):
-            if self.tree.goes_left(node, code) != <bint> node.cut.missing_left:
-                words[code >> 6] |= <uint64_t> 1 << (code & 63)
+        cdef uint64_t word
+        for w in range(n_words):
+            word = 0
+            for code in range(64 * w, min(n_codes, 64 * w + 64)):
+                if self.tree.goes_left(node, code) != <bint> node.cut.missing_left:
+                    word |= <uint64_t> 1 << (code & 63)
+            words[w] = word
+        return n_words
 
     cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil:
         """The upper edge of a bin; of an ordinal column, the highest value in it."""

@@ -25,7 +25,7 @@ from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, check_offset, given_rows, hold_out
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
-from dforest.estimators.boosting.support import check_columns_of_y, check_outputs, check_shared, training_device
+from dforest.estimators.boosting.support import check_columns_of_y, check_narrow, check_outputs, check_shared, training_device
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
@@ -143,6 +143,7 @@ class BoostingEstimator(
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         check_outputs(self, device, ranks)
+        check_narrow(self, device, ranks)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset
@@ -167,13 +168,8 @@ class BoostingEstimator(
         return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), parts, features
 
     def _keep_features(self, features):
-        """Set what the features are. Raises ValueError if one has more categories than bins."""
-        for j in np.flatnonzero(features.n_categories > self.max_bins).tolist():
-            who = f"at index {j}" if features.names is None else repr(features.names[j])
-            raise ValueError(
-                f"Categorical feature {who} is expected to have a cardinality <= {self.max_bins} but actually has a cardinality "
-                f"of {features.n_categories[j]}; allowed are up to max_bins={self.max_bins} categories"
-            )
+        """Set what the features are. Raises ValueError if one has too many categories."""
+        features.check_limits()
         self._features = features
         is_categorical = features.kinds == CATEGORICAL
         self.is_categorical_ = is_categorical if is_categorical.any() else None

@@ -214,9 +214,10 @@ BOOSTING_PARAMETERS = (
         "max_bins",
         "int",
         255,
-        [Interval(Integral, 2, 255, closed="both")],
-        """Largest number of bins that the values of a feature are sorted into, and of categories of a feature, from 2 to 255.
-        Missing values have one more bin.""",
+        [Interval(Integral, 2, 65535, closed="both")],
+        """Largest number of bins that the values of a feature are sorted into, from 2 to 65,535; missing values have one more.
+        Categories are not binned. A feature with more than 255 bins or categories takes more time and memory, and is not
+        supported on devices, for rows of several ranks, and for a y of several columns.""",
         of=BOOSTING,
         group=SPLITS,
     ),

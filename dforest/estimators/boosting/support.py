@@ -5,6 +5,8 @@ import numpy as np
 from dforest.config import queue_of
 from dforest.rules.losses import LOSSES
 
+NARROW = 255  # bins or categories of a column whose codes are bytes
+
 
 def training_device(estimator, *arrays):
     """The `Device` where an estimator grows its trees, given the data; None for the processor.
@@ -83,6 +85,32 @@ def check_outputs(estimator, device, ranks):
             raise ValueError(
                 f"y has {n} columns, which is not supported for {what} in boosted trees; allowed is a y of one column, or an "
                 "estimator for each column, such as sklearn.multioutput.MultiOutputRegressor makes"
+            )
+
+
+def check_narrow(estimator, device, ranks):
+    """Raise ValueError if columns may have more codes than a byte, and there is no code for these by what is asked.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        Its loss is known, and what its columns are.
+    device : Device or None
+    ranks : Communicator
+    """
+    asked = {
+        "a device": device is not None,
+        "a fit by several ranks": ranks.size > 1,
+        "a y of several columns": estimator._loss.n_outputs > 1,
+    }
+    for what in (what for what, is_asked in asked.items() if is_asked):
+        if estimator.max_bins > NARROW:
+            raise ValueError(f"max_bins={estimator.max_bins} is not supported for {what}; allowed are up to {NARROW}")
+        features = estimator._features
+        for j in np.flatnonzero(features.n_categories > NARROW).tolist():
+            raise ValueError(
+                f"{features.title(j)} has {features.n_categories[j]} categories, which is not supported for {what}; allowed are "
+                f"up to {NARROW}"
             )
 
 
