@@ -29,6 +29,7 @@ from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.results import importance, oob
+from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.results.shapley import ShapPart
@@ -510,7 +511,9 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, ClassifierPart, ForestEstimator):
+class ForestClassifier(
+    ReportPart, ConversionPart, NeighbourPart, PartialDependencePart, ShapPart, ClassifierPart, ForestEstimator
+):  # fmt: skip
     """What forests for classification share."""
 
     _tree_class = DecisionTreeClassifier
@@ -536,7 +539,8 @@ class ForestClassifier(ReportPart, ConversionPart, NeighbourPart, ShapPart, Clas
 
 
 class ForestRegressor(
-    ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, ShapPart, RegressorPart, ForestEstimator
+    ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, PartialDependencePart, ShapPart, RegressorPart,
+    ForestEstimator,
 ):
     """What forests for regression share."""
 

@@ -22,6 +22,7 @@ from dforest.estimators.kinds import DecisionTree
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import pruning
+from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.shapley import ShapPart
 from dforest.inspection.interop import Tree
 
@@ -229,7 +230,7 @@ class SingleTree(TreeEstimator, DecisionTree):
 
 
 @has_parameters("tree classifier")
-class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, SingleTree):
+class DecisionTreeClassifier(ConversionPart, PartialDependencePart, ShapPart, ClassifierPart, SingleTree):
     """A single decision tree for classification.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one class or a
@@ -281,7 +282,7 @@ class DecisionTreeClassifier(ConversionPart, ShapPart, ClassifierPart, SingleTre
 
 
 @has_parameters("tree regressor")
-class DecisionTreeRegressor(ConversionPart, ShapPart, RegressorPart, SingleTree):
+class DecisionTreeRegressor(ConversionPart, PartialDependencePart, ShapPart, RegressorPart, SingleTree):
     """A single decision tree for regression.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one target or a

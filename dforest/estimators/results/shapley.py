@@ -15,6 +15,16 @@ from dforest.estimators.results.shap_values import ShapInteractionValues, ShapVa
 _LARGE = 2.0**1000  # differences of what leaves predict are finite below
 
 
+def check_tests(forest):
+    """Raise ValueError if nodes may test several features at a time, so that it is not known what one feature adds."""
+    if forest.splitter is not None:
+        raise ValueError(
+            f"splitter={forest.splitter!r} makes tests of its own, which may be about several features at a time, so that "
+            'what one feature adds is not known; allowed are estimators grown with splitter="best" or "random", or with '
+            "one of your own that chooses thresholds or categories"
+        )
+
+
 class ShapPart:
     """What tells how much each feature, and each pair of features, adds to a prediction."""
 
@@ -148,12 +158,7 @@ class ShapPart:
         check_is_fitted(self)
         check_one_output(self, method)
         forest = self.forest_
-        if forest.splitter is not None:
-            raise ValueError(
-                f"splitter={forest.splitter!r} makes tests of its own, which may be about several features at a time, so that "
-                'what one feature adds is not known; allowed are estimators grown with splitter="best" or "random", or with '
-                "one of your own that chooses thresholds or categories"
-            )
+        check_tests(forest)
         X = dense(check_X(self, on_host(X), self._features, reset=False))  # as large as the values
         if background is not None:
             background = self._check_background(background)
