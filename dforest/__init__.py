@@ -20,6 +20,7 @@ from dforest.estimators.results.shap_values import ShapInteractionValues, ShapVa
 from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.interchange.clients import register_dtreeviz, register_eli5, register_mlflow, register_shap, skops_types
 from dforest.interchange.conversion.from_sklearn import from_sklearn
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx, register_onnx_converters
 from dforest.interchange.pickles import know_moved_modules
@@ -54,7 +55,12 @@ __all__ = [
     "load",
     "pipeline_to_onnx",
     "plot_tree",
+    "register_dtreeviz",
+    "register_eli5",
+    "register_mlflow",
     "register_onnx_converters",
+    "register_shap",
+    "skops_types",
 ]
 
 _MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "spmd", "splitter", "testing"}

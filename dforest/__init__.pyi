@@ -13,6 +13,11 @@ from dforest.inspection.export import export_text as export_text
 from dforest.inspection.plot import plot_tree as plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay as ImportanceDisplay
 from dforest.inspection.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
+from dforest.interchange.clients import register_dtreeviz as register_dtreeviz
+from dforest.interchange.clients import register_eli5 as register_eli5
+from dforest.interchange.clients import register_mlflow as register_mlflow
+from dforest.interchange.clients import register_shap as register_shap
+from dforest.interchange.clients import skops_types as skops_types
 from dforest.interchange.conversion.from_sklearn import from_sklearn as from_sklearn
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
 from dforest.interchange.conversion.skl2onnx import register_onnx_converters as register_onnx_converters

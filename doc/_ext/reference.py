@@ -81,6 +81,7 @@ _ABOUT = {
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
     "migration": "inspection.interop.Tree",
+    "clients": "register_dtreeviz register_eli5 register_mlflow register_shap skops_types",
     "conversion": "from_sklearn pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files security": "load",
     "files": "errors.ModelFileError",

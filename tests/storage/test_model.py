@@ -157,6 +157,8 @@ def test_options(kind, parameters, tmp_path):
             assert_equal(predictions(again.fit(rows, Y), rows), predictions(model, rows), "predictions of another fit")
             return
     assert_comes_back(model, rows, tmp_path / "model.safetensors")
+    others = set(skops.io.get_untrusted_types(data=skops.io.dumps(model))) - set(dforest.skops_types())
+    assert not [name for name in others if name.startswith("dforest.")]
 
 
 def test_what_follows_from_trees(tmp_path):
@@ -342,15 +344,13 @@ def test_equal_fits_have_equal_files(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_ways_to_store(kind, tmp_path):
-    """joblib, with arrays mapped from its file or not, and skops, which asks for trust in dforest's classes alone."""
+    """joblib, with arrays mapped from its file or not, and skops."""
     model = model_of(kind).fit(X, Y)
     expected = predictions(model, X)
     joblib.dump(model, tmp_path / "joblib")
     again = [joblib.load(tmp_path / "joblib", mmap_mode=mode) for mode in (None, "r")]
     skops.io.dump(model, tmp_path / "skops")
-    trusted = skops.io.get_untrusted_types(file=tmp_path / "skops")
-    assert trusted and all(name.startswith("dforest.") for name in trusted)
-    again.append(skops.io.load(tmp_path / "skops", trusted=trusted))
+    again.append(skops.io.load(tmp_path / "skops", trusted=dforest.skops_types()))
     for one in again:
         assert_equal(predictions(one, X), expected, "predictions")
         assert_equal(one.__getstate__(), model.__getstate__(), "state")

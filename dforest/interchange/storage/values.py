@@ -64,6 +64,7 @@ _BUILT_IN = {
     for cls in [*CRITERIA.values(), *(getattr(module, name) for module in (criterion, loss, splitter) for name in module.__all__)]
     if isinstance(cls, type) and issubclass(cls, Component)
 }
+CLASSES = [*_RECORDS.values(), *_BUILT_IN.values()]
 _METRICS = {name: given for name in metrics.__all__ if inspect.isfunction(given := getattr(metrics, name))}
 _MAX_DEPTH = 64  # of values in values
 _FREE_BYTES = 1 << 20  # of an array of texts

@@ -1,0 +1,245 @@
+"""What makes other libraries take dforest's estimators where they go by the classes of scikit-learn's.
+
+Each function imports its library when it is called. Nothing of a library is changed before.
+"""
+
+from contextlib import ExitStack
+from functools import wraps
+
+from sklearn import ensemble, tree
+
+from dforest.core.forest.arrays import Forest
+from dforest.estimators.conversion import ExportPart
+from dforest.estimators.declaration import ESTIMATORS
+from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
+from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from dforest.estimators.kinds import DecisionTree
+from dforest.extras import needed
+from dforest.interchange.conversion.columns import check_numbers_alone
+from dforest.interchange.storage.values import CLASSES
+from dforest.spmd.communicator import Alone, Traffic
+
+_replaced = {}  # functions of libraries in whose place there are others now, by (owner, name)
+
+
+def _replace(owner, name, make):
+    """Replace a function, unless it is replaced already, by what `make` returns for it; return what puts it back."""
+    back = ExitStack()
+    if name not in vars(owner):
+        raise AttributeError(f"{owner.__name__} has no {name}, which was to be wrapped: dforest does not know this version of it")
+    if (owner, name) not in _replaced:
+        original = _replaced[owner, name] = vars(owner)[name]
+        setattr(owner, name, make(original))
+        back.callback(lambda: setattr(owner, name, _replaced.pop((owner, name))))
+    return back
+
+
+def register_shap():
+    """Have `shap.TreeExplainer` and `shap.Explainer` take estimators of dforest.
+
+    From then on, both call `to_shap` of a forest, a single tree or boosted trees, and so do libraries that use shap:
+    explainerdashboard, shapash, arfs, skforecast. shap has no place where other libraries' models can be registered, so the
+    constructor of its ``TreeEnsemble`` is wrapped. A second call changes nothing.
+
+    Returns
+    -------
+    contextlib.ExitStack
+        Its method ``close`` undoes what the call has changed. In a ``with`` statement, this is done at the end of the block.
+
+    Raises
+    ------
+    ImportError
+        If shap is not installed: the extra ``dforest[shap]`` has it.
+    AttributeError
+        If this version of shap has no such constructor.
+
+    Notes
+    -----
+    shap raises the errors that `to_shap` raises, for example for columns of categories. ``shap.Explainer`` does not: where
+    ``shap.TreeExplainer`` can't explain a model, it tries others, which are slower, or says that the model is not callable.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> import shap
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = dforest.RandomForestClassifier(5, random_state=0).fit(X, y)
+    >>> with dforest.register_shap():
+    ...     explainer = shap.TreeExplainer(forest)
+    >>> explainer.shap_values(X).shape
+    (150, 4, 3)
+    """
+    trees = needed("shap.explainers._tree", "shap", "register_shap")
+
+    def make(original):
+        @wraps(original)
+        def __init__(self, model, *args, **kwargs):
+            original(self, model.to_shap() if isinstance(model, ExportPart) else model, *args, **kwargs)
+
+        return __init__
+
+    return _replace(trees.TreeEnsemble, "__init__", make)
+
+
+def register_dtreeviz():
+    """Have ``dtreeviz.model`` take dforest's single trees, with those in `estimators_` of forests and of boosted trees.
+
+    dtreeviz draws them as it draws scikit-learn's trees. So do libraries that use it, such as explainerdashboard, whose page
+    of decision trees needs `register_shap` too. dtreeviz has no place where other libraries' trees can be registered, so its
+    ``ShadowDecTree.get_shadow_tree`` is wrapped. A second call changes nothing.
+
+    Returns
+    -------
+    contextlib.ExitStack
+        Its method ``close`` undoes what the call has changed. In a ``with`` statement, this is done at the end of the block.
+
+    Raises
+    ------
+    ImportError
+        If dtreeviz is not installed: the extra ``dforest[dtreeviz]`` has it.
+    AttributeError
+        If this version of dtreeviz has no such function.
+
+    Notes
+    -----
+    dtreeviz draws thresholds alone. For trees that were grown on columns of categories it raises ValueError; `plot_tree` and
+    `export_graphviz` draw them.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> import dtreeviz
+    >>> from sklearn.datasets import load_iris
+    >>> registration = dforest.register_dtreeviz()
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = dforest.RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
+    >>> names = {"feature_names": ["a", "b", "c", "d"], "target_name": "species", "class_names": ["x", "y", "z"]}
+    >>> drawn = dtreeviz.model(forest.estimators_[0], X, y, **names)
+    >>> drawn.shadow_tree.nnodes() == forest.estimators_[0].tree_.node_count
+    True
+    """
+    shadow = needed("dtreeviz.models.shadow_decision_tree", "dtreeviz", "register_dtreeviz").ShadowDecTree
+    adapted = needed("dtreeviz.models.sklearn_decision_trees", "dtreeviz", "register_dtreeviz").ShadowSKDTree
+
+    def make(original):
+        @staticmethod
+        @wraps(original)
+        def get_shadow_tree(tree_model, X_train, y_train, feature_names, target_name, class_names=None, tree_index=None):
+            data = X_train, y_train, feature_names, target_name, class_names
+            if isinstance(tree_model, DecisionTree):
+                check_numbers_alone(tree_model, "dtreeviz")
+                tree_model = adapted(tree_model, *data)
+            return original(tree_model, *data, tree_index)
+
+        return get_shadow_tree
+
+    return _replace(shadow, "get_shadow_tree", make)
+
+
+def register_mlflow():
+    """Have ``mlflow.sklearn.autolog`` log what estimators of dforest are fitted with.
+
+    MLflow logs the fits of those classes that scikit-learn lists as its own, and says nothing of others. Call this function
+    before you call ``mlflow.sklearn.autolog`` or ``mlflow.autolog``: then parameters, metrics and models of dforest's
+    estimators are logged like those of scikit-learn's. MLflow has no place where other classes can be registered, so its
+    private function that lists the classes is wrapped. A second call changes nothing.
+
+    Returns
+    -------
+    contextlib.ExitStack
+        Its method ``close`` undoes what the call has changed, from the next call of ``autolog`` on. In a ``with`` statement,
+        this is done at the end of the block.
+
+    Raises
+    ------
+    ImportError
+        If MLflow is not installed: the extra ``dforest[mlflow]`` has it.
+    AttributeError
+        If this version of MLflow has no such function.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> import mlflow
+    >>> registration = dforest.register_mlflow()
+    >>> mlflow.sklearn.autolog(silent=True)
+    >>> mlflow.sklearn.autolog(disable=True)
+    >>> registration.close()
+    """
+    flavor = needed("mlflow.sklearn", "mlflow", "register_mlflow")
+    return _replace(flavor, "_gen_estimators_to_patch", lambda original: lambda: [*original(), *ESTIMATORS.values()])
+
+
+def register_eli5():
+    """Have ``eli5.explain_weights`` and ``eli5.explain_prediction`` take dforest's forests and single trees.
+
+    eli5 explains them as it explains scikit-learn's: by `feature_importances_`, and by how the expected prediction changes on
+    the way to the leaves. It does not explain `HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`, of neither
+    library. A second call changes nothing.
+
+    Raises
+    ------
+    ImportError
+        If eli5 is not installed: the extra ``dforest[eli5]`` has it.
+
+    Notes
+    -----
+    For forests with ``voting="hard"``, ``eli5.explain_prediction`` raises ValueError, as shares of classes along the ways to
+    leaves don't add up to shares of votes.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> import eli5
+    >>> from sklearn.datasets import load_iris
+    >>> dforest.register_eli5()
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = dforest.RandomForestClassifier(5, random_state=0).fit(X, y)
+    >>> print(eli5.format_as_text(eli5.explain_prediction(forest, X[0], targets=[0])).splitlines()[0])
+    Explained as: decision path
+    """
+    eli5 = needed("eli5", "eli5", "register_eli5")
+    for ours, theirs in (
+        (ForestClassifier, ensemble.RandomForestClassifier),
+        (ForestRegressor, ensemble.RandomForestRegressor),
+        (DecisionTreeClassifier, tree.DecisionTreeClassifier),
+        (DecisionTreeRegressor, tree.DecisionTreeRegressor),
+    ):
+        for explain in (eli5.explain_weights, eli5.explain_prediction):
+            explain.register(ours, explain.dispatch(theirs))
+    explain_soft = eli5.explain_prediction.dispatch(ensemble.RandomForestClassifier)
+
+    @eli5.explain_prediction.register(ForestClassifier)
+    def explain_prediction(forest, doc, **kwargs):
+        if forest.voting == "hard":
+            raise ValueError('eli5 can\'t explain predictions of forests with voting="hard"; allowed is voting="soft"')
+        return explain_soft(forest, doc, **kwargs)
+
+
+def skops_types():
+    """Return the names of dforest's classes that may occur in skops files of its estimators.
+
+    ``skops.io.load`` only makes objects of types that it is told to trust. The types named here are dforest's estimators and what
+    fitted ones consist of. Classes of your own, such as a splitter, are not among them, and functions neither: add the names of
+    those that you trust.
+
+    Returns
+    -------
+    list of str
+        Full names of classes in alphabetical order.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> from skops import io
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), dforest.RandomForestClassifier(5, random_state=0)).fit(X, y)
+    >>> again = io.loads(io.dumps(model), trusted=dforest.skops_types())
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, Alone, Traffic, *ESTIMATORS.values(), *CLASSES})
