@@ -20,7 +20,9 @@ from dforest.estimators.results.shap_values import ShapInteractionValues, ShapVa
 from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.interchange.conversion.from_lightgbm import from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn
+from dforest.interchange.conversion.from_xgboost import from_xgboost
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx, register_onnx_converters
 from dforest.interchange.pickles import know_moved_modules
 from dforest.interchange.storage.model import load
@@ -49,7 +51,9 @@ __all__ = [
     "devices",
     "export_graphviz",
     "export_text",
+    "from_lightgbm",
     "from_sklearn",
+    "from_xgboost",
     "get_include",
     "load",
     "pipeline_to_onnx",

@@ -81,7 +81,7 @@ _ABOUT = {
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
     "migration": "inspection.interop.Tree",
-    "conversion": "from_sklearn pipeline_to_onnx register_onnx_converters errors.ConversionError",
+    "conversion": "from_lightgbm from_sklearn from_xgboost pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files security": "load",
     "files": "errors.ModelFileError",
     "devices distributed": "config_context",
