@@ -82,10 +82,10 @@ def preorder(left, right):
     while waiting:
         node = waiting.pop()
         order.append(node)
-        if len(order) > n:
-            raise ValueError(f"a tree of {n} nodes has a node with two parents")
-        if left[node] >= 0:
+        if left[node] >= 0 and len(order) <= n:
             waiting += [right[node], left[node]]
+    if len(set(order)) < len(order):
+        raise ValueError(f"a tree of {n} nodes has a node with two parents")
     return np.array(order)
 
 

@@ -97,7 +97,7 @@ def from_xgboost(model, *, categories=None, verify=True):
     >>> dforest.from_xgboost(model).shap_values(X).values.shape  # doctest: +SKIP
     (150, 4, 3)
     """
-    booster, document, is_estimator = _read(model)
+    booster, document = _read(model)
     if not isinstance(categories, dict | None):
         raise TypeError(f"categories={categories!r}; allowed are None, and dicts of the names or numbers of columns to lists")
     try:
@@ -106,7 +106,8 @@ def from_xgboost(model, *, categories=None, verify=True):
         n_features, n_sums = int(facts["num_feature"]), max(1, int(facts["num_class"]))
         names = learner.get("feature_names") or None
         estimator, link = _estimator_for(learner["objective"], n_sums, int(facts.get("num_target", 1)))
-        trees, chosen, weights, n_iterations, known = _grown(learner, is_estimator, n_sums)
+        is_of_estimator = "scikit_learn" in learner.get("attributes", {}) if booster is None else booster is not model
+        trees, chosen, weights, n_iterations, known = _grown(learner, is_of_estimator, n_sums)
         labels = _labels(learner.get("feature_types") or [], trees, known, _by_number(categories or {}, names), names)
         n_categories = np.array([len(labels.get(j, ())) for j in range(n_features)], np.int32)
         sources = [_source_tree(trees[t], t, weights[t], n_categories) for t in chosen]
@@ -126,7 +127,7 @@ def from_xgboost(model, *, categories=None, verify=True):
 
 
 def _read(model):
-    """(the Booster or None, the JSON of its model, whether predictions are to be those of an estimator)."""
+    """(the Booster, or None if there is a file alone; what it writes as JSON)."""
     if isinstance(model, str | PathLike):
         path = file_path_of(model)
         with open(path, "rb") as file:
@@ -143,7 +144,7 @@ def _read(model):
             document = json.loads(bytes(Booster(model_file=path).save_raw("json")))
         if not isinstance(document, dict) or not isinstance(document.get("learner"), dict):
             raise ValueError(f"{path!r} is not the file of a model of XGBoost")
-        return None, document, "scikit_learn" in document["learner"].get("attributes", {})
+        return None, document
     is_estimator = hasattr(type(model), "get_booster")
     if not is_estimator and not hasattr(model, "save_raw"):
         raise TypeError(
@@ -153,11 +154,11 @@ def _read(model):
     if is_estimator and getattr(model, "missing", None) is not None and not np.isnan(model.missing):
         raise ValueError(f"model has missing={model.missing!r}; allowed is NaN: put NaN where X has {model.missing!r}")
     booster = model.get_booster() if is_estimator else model
-    return booster, json.loads(bytes(booster.save_raw("json"))), is_estimator
+    return booster, json.loads(bytes(booster.save_raw("json")))
 
 
-def _grown(learner, is_estimator, n_sums):
-    """What has been grown.
+def _grown(learner, is_of_estimator, n_sums):
+    """What has been grown, and what of it counts: of an estimator that stopped early, the best iterations.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def _grown(learner, is_estimator, n_sums):
     model = gradient_booster["model"]
     trees, groups, n_iterations = model["trees"], model["tree_info"], 0
     best = learner.get("attributes", {}).get("best_iteration")
-    if is_estimator and best is not None:
+    if is_of_estimator and best is not None:
         n_iterations = int(best) + 1
         groups = groups[: n_iterations * n_sums * max(1, int(model["gbtree_model_param"].get("num_parallel_tree", 1)))]
     by_sum = [[t for t, group in enumerate(groups) if group == k] for k in range(n_sums)]
