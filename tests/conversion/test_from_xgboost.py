@@ -39,7 +39,7 @@ def data(n=400, seed=0):
 
 def assert_same(estimator, X, raw, contributions, tolerance=3e-6):
     """Raw predictions and Shapley values are those of XGBoost."""
-    sums = estimator.decision_function(X) if hasattr(estimator, "classes_") else next(iter(estimator._raw_after(X, [estimator.n_iter_])))
+    sums = next(iter(estimator._raw_after(X, [estimator.n_iter_])))
     assert sums.reshape(np.shape(raw)) == pytest.approx(np.array(raw), abs=tolerance)
     shap = estimator.shap_values(X)
     values = shap.values if shap.values.ndim == 3 else shap.values[..., None]

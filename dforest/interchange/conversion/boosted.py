@@ -215,14 +215,13 @@ def boosted_estimator(estimator, forest, features, classes=None):
     classes : ndarray, optional
         Of a classifier.
     """
-    # No column may have more categories than bins.
-    estimator.set_params(max_bins=max(estimator.max_bins, int(forest.n_categories.max())))._validate_params()
+    estimator._validate_params()
     estimator.n_features_in_ = forest.n_features
     if features.names is not None and all(isinstance(name, str) for name in features.names):
         estimator.feature_names_in_ = np.array(features.names, object)
     if classes is not None:
         estimator.classes_, estimator.n_classes_ = np.array(classes), len(classes)
-    estimator._keep_features(features)
+    estimator._set_features(features)
     estimator._loss = estimator._make_loss(1)
     estimator._constraints = constraints_of(estimator, forest.n_features)
     estimator._has_offset, estimator._row_seed = False, 0
