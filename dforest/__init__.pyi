@@ -13,7 +13,9 @@ from dforest.inspection.export import export_text as export_text
 from dforest.inspection.plot import plot_tree as plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay as ImportanceDisplay
 from dforest.inspection.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
+from dforest.interchange.conversion.from_lightgbm import from_lightgbm as from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn as from_sklearn
+from dforest.interchange.conversion.from_xgboost import from_xgboost as from_xgboost
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
 from dforest.interchange.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
 from dforest.interchange.storage.model import load as load

@@ -104,6 +104,20 @@ def test_classes(n_classes, categorical, lightgbm):
     assert dforest.from_lightgbm(model.booster_).classes_.tolist() == list(range(n_classes))
 
 
+@pytest.mark.parametrize("objective", ["cross_entropy", "lambdarank", "rank_xendcg"])
+def test_shares_and_ranks(objective, lightgbm):
+    X, y = data()
+    if objective == "cross_entropy":
+        model = lightgbm.LGBMRegressor(objective=objective, **SMALL).fit(X, y / y.max())
+    else:
+        ranks = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+        model = lightgbm.LGBMRanker(objective=objective, data_sample_strategy="goss", **SMALL).fit(X, ranks, group=[20] * 25)
+    estimator = dforest.from_lightgbm(model)
+    assert_same_as(model.booster_, estimator, X)
+    predicted = estimator.predict_proba(X)[:, 1] if objective == "cross_entropy" else estimator.predict(X)
+    assert predicted == pytest.approx(model.predict(X), abs=1e-12)
+
+
 def frame_of(X, seed=1):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"first": X[:, 0], "c": pd.Categorical(rng.choice([*"uvwxyz", None], len(X))), "third": X[:, 1]})
@@ -248,7 +262,10 @@ def test_what_is_no_model(tmp_path):
         ("max_feature_idx=3", "max_feature_idx=30", "model has 4 feature_names; max_feature_idx says that there are 31"),
         ("num_leaves=6", "num_leaves=5", "allowed are 4 numbers"),
         ("left_child=", "left_child=9 ", "tree 0 has left_child=.*; allowed are 5 numbers"),
-        ("num_tree_per_iteration=1\n", "", "model is damaged, or not LightGBM's: KeyError: 'num_tree_per_iteration'"),
+        ("num_tree_per_iteration=1\n", "", "model has num_tree_per_iteration=None; allowed are integers"),
+        ("per_iteration=1", "per_iteration=9999999999", "model has 3 trees, and num_tree_per_iteration=9999999999"),
+        ("\nleaf_count=", "\nleaves=", "tree 0 has leaf_count=None; allowed are 6 numbers"),
+        ("pandas_categorical:null", "pandas_categorical:nothing", "model has pandas_categorical:nothing, which is not JSON"),
     ]:
         assert old in text
         with pytest.raises(ValueError, match=message):

@@ -132,6 +132,9 @@ TREE = ("gradient_booster", "model", "trees", 0)
         ([((*TREE, "split_type", 0), 1)], "tree 0 has sets of categories at other nodes"),
         ([(("gradient_booster", "model", "tree_info"), [0, 0, 1])], "model has trees for"),
         ([(("gradient_booster", "model", "tree_info"), [])], "the model has 0 trees"),
+        ([(("gradient_booster", "model", "trees"), [])], "model has 0 trees, and 1 sums; allowed is at least one tree"),
+        ([(("learner_model_param", "num_feature"), str(10**12))], "model has num_feature=1000000000000; allowed are 1"),
+        ([(("feature_names",), ["a", "b"])], "model has num_feature=4 and 2 feature_names; allowed are"),
     ],
 )  # fmt: skip
 def test_what_is_refused(changes, message, tmp_path):

@@ -44,7 +44,7 @@ def from_lightgbm(model, *, verify=True):
 
     The trees are those of LightGBM, with their gains and numbers of rows: rows reach the same leaves, and raw predictions are
     equal but for the rounding of sums. Shapley values are those of ``pred_contrib=True``. All methods of boosted trees work, such
-    as ``shap_values``, ``save`` and ``to_onnx``, and `warm_start=True` goes on with the trees. Only `loss` and its parameters,
+    as ``shap_values``, ``save`` and ``to_onnx``, and ``warm_start=True`` goes on with the trees. Only `loss` and its parameters,
     `max_iter` and `learning_rate` are taken from the model; other parameters have their defaults.
 
     Labels of categories are those of the frame that LightGBM was trained on, or else numbers. LightGBM cuts off the fractions of
@@ -94,7 +94,9 @@ def from_lightgbm(model, *, verify=True):
     text = _text_of(model) if booster is None else booster.model_to_string()
     facts, trees, parameters, frame_labels = _parse(text)
     try:
-        n_features, n_sums = int(facts["max_feature_idx"]) + 1, int(facts["num_tree_per_iteration"])
+        n_features, n_sums = _integer(facts, "max_feature_idx") + 1, _integer(facts, "num_tree_per_iteration")
+        if not 1 <= n_sums <= len(trees):
+            raise ValueError(f"model has {len(trees)} trees, and num_tree_per_iteration={n_sums}; allowed are 1 to all of them")
         names = facts["feature_names"].split(" ")
         if len(names) != n_features:
             raise ValueError(f"model has {len(names)} feature_names; max_feature_idx says that there are {n_features}")
@@ -158,13 +160,23 @@ def _parse(text):
     trees = [_fields(part) for part in parts]
     parameters = dict(line[1:-1].split(": ", 1) for line in rest.split("\n") if line.startswith("[") and ": " in line)
     of_frame = [line.removeprefix("pandas_categorical:") for line in rest.split("\n") if line.startswith("pandas_categorical:")]
-    return facts, trees, parameters, json.loads(of_frame[-1]) if of_frame else None
+    try:
+        return facts, trees, parameters, json.loads(of_frame[-1]) if of_frame else None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"model has pandas_categorical:{of_frame[-1]:.60}, which is not JSON: {error}") from error
 
 
 def _fields(part):
     """What ``name=value`` lines say: dict of str."""
     pairs = (line.partition("=") for line in part.split("\n") if line)
     return {name: value for name, _, value in pairs}
+
+
+def _integer(fields, name, who="model"):
+    try:
+        return int(fields[name])
+    except (KeyError, ValueError):
+        raise ValueError(f"{who} has {name}={fields.get(name)!r:.60}; allowed are integers") from None
 
 
 def _estimator_for(facts, parameters, n_sums):
@@ -201,7 +213,7 @@ def _array(tree, name, n, dtype, t):
 
 def _sets(tree, t):
     """The sets of categories of a tree: list of ndarray of their members."""
-    n = int(tree.get("num_cat", 0))
+    n = _integer({"num_cat": 0, **tree}, "num_cat", f"tree {t}")
     if n == 0:
         return []
     bounds = _array(tree, "cat_boundaries", n + 1, np.int64, t)
@@ -226,7 +238,7 @@ def _codes(facts, trees, n_features):
 
 def _sets_by_node(tree, t):
     """The categories that go left, by the nodes that test categories: dict of ndarray."""
-    sets, n = _sets(tree, t), int(tree["num_leaves"]) - 1
+    sets, n = _sets(tree, t), _integer(tree, "num_leaves", f"tree {t}") - 1
     if not sets:
         return {}
     nodes = np.flatnonzero(_array(tree, "decision_type", n, np.int64, t) & _CATEGORICAL)
@@ -258,7 +270,7 @@ def _source_tree(tree, t, codes, share):
     """A tree of LightGBM as `SourceTree`, in which leaves have the numbers after those of inner nodes."""
     if tree.get("is_linear", "0") != "0":
         raise ValueError(f"tree {t} has linear models in its leaves (linear_tree); allowed are trees whose leaves are numbers")
-    n_leaves = int(tree["num_leaves"])
+    n_leaves = _integer(tree, "num_leaves", f"tree {t}")
     n = n_leaves - 1
 
     def of_nodes(name, dtype, of_leaves=None):

@@ -36,6 +36,8 @@ _LOSSES = {
 }  # fmt: skip
 _NOT_PREDICTED = ("binary:logitraw", "multi:softmax")  # whose predictions are not probabilities
 _BEYOND = 2.0**128  # to which float32 would round if it had no infinity
+_MAX_FEATURES = 2**24
+_MAX_CATEGORIES = 65535  # of a column of a forest
 
 
 @np.errstate(under="ignore")
@@ -45,7 +47,7 @@ def from_xgboost(model, *, categories=None, verify=True):
     The trees are those of XGBoost, with their gains and covers (sums of Hessians): rows reach the same leaves, and raw
     predictions are equal but for the rounding of sums, which XGBoost computes in float32. Shapley values are those of
     ``pred_contribs=True``. All methods of boosted trees work, such as ``shap_values``, ``save`` and ``to_onnx``, and
-    `warm_start=True` goes on with the trees. Only `loss` and its parameters and `max_iter` are taken from the model; other
+    ``warm_start=True`` goes on with the trees. Only `loss` and its parameters and `max_iter` are taken from the model; other
     parameters have their defaults. How many training rows a node had is not known: `n_node_samples` counts leaves.
 
     What is not in a sparse matrix is missing to XGBoost, and 0 to dforest. XGBoost cuts off the fractions of categories that are
@@ -105,6 +107,11 @@ def from_xgboost(model, *, categories=None, verify=True):
         facts = learner["learner_model_param"]
         n_features, n_sums = int(facts["num_feature"]), max(1, int(facts["num_class"]))
         names = learner.get("feature_names") or None
+        if not 1 <= n_features <= _MAX_FEATURES or names is not None and len(names) != n_features:
+            raise ValueError(
+                f"model has num_feature={n_features}" + (f" and {len(names)} feature_names" if names else "") + "; allowed are 1 "
+                f"to {_MAX_FEATURES}, and as many names, or none"
+            )
         estimator, link = _estimator_for(learner["objective"], n_sums, int(facts.get("num_target", 1)))
         is_of_estimator = "scikit_learn" in learner.get("attributes", {}) if booster is None else booster is not model
         trees, chosen, weights, n_iterations, known = _grown(learner, is_of_estimator, n_sums)
@@ -134,7 +141,7 @@ def _read(model):
             content = file.read()
         try:
             document = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             if find_spec("xgboost") is None:
                 raise ImportError(
                     f"{path!r} is not JSON; to read XGBoost's other formats, install xgboost, or let save_model write JSON"
@@ -179,6 +186,8 @@ def _grown(learner, is_of_estimator, n_sums):
         raise ValueError(f"model has booster={gradient_booster['name']!r}; allowed are those of trees, 'gbtree' and 'dart'")
     model = gradient_booster["model"]
     trees, groups, n_iterations = model["trees"], model["tree_info"], 0
+    if n_sums > len(trees):
+        raise ValueError(f"model has {len(trees)} trees, and {n_sums} sums; allowed is at least one tree for each of them")
     best = learner.get("attributes", {}).get("best_iteration")
     if is_of_estimator and best is not None:
         n_iterations = int(best) + 1
@@ -236,8 +245,9 @@ def _labels(types, trees, known, given, names):
         for node, members in _sets(tree).items():
             j = tree["split_indices"][node]
             most[j] = max([most.get(j, -1), *members])
-            if min(members, default=0) < 0:
-                raise ValueError(f"model has the category {min(members)} of column {j}; allowed are numbers from 0")
+            wrong = [number for number in members if not 0 <= number < _MAX_CATEGORIES]
+            if wrong:
+                raise ValueError(f"model has category {wrong[0]} of column {j}; allowed are 0 to {_MAX_CATEGORIES - 1}")
             if not tree["default_left"][node]:
                 sends_right.add(j)
     if not given.keys() <= most.keys():
