@@ -167,17 +167,13 @@ class BoostingEstimator(
         return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), parts, features
 
     def _keep_features(self, features):
-        """`_set_features`; raises ValueError if a feature has more categories than bins."""
+        """Set what the features are. Raises ValueError if one has more categories than bins."""
         for j in np.flatnonzero(features.n_categories > self.max_bins).tolist():
             who = f"at index {j}" if features.names is None else repr(features.names[j])
             raise ValueError(
                 f"Categorical feature {who} is expected to have a cardinality <= {self.max_bins} but actually has a cardinality "
                 f"of {features.n_categories[j]}; allowed are up to max_bins={self.max_bins} categories"
             )
-        self._set_features(features)
-
-    def _set_features(self, features):
-        """Set what the features are."""
         self._features = features
         is_categorical = features.kinds == CATEGORICAL
         self.is_categorical_ = is_categorical if is_categorical.any() else None

@@ -221,7 +221,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
         estimator.feature_names_in_ = np.array(features.names, object)
     if classes is not None:
         estimator.classes_, estimator.n_classes_ = np.array(classes), len(classes)
-    estimator._set_features(features)
+    estimator._keep_features(features)
     estimator._loss = estimator._make_loss(1)
     estimator._constraints = constraints_of(estimator, forest.n_features)
     estimator._has_offset, estimator._row_seed = False, 0
