@@ -62,7 +62,8 @@ def from_xgboost(model, *, categories=None, verify=True):
     categories : dict, optional
         What stands for the categories 0, 1, ... of categorical columns: lists by the names or numbers of the columns. Models that
         XGBoost 3.1 or later has trained on a data frame know their categories, so that this is not needed. For codes, give
-        ``range(n_categories)``.
+        ``range(n_categories)``. If a column's missing values go where codes do that no split names, it is not needed either; such
+        codes are then unknown labels, which may cause an ``UnseenLabelsWarning``.
     verify : bool, default=True
         Whether to compare the predictions of the new estimator with those of XGBoost, if that is installed, for rows made for up
         to 2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing; or a category of
