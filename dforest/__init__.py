@@ -21,7 +21,9 @@ from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
 from dforest.interchange.clients import register_dtreeviz, register_eli5, register_mlflow, register_shap, skops_types
+from dforest.interchange.conversion.from_lightgbm import from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn
+from dforest.interchange.conversion.from_xgboost import from_xgboost
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx, register_onnx_converters
 from dforest.interchange.pickles import know_moved_modules
 from dforest.interchange.storage.model import load
@@ -50,7 +52,9 @@ __all__ = [
     "devices",
     "export_graphviz",
     "export_text",
+    "from_lightgbm",
     "from_sklearn",
+    "from_xgboost",
     "get_include",
     "load",
     "pipeline_to_onnx",

@@ -18,7 +18,9 @@ from dforest.interchange.clients import register_eli5 as register_eli5
 from dforest.interchange.clients import register_mlflow as register_mlflow
 from dforest.interchange.clients import register_shap as register_shap
 from dforest.interchange.clients import skops_types as skops_types
+from dforest.interchange.conversion.from_lightgbm import from_lightgbm as from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn as from_sklearn
+from dforest.interchange.conversion.from_xgboost import from_xgboost as from_xgboost
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
 from dforest.interchange.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
 from dforest.interchange.storage.model import load as load

@@ -40,7 +40,12 @@ MAY_IMPORT = {
     "estimators.results.pruning": {"core"},
     "inspection": {"config", "core", "estimators", "extras", "inspection", "rules", *ERRORS},
     "interchange.conversion": {"errors", "extras", "interchange.conversion"},
+    # What makes estimators of other libraries' models.
+    "interchange.conversion.boosted": {"engines.fit_report", "estimators", "interchange.conversion", *CORE},
+    "interchange.conversion.from_hist_boosting": {"estimators", "interchange.conversion"},
+    "interchange.conversion.from_lightgbm": {"estimators", "interchange.conversion"},
     "interchange.conversion.from_sklearn": {"engines.rows", "estimators", "interchange.conversion", *CORE},
+    "interchange.conversion.from_xgboost": {"estimators", "interchange.conversion"},
     "interchange.conversion.skl2onnx": {"errors", "estimators", "extras", "interchange.conversion"},
     # A model file: what estimators and forests are made of.
     "interchange.storage": {

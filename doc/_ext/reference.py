@@ -82,7 +82,7 @@ _ABOUT = {
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
     "migration": "inspection.interop.Tree",
     "clients": "register_dtreeviz register_eli5 register_mlflow register_shap skops_types",
-    "conversion": "from_sklearn pipeline_to_onnx register_onnx_converters errors.ConversionError",
+    "conversion": "from_lightgbm from_sklearn from_xgboost pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files security": "load",
     "files": "errors.ModelFileError",
     "devices distributed": "config_context",

@@ -431,7 +431,7 @@ def sorted_labels(labels, title):
     """
     labels = list(dict.fromkeys(labels))
     try:
-        return _label_array(sorted(labels))
+        return label_array(sorted(labels))
     except TypeError:
         types = sorted({type(label).__name__ for label in labels})
         raise ValueError(
@@ -451,7 +451,7 @@ def _levels(columns, j):
     labels = [label for label in dict.fromkeys(labels) if not is_missing(label)]
     words = [label for label in labels if not is_number(label)]
     if order == "ordered" and (words or labels != sorted(labels)):
-        return _label_array(labels)
+        return label_array(labels)
     if words:
         raise ValueError(
             f"{columns.title(j)} holds {words[0]!r}, whose order is unknown; for ordinal features allowed are numbers, "
@@ -460,7 +460,7 @@ def _levels(columns, j):
     return None
 
 
-def _label_array(labels):
+def label_array(labels):
     """Numbers as an array of numbers, if that is exact, and otherwise as an array of objects."""
     array = np.array(labels) if all(map(is_number, labels)) else None
     if array is None or array.dtype.kind not in "biuf" or array.tolist() != labels:

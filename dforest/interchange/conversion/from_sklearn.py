@@ -1,4 +1,4 @@
-"""Fitted forests and trees of scikit-learn as ours.
+"""Fitted forests and trees of scikit-learn as ours; `from_hist_boosting` does the same for boosted trees.
 
 scikit-learn keeps the shares of classes in a leaf, ours the integers whose quotients they are. Where weights were integers, these
 are found, and shares have the same bits. Other weights are rounded to 52 bits of a tree's weight. What is made owns its arrays.
@@ -18,10 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.core.forest.arrays import Forest
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import DrawnElsewhere
+from dforest.estimators.boosting import boosting
+from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.data.features import CONTINUOUS, Features
 from dforest.estimators.forest import forest as forests
 from dforest.estimators.forest import tree as trees
 from dforest.estimators.forest.batch import Batch
+from dforest.interchange.conversion.boosted import preorder
+from dforest.interchange.conversion.from_hist_boosting import give_boosted_trees
 from dforest.interchange.conversion.probes import check_same, probe_rows, within_leaves
 from dforest.interchange.conversion.sklearn import on_one_thread
 
@@ -30,6 +34,7 @@ _CLASSES = {
     for theirs, ours, names in (
         (sklearn.ensemble, forests, ("RandomForest", "ExtraTrees")),
         (sklearn.tree, trees, ("DecisionTree", "ExtraTree")),
+        (sklearn.ensemble, boosting, ("HistGradientBoosting",)),
     )
     for name in names
     for task in ("Classifier", "Regressor")
@@ -40,25 +45,27 @@ _ROUNDING = 1e-12  # by how much a share of such weights may differ: those that 
 
 @np.errstate(under="ignore")
 def from_sklearn(model, *, verify=True):
-    """Convert a fitted forest or tree of scikit-learn to an estimator of dforest that predicts the same.
+    """Convert a fitted forest, tree or boosted model of scikit-learn to an estimator of dforest that predicts the same.
 
     The trees are those of scikit-learn, with their importances, impurities and numbers of rows. ``save``, ``to_onnx`` and other
     methods work as for any estimator, and ``warm_start=True`` goes on with the trees. Parameters that both classes have keep
     their values where dforest allows them, and `method` is "dense". Which rows the trees drew is not known, so `oob_score`,
     `estimators_samples_` and all else that needs these rows raises ValueError.
 
-    scikit-learn rounds X to float32, and dforest does not, so a row of float64 next to a threshold may take another way. For rows
-    of float32, means over trees have the same bits. There is one exception: if a classifier was fitted with weights that are not
-    integers, the shares of classes differ by rounding, by 1e-12 at most.
+    scikit-learn's forests and trees round X to float32, and dforest does not, so a row of float64 next to a threshold may take
+    another way. For rows of float32, means over trees have the same bits. There is one exception: if a classifier was fitted with
+    weights that are not integers, the shares of classes differ by rounding, by 1e-12 at most. Boosted trees don't round X in
+    either library; their raw predictions are equal but for the rounding of sums.
 
     Parameters
     ----------
     model : sklearn.base.BaseEstimator
-        A fitted RandomForest, ExtraTrees, DecisionTree or ExtraTree classifier or regressor of scikit-learn, or of a subclass.
+        A fitted classifier or regressor of scikit-learn, or of a subclass: RandomForest, ExtraTrees, DecisionTree, ExtraTree or
+        HistGradientBoosting.
     verify : bool, default=True
-        Whether to compare the predictions of the new estimator with those of the model, for rows of float32 made for up to 2,000
-        nodes of the trees: their value is the node's threshold, next to it on either side, or missing. If False, nothing is
-        compared.
+        Whether to compare the predictions of the new estimator with those of the model, for rows made for up to 2,000 nodes of
+        the trees: their value is the node's threshold, next to it on either side, or missing. The rows are of float32, or for
+        boosted trees of float64. If False, nothing is compared.
 
     Returns
     -------
@@ -94,9 +101,13 @@ def from_sklearn(model, *, verify=True):
         allowed = ", ".join(sorted(known.__name__ for known in _CLASSES))
         raise TypeError(f"model is of the type {type(model).__name__}; allowed are scikit-learn's {allowed}")
     check_is_fitted(model)
+    if issubclass(kind, BoostingEstimator):
+        return give_boosted_trees(_with_parameters_of(model, kind(), {"max_iter": model.n_iter_}), model, verify)
     if model.n_outputs_ != 1:
         raise ValueError(f"model has {model.n_outputs_} outputs; allowed is one: fit a model for each column of y")
-    estimator = _with_parameters_of(model, kind)
+    if model.criterion not in ("gini", "entropy", "log_loss", "squared_error", "absolute_error", "friedman_mse", "poisson"):
+        raise ValueError(f"model has criterion={model.criterion!r}; allowed are the names of scikit-learn's criteria")
+    estimator = _with_parameters_of(model, kind(method="dense"), {"n_estimators": len(getattr(model, "estimators_", ()))})
     estimator.n_features_in_ = model.n_features_in_
     if hasattr(model, "feature_names_in_"):
         estimator.feature_names_in_ = model.feature_names_in_.copy()
@@ -117,12 +128,12 @@ def from_sklearn(model, *, verify=True):
     return estimator
 
 
-def _with_parameters_of(model, kind):
-    """An estimator, not fitted, with the parameters that a model and our class have, as far as ours allows the values."""
-    estimator, given = kind(method="dense"), model.get_params(deep=False)
-    if given["criterion"] not in ("gini", "entropy", "log_loss", "squared_error", "absolute_error", "friedman_mse", "poisson"):
-        raise ValueError(f"model has criterion={given['criterion']!r}; allowed are the names of scikit-learn's criteria")
-    given["n_estimators"] = len(getattr(model, "estimators_", ()))
+def _with_parameters_of(model, estimator, known):
+    """An estimator, not fitted, with the parameters that a model and our class have, as far as ours allows the values.
+
+    IN known: the values of some, whatever the model has.
+    """
+    given = model.get_params(deep=False) | known
     for name in estimator.get_params(deep=False).keys() & given.keys():
         before = getattr(estimator, name)
         try:
@@ -164,7 +175,9 @@ def _forest_of(model, criterion):
 
 def _tree_arrays(tree, objective, criterion):
     """(the arrays of nodes and leaves of a tree, as `Forest` has them, by name; whether shares of classes are exact)."""
-    order = _preorder(tree.children_left, tree.children_right)
+    order, inner = np.arange(tree.node_count), np.flatnonzero(tree.children_left >= 0)
+    if (tree.children_left[inner] != inner + 1).any():  # as scikit-learn grows trees if `max_leaf_nodes` is given
+        order = preorder(tree.children_left, tree.children_right)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     is_leaf = tree.children_left[order] < 0
@@ -188,20 +201,6 @@ def _tree_arrays(tree, objective, criterion):
         "weight_unit": unit,
     }
     return arrays, is_exact
-
-
-def _preorder(left, right):
-    """The numbers of the nodes, each one followed by its left subtree and then by its right one."""
-    inner = np.flatnonzero(left >= 0)
-    if (left[inner] == inner + 1).all():  # as scikit-learn grows trees unless `max_leaf_nodes` is given
-        return np.arange(len(left))
-    order, left, right, waiting = [], left.tolist(), right.tolist(), [0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        if left[node] >= 0:
-            waiting += [right[node], left[node]]
-    return np.array(order)
 
 
 def _integer_weights(tree, leaves, objective):

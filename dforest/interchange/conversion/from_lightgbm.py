@@ -1,0 +1,327 @@
+"""Models of LightGBM as ours, read from the text that LightGBM writes; LightGBM itself is needed for the comparison alone.
+
+The text has a part of ``name=value`` lines for the model, and one for each tree: numbers of its inner nodes from 0, and of its
+leaves from 0, which are written as children -1, -2, ... Then there are the parameters, and the labels of categories of a pandas
+frame, if the model was trained on one.
+"""
+
+import json
+from importlib.util import find_spec
+from os import PathLike
+
+import numpy as np
+
+from dforest.estimators.data.features import label_array
+from dforest.estimators.data.validation import file_path_of
+from dforest.interchange.conversion.boosted import (
+    DAMAGED,
+    SourceTree,
+    boosted_estimator,
+    boosted_kind,
+    check_boosted,
+    features_of,
+    sum_forest,
+)
+from dforest.interchange.conversion.columns import probes_of
+
+# The loss for an objective. Of those that have none of their own here, it is one whose raw predictions say as much of y.
+_LOSSES = {
+    "regression": "squared_error", "regression_l1": "absolute_error", "mape": "absolute_error", "huber": "huber",
+    "fair": "squared_error", "quantile": "quantile", "poisson": "poisson", "gamma": "gamma", "tweedie": "tweedie",
+    "binary": "log_loss", "multiclass": "log_loss", "cross_entropy": "log_loss", "lambdarank": "squared_error",
+    "rank_xendcg": "squared_error",
+}  # fmt: skip
+_VERSIONS = ("v2", "v3", "v4")
+# Bits of `decision_type`, and what values of the last two say of missing values.
+_CATEGORICAL, _DEFAULT_LEFT, _MISSING_BITS = 1, 2, 2
+_NO_MISSING, _ZERO_MISSING = 0, 1
+_NEARLY_ZERO = float(np.float32(1e-35))  # up to which magnitude numbers are zeros to LightGBM
+
+
+@np.errstate(under="ignore")
+def from_lightgbm(model, *, verify=True):
+    """Convert a model of LightGBM to an estimator of dforest that predicts the same.
+
+    The trees are those of LightGBM, with their gains and numbers of rows: rows reach the same leaves, and raw predictions are
+    equal but for the rounding of sums. Shapley values are those of ``pred_contrib=True``. All methods of boosted trees work, such
+    as ``shap_values``, ``save`` and ``to_onnx``, and ``warm_start=True`` goes on with the trees. Only `loss` and its parameters,
+    `max_iter` and `learning_rate` are taken from the model; other parameters have their defaults.
+
+    Labels of categories are those of the frame that LightGBM was trained on, or else numbers. LightGBM cuts off the fractions of
+    numbers that are no integers, which are unknown categories to dforest. Scores that each row begins with (`init_score`) are
+    no part of a model.
+
+    Parameters
+    ----------
+    model : lightgbm.Booster, lightgbm.LGBMModel, str or path-like
+        A model, of which those iterations count that LightGBM's own `predict` uses; or the path of a file that ``save_model`` has
+        written, or the text that such a file has.
+    verify : bool, default=True
+        Whether to compare the predictions of the new estimator with those of LightGBM, if that is installed, for rows made for up
+        to 2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing; or a category of
+        either side. If False, nothing is compared.
+
+    Returns
+    -------
+    HistGradientBoostingClassifier or HistGradientBoostingRegressor
+        A fitted estimator, which shares nothing with the model. It is a classifier for the objectives "binary", "multiclass" and
+        "cross_entropy"; unless the model is an ``LGBMClassifier``, which knows its labels, classes are the numbers from 0.
+
+    Raises
+    ------
+    TypeError
+        If the model is of another type.
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        If the text is not that of a model, or if dforest has nothing that predicts the same: linear trees, objectives of the
+        user's own or other than those in the table of the page about conversion, and most trees that were grown with
+        `zero_as_missing`.
+    ConversionError
+        If any prediction differs. The message shows the first row for which it does.
+    OSError
+        If a file can't be read.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> from lightgbm import LGBMClassifier  # doctest: +SKIP
+    >>> model = LGBMClassifier().fit(X, y)  # doctest: +SKIP
+    >>> dforest.from_lightgbm(model).shap_values(X).values.shape  # doctest: +SKIP
+    (150, 4, 3)
+    """
+    booster, classes = _booster_of(model), getattr(model, "classes_", None)
+    text = _text_of(model) if booster is None else booster.model_to_string()
+    facts, trees, parameters, frame_labels = _parse(text)
+    try:
+        n_features, n_sums = _integer(facts, "max_feature_idx") + 1, _integer(facts, "num_tree_per_iteration")
+        if not 1 <= n_sums <= len(trees):
+            raise ValueError(f"model has {len(trees)} trees, and num_tree_per_iteration={n_sums}; allowed are 1 to all of them")
+        names = facts["feature_names"].split(" ")
+        if len(names) != n_features:
+            raise ValueError(f"model has {len(names)} feature_names; max_feature_idx says that there are {n_features}")
+        estimator = _estimator_for(facts, parameters, n_sums)
+        codes = _codes(facts, trees, n_features)
+        labels = _labels(codes, frame_labels)
+        n_categories = np.array([len(codes.get(j, ())) for j in range(n_features)], np.int32)
+        share = n_sums / len(trees) if "average_output" in facts else 1.0
+        sources = [_source_tree(tree, t, codes, share) for t, tree in enumerate(trees)]
+        features = features_of(n_features, labels, None if names == [f"Column_{j}" for j in range(n_features)] else names)
+    except DAMAGED as error:
+        raise ValueError(f"model is damaged, or not LightGBM's: {type(error).__name__}: {error}") from error
+    forest, orders = sum_forest(sources, np.zeros(n_sums), n_features, n_categories)
+    estimator.set_params(max_iter=forest.n_trees // n_sums)
+    if features.names is None and labels:
+        estimator.set_params(categorical_features=sorted(labels))
+    if estimator.loss != "log_loss":
+        classes = None
+    elif classes is None:
+        classes = np.arange(max(2, n_sums))
+    boosted_estimator(estimator, forest, features, classes)
+    if verify and (booster is not None or find_spec("lightgbm") is not None):
+        _verify(estimator, booster, text, trees, orders, share, None if frame_labels else codes)
+    return estimator
+
+
+def _booster_of(model):
+    """The Booster of a model; None if there is only its text."""
+    if hasattr(type(model), "booster_"):
+        return model.booster_
+    if hasattr(model, "model_to_string"):
+        return model
+    if isinstance(model, str | PathLike):
+        return None
+    raise TypeError(
+        f"model is of the type {type(model).__name__}; allowed are LightGBM's Booster and its estimators, the path of a file "
+        "that save_model has written, and the text of such a file"
+    )
+
+
+def _text_of(model):
+    if isinstance(model, str) and "\n" in model:
+        return model
+    with open(file_path_of(model), encoding="utf-8") as file:
+        return file.read()
+
+
+def _parse(text):
+    """(facts of the model, those of each tree, parameters, labels of the frame's categories or None)."""
+    head, *parts = text.replace("\r\n", "\n").split("\nTree=")
+    facts = _fields(head)
+    if not head.startswith("tree\n"):
+        raise ValueError(f"model begins with {head[:20]!r}; the text of a model of LightGBM begins with the line 'tree'")
+    if facts.get("version") not in _VERSIONS:
+        raise ValueError(f"model has version={facts.get('version')} of LightGBM's format; allowed are {', '.join(_VERSIONS)}")
+    if not parts:
+        raise ValueError("model has no trees; allowed is one or more")
+    parts[-1], end, rest = parts[-1].partition("\nend of trees")
+    if not end:
+        raise ValueError("model ends before its line 'end of trees': its text was cut off")
+    trees = [_fields(part) for part in parts]
+    parameters = dict(line[1:-1].split(": ", 1) for line in rest.split("\n") if line.startswith("[") and ": " in line)
+    of_frame = [line.removeprefix("pandas_categorical:") for line in rest.split("\n") if line.startswith("pandas_categorical:")]
+    try:
+        return facts, trees, parameters, json.loads(of_frame[-1]) if of_frame else None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"model has pandas_categorical:{of_frame[-1]:.60}, which is not JSON: {error}") from error
+
+
+def _fields(part):
+    """What ``name=value`` lines say: dict of str."""
+    pairs = (line.partition("=") for line in part.split("\n") if line)
+    return {name: value for name, _, value in pairs}
+
+
+def _integer(fields, name, who="model"):
+    try:
+        return int(fields[name])
+    except (KeyError, ValueError):
+        raise ValueError(f"{who} has {name}={fields.get(name)!r:.60}; allowed are integers") from None
+
+
+def _estimator_for(facts, parameters, n_sums):
+    """An estimator, not fitted, with the loss of a model. Raises ValueError if there is none for its objective."""
+    words = facts.get("objective", "").split(" ")
+    name, details = words[0], dict(word.partition(":")[::2] for word in words[1:])
+    is_link_ours = "sqrt" not in details and float(details.get("sigmoid", 1)) == 1
+    if name not in _LOSSES or not is_link_ours or (n_sums > 1) != (name == "multiclass"):
+        what = f"objective={facts['objective']}" if "objective" in facts else "an objective of the user's own"
+        raise ValueError(
+            f"model has {what}, with {n_sums} trees an iteration; allowed are {', '.join(_LOSSES)}, without reg_sqrt and with "
+            "sigmoid=1.0"
+        )
+    loss = _LOSSES[name]
+    given = {"loss": loss, "learning_rate": float(parameters.get("learning_rate", 0.1)) or 0.1}
+    if loss == "quantile":
+        given["quantile"] = float(parameters.get("alpha", 0.9))
+    if loss == "tweedie":
+        given["power"] = float(parameters.get("tweedie_variance_power", 1.5))
+    return boosted_kind(loss)(**given)
+
+
+def _array(tree, name, n, dtype, t):
+    """One of the arrays of a tree, whose length is known."""
+    words = tree.get(name, "").split()
+    try:
+        found = np.array(words, dtype)
+    except ValueError:
+        found = None
+    if found is None or len(found) != n:
+        raise ValueError(f"tree {t} has {name}={tree.get(name)!r:.60}; allowed are {n} numbers")
+    return found
+
+
+def _sets(tree, t):
+    """The sets of categories of a tree: list of ndarray of their members."""
+    n = _integer({"num_cat": 0, **tree}, "num_cat", f"tree {t}")
+    if n == 0:
+        return []
+    bounds = _array(tree, "cat_boundaries", n + 1, np.int64, t)
+    words = _array(tree, "cat_threshold", max(0, bounds[-1]), np.uint32, t)
+    members = [np.unpackbits(words[a:b].astype("<u4").view(np.uint8), bitorder="little") for a, b in zip(bounds, bounds[1:])]  # noqa: B905
+    return [np.flatnonzero(bits) for bits in members]
+
+
+def _codes(facts, trees, n_features):
+    """The categories that LightGBM knows of each categorical column: dict of ndarray, ascending."""
+    known = {}
+    for j, info in enumerate(facts.get("feature_infos", "").split(" ")):
+        if info[:1] not in ("[", "n", ""):  # an interval, "none", or nothing
+            known[j] = {int(code) for code in info.split(":")}
+    for t, tree in enumerate(trees):
+        for node, members in _sets_by_node(tree, t).items():
+            known.setdefault(int(tree["split_feature"].split()[node]), set()).update(members.tolist())
+    if any(j >= n_features for j in known):
+        raise ValueError(f"model has a column {max(known)}; allowed are 0 to {n_features - 1}, as max_feature_idx says")
+    return {j: np.array(sorted(code for code in own if code >= 0), np.int64) for j, own in known.items()}
+
+
+def _sets_by_node(tree, t):
+    """The categories that go left, by the nodes that test categories: dict of ndarray."""
+    sets, n = _sets(tree, t), _integer(tree, "num_leaves", f"tree {t}") - 1
+    if not sets:
+        return {}
+    nodes = np.flatnonzero(_array(tree, "decision_type", n, np.int64, t) & _CATEGORICAL)
+    numbers = _array(tree, "threshold", n, np.float64, t)[nodes].astype(np.int64).tolist()
+    if not all(0 <= number < len(sets) for number in numbers):
+        raise ValueError(f"tree {t} names sets of categories {numbers}; there are {len(sets)}")
+    return {node: sets[number] for node, number in zip(nodes.tolist(), numbers, strict=True)}
+
+
+def _labels(codes, frame_labels):
+    """What stands for the categories of each column; changes the codes to those that the frame's labels have."""
+    if not frame_labels:
+        return codes
+    columns = sorted(codes)
+    if len(columns) != len(frame_labels):
+        raise ValueError(
+            f"model was trained on a frame with {len(frame_labels)} columns of categories, and treats the columns {columns} as "
+            "categorical, so it can't be known which labels belong to which of them; allowed are frames whose columns of "
+            "categories are not ordered, without further columns in categorical_feature"
+        )
+    for j, labels in zip(columns, frame_labels, strict=True):
+        if len(codes[j]) and codes[j][-1] >= len(labels):
+            raise ValueError(f"model has category {codes[j][-1]} of column {j}, whose {len(labels)} labels are {labels!r:.60}")
+        codes[j] = np.arange(len(labels))
+    return {j: label_array(labels) for j, labels in zip(columns, frame_labels, strict=True)}
+
+
+def _source_tree(tree, t, codes, share):
+    """A tree of LightGBM as `SourceTree`, in which leaves have the numbers after those of inner nodes."""
+    if tree.get("is_linear", "0") != "0":
+        raise ValueError(f"tree {t} has linear models in its leaves (linear_tree); allowed are trees whose leaves are numbers")
+    n_leaves = _integer(tree, "num_leaves", f"tree {t}")
+    n = n_leaves - 1
+
+    def of_nodes(name, dtype, of_leaves=None):
+        return np.append(_array(tree, name, n, dtype, t), np.zeros(n_leaves, dtype) if of_leaves is None else of_leaves)
+
+    def children(name):
+        given = _array(tree, name, n, np.int64, t)
+        return np.append(np.where(given < 0, n + ~given, given), np.full(n_leaves, -1))
+
+    feature, threshold = of_nodes("split_feature", np.int32), of_nodes("threshold", np.float64)
+    decision = of_nodes("decision_type", np.int64)
+    has_set, default_left, missing = (decision & _CATEGORICAL) > 0, (decision & _DEFAULT_LEFT) > 0, decision >> _MISSING_BITS
+    of_zero = (missing == _ZERO_MISSING) & ~has_set
+    wrong = np.flatnonzero(of_zero & (default_left != (threshold >= 0)))
+    if len(wrong):
+        raise ValueError(
+            f"node {wrong[0]} of tree {t} sends zeros as missing values away from the numbers next to them (zero_as_missing); "
+            "allowed are trees whose missing values are NaN"
+        )
+    sets = {}
+    for node, members in _sets_by_node(tree, t).items():
+        sets[node] = np.isin(codes[feature[node]], members)
+    mixed = [int(j) for j in np.unique(feature[:n][~has_set[:n]]) if j in codes]
+    if mixed or has_set.sum() != len(sets):
+        raise ValueError(f"tree {t} compares the categories of columns {mixed} with thresholds, or has fewer sets than tests")
+    # Where no value was missing in training, NaN is 0 to LightGBM. What is in no set goes right.
+    missing_left = np.where(missing == _NO_MISSING, threshold >= 0, default_left) & ~has_set
+    # All numbers that are nearly zero go where 0 does.
+    threshold = np.where((threshold >= 0) & (threshold < _NEARLY_ZERO), _NEARLY_ZERO, threshold)
+    threshold = np.where((threshold < 0) & (threshold >= -_NEARLY_ZERO), np.nextafter(-_NEARLY_ZERO, -1.0), threshold)
+    counts = _array(tree, "leaf_count", n_leaves, np.int64, t) if n else np.ones(1, np.int64)
+    counts = np.append(np.zeros(n, np.int64), counts)
+    return SourceTree(
+        children("left_child"), children("right_child"), feature, threshold, missing_left,
+        share * of_nodes("internal_value", np.float64, _array(tree, "leaf_value", n_leaves, np.float64, t)),
+        of_nodes("split_gain", np.float64), np.maximum(counts, 0).astype(np.float64), counts, sets,
+    )  # fmt: skip
+
+
+def _verify(estimator, booster, text, trees, orders, share, labels):
+    """Raise ConversionError unless both predict the same. labels: the numbers by which LightGBM knows categories."""
+    if booster is None:
+        from lightgbm import Booster
+
+        booster = Booster(model_str=text)
+    n_features = estimator.n_features_in_
+    labels = None if labels is None else [labels.get(j) for j in range(n_features)]
+    encoded, rows = probes_of(estimator, np.float64, labels, infinite=True)
+    inner = [int(tree["num_leaves"]) - 1 for tree in trees]
+    reached = booster.predict(rows, pred_leaf=True).reshape(len(rows), -1).T
+    check_boosted(
+        "LightGBM", estimator, encoded, share * booster.predict(rows, raw_score=True), booster.predict(rows),
+        [n + leaves for n, leaves in zip(inner, reached, strict=True)], orders,
+    )  # fmt: skip

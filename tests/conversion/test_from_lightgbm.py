@@ -1,0 +1,296 @@
+"""Models of LightGBM as ours: from the text that an early version has written, and, where it is installed, from itself."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.rings import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+import dforest
+from dforest.errors import ConversionError
+from dforest.interchange.conversion import from_lightgbm as conversion
+
+STORED = json.loads((Path(__file__).parent / "data" / "lightgbm_2.3.1.json").read_text(encoding="utf-8"))
+CASES = sorted(STORED)
+SMALL = {"n_estimators": 8, "num_leaves": 8, "verbose": -1, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def lightgbm():
+    return pytest.importorskip("lightgbm")
+
+
+def data(n=500, seed=0, missing=True):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 3] = 3 * rng.integers(0, 12, n)
+    y = X[:, 0] * X[:, 1] + X[:, 3] % 5 + 0.1 * rng.normal(size=n)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y - y.min() + 0.1
+
+
+def assert_same(estimator, X, raw, contributions):
+    """Raw predictions and Shapley values are those of LightGBM."""
+    sums = next(iter(estimator._raw_after(X, [estimator.n_iter_])))
+    assert sums.reshape(np.shape(raw)) == pytest.approx(np.array(raw), rel=1e-12, abs=1e-12)
+    shap = estimator.shap_values(X)
+    values = shap.values if shap.values.ndim == 3 else shap.values[..., None]
+    contributions = np.reshape(contributions, (len(values), values.shape[2], -1))
+    assert values.transpose(0, 2, 1) == pytest.approx(contributions[..., :-1], rel=1e-9, abs=1e-9)
+    assert np.ravel(shap.base_values) == pytest.approx(contributions[0, :, -1], rel=1e-9)
+
+
+def assert_same_as(booster, estimator, X):
+    assert_same(estimator, X, booster.predict(X, raw_score=True), booster.predict(X, pred_contrib=True))
+    gains = booster.feature_importance("gain")
+    assert estimator.feature_importances_ == pytest.approx(gains / gains.sum(), abs=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_text_of_an_early_version(case, tmp_path):
+    stored = STORED[case]
+    X, share = np.array(stored["rows"], np.float64), 1 / 3 if case == "averaged" else 1
+    path = tmp_path / "model.txt"
+    path.write_text(stored["model"], encoding="utf-8")
+    for model in (path, str(path), stored["model"]):
+        estimator = dforest.from_lightgbm(model)
+        assert_same(estimator, X, share * np.array(stored["raw"]), share * np.array(stored["contributions"]))
+    assert estimator.n_iter_ == estimator.max_iter == 3
+    assert estimator.loss == {"binary": "log_loss", "multiclass": "log_loss", "poisson": "poisson"}.get(case, "squared_error")
+    assert estimator.categories_[3] is None or estimator.categories_[3].tolist() == list(range(8))
+    estimator.save(tmp_path / "ours")
+    assert np.array_equal(dforest.load(tmp_path / "ours").predict(X), estimator.predict(X))
+
+
+REGRESSION = ["regression", "regression_l1", "mape", "huber", "fair", "quantile", "poisson", "gamma", "tweedie"]
+
+
+@pytest.mark.parametrize("objective", REGRESSION)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_objectives_of_regression(objective, dtype, lightgbm):
+    X, y = data()
+    X = X.astype(dtype)
+    parameters = {"objective": objective, "alpha": 0.7, "tweedie_variance_power": 1.3, "learning_rate": 0.2, **SMALL}
+    model = lightgbm.LGBMRegressor(**parameters).fit(X, y)
+    estimator = dforest.from_lightgbm(model)
+    assert type(estimator) is dforest.HistGradientBoostingRegressor
+    assert estimator.loss == conversion._LOSSES[objective] and estimator.learning_rate == 0.2
+    assert estimator.quantile == (0.7 if objective == "quantile" else None)
+    assert estimator.power == (1.3 if objective == "tweedie" else 1.5)
+    assert_same_as(model.booster_, estimator, X)
+    assert estimator.predict(X) == pytest.approx(model.predict(X), rel=1e-12)
+    staged = list(estimator.staged_predict(X))
+    assert staged[2] == pytest.approx(model.predict(X, num_iteration=3), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("categorical", [[], [3]])
+def test_classes(n_classes, categorical, lightgbm):
+    X, y = data()
+    labels = np.array(["few", "many", "more"])[np.digitize(y, np.quantile(y, [0.4, 0.7] if n_classes == 3 else [0.5]))]
+    model = lightgbm.LGBMClassifier(min_data_per_group=5, cat_smooth=1.0, **SMALL).fit(X, labels, categorical_feature=categorical)
+    estimator = dforest.from_lightgbm(model)
+    assert estimator.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    assert np.array_equal(estimator.predict(X), model.predict(X))
+    assert_same_as(model.booster_, estimator, X)
+    assert (estimator.is_categorical_ is None) == (not categorical)
+    assert dforest.from_lightgbm(model.booster_).classes_.tolist() == list(range(n_classes))
+
+
+@pytest.mark.parametrize("objective", ["cross_entropy", "lambdarank", "rank_xendcg"])
+def test_shares_and_ranks(objective, lightgbm):
+    X, y = data()
+    if objective == "cross_entropy":
+        model = lightgbm.LGBMRegressor(objective=objective, **SMALL).fit(X, y / y.max())
+    else:
+        ranks = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+        model = lightgbm.LGBMRanker(objective=objective, data_sample_strategy="goss", **SMALL).fit(X, ranks, group=[20] * 25)
+    estimator = dforest.from_lightgbm(model)
+    assert_same_as(model.booster_, estimator, X)
+    predicted = estimator.predict_proba(X)[:, 1] if objective == "cross_entropy" else estimator.predict(X)
+    assert predicted == pytest.approx(model.predict(X), abs=1e-12)
+
+
+def frame_of(X, seed=1):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"first": X[:, 0], "c": pd.Categorical(rng.choice([*"uvwxyz", None], len(X))), "third": X[:, 1]})
+    return frame.assign(d=pd.Categorical(rng.choice([5, 7, 100], len(X))))
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "rf", "dart"])
+@pytest.mark.parametrize("kind", ["LGBMClassifier", "LGBMRegressor"])
+def test_frames_with_categories(kind, boosting, lightgbm):
+    X, y = data()
+    frame = frame_of(X)
+    y = y + frame["c"].cat.codes.to_numpy() % 3 + frame["d"].cat.codes.to_numpy()
+    y = np.digitize(y, np.quantile(y, [0.3, 0.6])) if kind == "LGBMClassifier" else y
+    sampled = {"bagging_freq": 1, "bagging_fraction": 0.5, "boosting_type": boosting, "drop_rate": 0.5, "min_data_per_group": 5}
+    model = getattr(lightgbm, kind)(**sampled, **SMALL).fit(frame, y)
+    estimator = dforest.from_lightgbm(model)
+    assert estimator.feature_names_in_.tolist() == list(frame.columns)
+    assert [None if labels is None else labels.tolist() for labels in estimator.categories_] == [
+        None, list("uvwxyz"), None, [5, 7, 100]
+    ]  # fmt: skip
+    share = 1 / 8 if boosting == "rf" else 1  # LightGBM's raw scores are sums then, its predictions means
+    booster = model.booster_
+    raw, contributions = booster.predict(frame, raw_score=True), booster.predict(frame, pred_contrib=True)
+    assert_same(estimator, frame, share * raw, share * contributions)
+    if kind == "LGBMClassifier":
+        assert estimator.predict_proba(frame) == pytest.approx(model.predict_proba(frame), abs=1e-12)
+    other = frame.assign(c=frame["c"].cat.rename_categories({"u": "new"}).cat.reorder_categories([*"zyxwv", "new"]))
+    assert estimator.predict(other) == pytest.approx(model.predict(other), rel=1e-12)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    parameters=st.fixed_dictionaries(
+        {
+            "num_leaves": st.sampled_from([2, 5, 31]), "min_child_samples": st.sampled_from([1, 20, 400]),
+            "use_missing": st.booleans(), "extra_trees": st.booleans(), "max_cat_to_onehot": st.sampled_from([1, 20]),
+            "reg_lambda": st.sampled_from([0.0, 1.0]), "bagging_fraction": st.sampled_from([0.5, 1.0]),
+        }
+    ),
+    missing=st.booleans(),
+    scale=st.sampled_from([1.0, 1e-35, 1e-300, 1e300]),
+)  # fmt: skip
+def test_whatever_was_grown(seed, parameters, missing, scale, lightgbm):
+    """Conversions compare predictions; some rows of these are next to zero, which has a rule of its own."""
+    X, y = data(400, seed, missing)
+    X[:, :3] = scale * np.rint(3 * X[:, :3])
+    parameters = {**SMALL, **parameters, "bagging_freq": 1, "min_data_per_group": 2, "cat_smooth": 0.1, "random_state": seed}
+    model = lightgbm.LGBMRegressor(**parameters).fit(X, y, categorical_feature=[3])
+    estimator = dforest.from_lightgbm(model)
+    assert estimator.predict(X) == pytest.approx(model.predict(X), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_early_stopping(lightgbm, tmp_path):
+    X, y = data()
+    model = lightgbm.LGBMRegressor(**{**SMALL, "n_estimators": 300, "learning_rate": 0.9})
+    model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], callbacks=[lightgbm.early_stopping(3, verbose=False)])
+    model.booster_.save_model(tmp_path / "model.txt")
+    for one in (model, model.booster_, tmp_path / "model.txt"):
+        estimator = dforest.from_lightgbm(one)
+        assert estimator.n_iter_ == model.best_iteration_ < 300
+        assert estimator.predict(X) == pytest.approx(model.predict(X), rel=1e-12)
+
+
+def test_many_categories(lightgbm):
+    """More than our boosted trees have bins."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 400, 3000) * 1000, rng.normal(size=3000)])
+    y = (X[:, 0] // 1000 % 7) + X[:, 1]
+    parameters = {**SMALL, "max_bin": 1000, "min_data_per_group": 1, "min_data_in_bin": 1, "min_child_samples": 2}
+    model = lightgbm.LGBMRegressor(**parameters).fit(X, y, categorical_feature=[0])
+    estimator = dforest.from_lightgbm(model)
+    assert len(estimator.categories_[0]) > 255
+    assert_same_as(model.booster_, estimator, X)
+    assert np.array_equal(pickle.loads(pickle.dumps(estimator)).predict(X), estimator.predict(X))
+
+
+@pytest.mark.parametrize("has_names", [False, True])
+def test_more_trees_after_them(has_names, lightgbm):
+    X, y = data()
+    frame = frame_of(X)
+    y = y + frame["c"].cat.codes.to_numpy() % 3
+    rows, categorical = (frame, "auto") if has_names else (X, [3])
+    estimator = dforest.from_lightgbm(lightgbm.LGBMRegressor(**SMALL).fit(rows, y, categorical_feature=categorical))
+    before, score = estimator.predict(rows), estimator.score(rows, y)
+    estimator.set_params(warm_start=True, max_iter=30).fit(rows, y)
+    assert np.array_equal(estimator.predict(rows, n_iter=8), before)
+    assert estimator.n_iter_ == 30 and estimator.score(rows, y) > score + 0.1
+    estimator.estimators_[0, 0].predict(rows)
+
+
+def test_zeros_as_missing_values(lightgbm):
+    """They are exact where zeros go where the numbers next to them go."""
+    X, y = data(missing=False)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = 0.0
+    model = lightgbm.LGBMRegressor(zero_as_missing=True, **SMALL)
+    with pytest.raises(ValueError, match=r"node \d+ of tree \d sends zeros as missing values away from the numbers"):
+        dforest.from_lightgbm(model.fit(X, y))
+    model.set_params(n_estimators=1, num_leaves=2).fit(np.abs(X), np.abs(X[:, 0]))
+    estimator = dforest.from_lightgbm(model)
+    assert estimator.forest_.feature.max() == 0
+    rows = np.concatenate([np.abs(X), np.full((1, 4), np.nan), np.full((1, 4), 1e-36)])
+    assert estimator.predict(rows) == pytest.approx(model.predict(rows), rel=1e-12)
+
+
+def test_models_that_are_refused(lightgbm):
+    X, y = data(100)
+    with pytest.raises(ValueError, match="tree 0 has linear models in its leaves"):
+        dforest.from_lightgbm(lightgbm.LGBMRegressor(linear_tree=True, **SMALL).fit(X, y))
+    for parameters, what in [
+        ({"reg_sqrt": True}, "regression sqrt"), ({"objective": "cross_entropy_lambda"}, "cross_entropy_lambda"),
+        ({"objective": lambda y, raw: (raw - y, np.ones_like(y))}, "an objective of the user's own"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=f"model has (objective=)?{what}"):
+            dforest.from_lightgbm(lightgbm.LGBMRegressor(**parameters, **SMALL).fit(X, y / y.max()))
+    for parameters, what in [
+        ({"objective": "multiclassova"}, "multiclassova num_class:3"), ({"sigmoid": 2.0}, "binary sigmoid:2"),
+    ]:  # fmt: skip
+        classes = np.arange(100) % (3 if "num_class" in what else 2)
+        with pytest.raises(ValueError, match=f"model has objective={what}"):
+            dforest.from_lightgbm(lightgbm.LGBMClassifier(**parameters, **SMALL).fit(X, classes))
+    frame = frame_of(X)
+    frame["e"] = pd.Categorical(frame["d"], ordered=True)
+    with pytest.raises(ValueError, match=r"with 3 columns of categories, and treats the columns \[1, 3\] as categorical"):
+        dforest.from_lightgbm(lightgbm.LGBMRegressor(**SMALL).fit(frame, y))
+    with pytest.raises(NotFittedError):
+        dforest.from_lightgbm(lightgbm.LGBMRegressor())
+
+
+def test_what_is_no_model(tmp_path):
+    with pytest.raises(TypeError, match="model is of the type int; allowed are LightGBM's Booster"):
+        dforest.from_lightgbm(3)
+    with pytest.raises(ValueError, match="model begins with 'three"):
+        dforest.from_lightgbm("three\nwords\n")
+    with pytest.raises(OSError):
+        dforest.from_lightgbm(tmp_path / "nothing.txt")
+    text = STORED["categories"]["model"]
+    for old, new, message in [
+        ("version=v3", "version=v9", "model has version=v9 of LightGBM's format; allowed are v2, v3, v4"),
+        ("end of trees", "", "its text was cut off"),
+        ("max_feature_idx=3", "max_feature_idx=30", "model has 4 feature_names; max_feature_idx says that there are 31"),
+        ("num_leaves=6", "num_leaves=5", "allowed are 4 numbers"),
+        ("left_child=", "left_child=9 ", "tree 0 has left_child=.*; allowed are 5 numbers"),
+        ("num_tree_per_iteration=1\n", "", "model has num_tree_per_iteration=None; allowed are integers"),
+        ("per_iteration=1", "per_iteration=9999999999", "model has 3 trees, and num_tree_per_iteration=9999999999"),
+        ("\nleaf_count=", "\nleaves=", "tree 0 has leaf_count=None; allowed are 6 numbers"),
+        ("pandas_categorical:null", "pandas_categorical:nothing", "model has pandas_categorical:nothing, which is not JSON"),
+    ]:
+        assert old in text
+        with pytest.raises(ValueError, match=message):
+            dforest.from_lightgbm(text.replace(old, new, 1), verify=False)
+
+
+WRITTEN = ["", "-1", "0", "7", " ", "99999999999", "nan", "\n", "="]
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@settings(max_examples=examples(60), deadline=None)
+@given(case=st.sampled_from(CASES), place=st.floats(0, 1), other=st.sampled_from(WRITTEN))
+def test_damaged_texts_are_refused_or_predict(case, place, other):
+    """Whatever character is another one: nothing but ValueError is raised."""
+    text = STORED[case]["model"].partition("\nfeature importances")[0]
+    place = int(place * (len(text) - 1))
+    try:
+        estimator = dforest.from_lightgbm(text[:place] + other + text[place + 1 :], verify=False)
+    except ValueError:
+        return
+    estimator.predict(np.zeros((2, 4)))
+
+
+def test_one_wrong_number_is_found(monkeypatch, lightgbm):
+    monkeypatch.setattr(conversion, "_NEARLY_ZERO", 0.5)
+    with pytest.raises(ConversionError, match=r"the model of LightGBM and the estimator predict differently for \d+ of \d+ rows"):
+        dforest.from_lightgbm(STORED["regression"]["model"])
+    dforest.from_lightgbm(STORED["regression"]["model"], verify=False)
