@@ -17,6 +17,7 @@ from dforest.estimators.forest.forest import (
 )
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
+from dforest.inspection.dependence import PartialDependenceDisplay
 from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
@@ -43,6 +44,7 @@ __all__ = [
     "HistGradientBoostingRegressor",
     "ImportanceDisplay",
     "OutOfBagCurveDisplay",
+    "PartialDependenceDisplay",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomTreesEmbedding",

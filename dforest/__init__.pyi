@@ -8,6 +8,7 @@ from dforest.backends.devices import devices as devices
 from dforest.config import config_context as config_context
 from dforest.estimators.results.shap_values import ShapInteractionValues as ShapInteractionValues
 from dforest.estimators.results.shap_values import ShapValues as ShapValues
+from dforest.inspection.dependence import PartialDependenceDisplay as PartialDependenceDisplay
 from dforest.inspection.export import export_graphviz as export_graphviz
 from dforest.inspection.export import export_text as export_text
 from dforest.inspection.plot import plot_tree as plot_tree

@@ -130,6 +130,7 @@ WITHOUT_EXAMPLE = {
 NEEDED = {
     "explanation": ["shap"],
     "ImportanceDisplay": ["matplotlib"],
+    "PartialDependenceDisplay": ["matplotlib"],
     "OutOfBagCurveDisplay": ["matplotlib"],
     "ProgressBar": ["tqdm"],
     "pipeline_to_onnx": ["onnxruntime", "skl2onnx"],

@@ -16,6 +16,7 @@ MODULE = re.compile(r"^\.\. automodule:: ([\w.]+)$", re.MULTILINE)
 # Members of classes that are no estimators, where there are any to show.
 NAMED = {
     "dforest.ImportanceDisplay": "from_estimator plot",
+    "dforest.PartialDependenceDisplay": "from_estimator",
     "dforest.OutOfBagCurveDisplay": "from_estimator plot",
     "dforest.ShapValues": "explanation",
     "dforest.core.forest.arrays.Forest": "tree as_dict depths node_table right_child leaf_row payload_of subset_of "
@@ -56,7 +57,7 @@ _ABOUT = {
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",
     "guide_choice": "export_text export_graphviz plot_tree",
-    "guide_importances": "ImportanceDisplay",
+    "guide_importances": "ImportanceDisplay PartialDependenceDisplay",
     "guide_oob": "OutOfBagCurveDisplay",
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",

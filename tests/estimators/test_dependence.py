@@ -1,0 +1,130 @@
+"""Partial dependence: against a walk down each tree, point by point, and against scikit-learn's on the same trees."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.inspection import partial_dependence
+
+import dforest
+
+X, Y = load_diabetes(return_X_y=True)
+
+
+def walked(model, known):
+    """The mean prediction of a model if the features that are keys of `known` have its values: ndarray of shape (n_outputs,)."""
+    forest, votes = model.forest_, model.forest_.leaf_votes()
+    baseline, total = forest.objective.baseline, 0.0
+    for t in range(forest.n_trees):
+        tree = forest.tree(t)
+        weight = forest.node_table(t).weight.sum(axis=1).astype(float)
+
+        def below(i, tree=tree, weight=weight):
+            left, right = i + 1, tree.link[i]
+            j = tree.feature[i]
+            if j < 0:
+                return votes[tree.link[i]]
+            if j not in known:
+                return (weight[left] * below(left) + weight[right] * below(right)) / weight[i]
+            x = known[j]
+            subset = tree.subset_of(i)
+            if subset is not None:
+                goes_left = (x in subset) != tree.missing_left[i]
+            else:
+                goes_left = tree.missing_left[i] if np.isnan(x) else x <= tree.threshold[i]
+            return below(left if goes_left else right)
+
+        own = below(0)
+        if baseline is not None and len(own) < len(baseline):
+            own = np.eye(len(baseline))[t % len(baseline)] * own
+        total = total + own
+    return total / forest.n_trees if baseline is None else total + np.array(baseline)
+
+
+def table(n=300, seed=0):
+    """A frame with a number that is missing at times, labels, and a number; and targets."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "number": rng.normal(size=n).round(1), "label": rng.choice(["ash", "elm", "oak", "yew"], n), "other": rng.normal(size=n),
+    })  # fmt: skip
+    frame.loc[rng.random(n) < 0.2, "number"] = np.nan
+    y = frame["other"] + np.nan_to_num(frame["number"], nan=2.0) * frame["label"].isin(["elm", "yew"])
+    return frame, y.to_numpy()
+
+
+@pytest.mark.parametrize("family", [
+    dforest.RandomForestClassifier, dforest.ExtraTreesRegressor, dforest.DecisionTreeClassifier, dforest.HistGradientBoostingRegressor,
+    dforest.HistGradientBoostingClassifier,
+])  # fmt: skip
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_means_are_those_of_walks(family, n_classes):
+    frame, y = table()
+    model = family(random_state=0, categorical_features=["label"])
+    model.set_params(**{name: 4 for name in ("n_estimators", "max_iter") if name in model.get_params()})
+    if "Classifier" in family.__name__:
+        y = np.array(["a", "b", "c"])[np.digitize(y, [0.0, 1.0][: n_classes - 1])]
+    elif n_classes == 3:
+        pytest.skip("numbers have no classes")
+    weight = np.random.default_rng(1).integers(1, 4, len(y))
+    model.fit(frame, y, sample_weight=weight)
+    custom = {"number": [-1.0, 0.3, np.nan], "label": ["yew", "ash"]}
+    found = model.partial_dependence(frame, ["number", "label"], custom_values=custom)
+    assert found.grid_values[0].tolist()[:2] == [-1.0, 0.3] and found.grid_values[1].tolist() == ["yew", "ash"]
+    for i, number in enumerate(custom["number"]):
+        for k, label in enumerate([3, 0]):
+            wanted = walked(model, {0: number, 1: label})
+            wanted = wanted[1:] if len(wanted) == 2 else wanted
+            np.testing.assert_allclose(found.average[:, i, k], wanted, rtol=1e-12, atol=1e-14)
+    again = model.set_params(**{"n_jobs": 3} if "n_jobs" in model.get_params() else {})
+    assert again.partial_dependence(frame, [0, 1], custom_values=custom).average.tobytes() == found.average.tobytes()
+
+
+@pytest.mark.parametrize("features", [[2], [8, 0], [1]])
+def test_scikit_learns_forests_say_the_same(features):
+    model = dforest.RandomForestRegressor(10, random_state=0).fit(X, Y, sample_weight=np.arange(1.0, len(Y) + 1))
+    mine = model.partial_dependence(X, features, grid_resolution=12)
+    theirs = partial_dependence(model.to_sklearn(), X, features, grid_resolution=12, method="recursion")
+    np.testing.assert_allclose(mine.average, theirs.average, rtol=1e-12)
+    for own, other in zip(mine.grid_values, theirs.grid_values, strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+def test_all_features_known_is_a_prediction():
+    features = [0, 1, 2, 3]
+    X, y = load_iris(return_X_y=True)
+    model = dforest.HistGradientBoostingClassifier(max_iter=5).fit(X, y)
+    for row in X[::30]:
+        found = model.partial_dependence(X, features, custom_values={j: row[j : j + 1] for j in features})
+        np.testing.assert_allclose(found.average.ravel(), model.decision_function(row[None])[0], rtol=1e-12)
+
+
+def test_a_display_draws_it():
+    pytest.importorskip("matplotlib")
+    frame, y = table()
+    model = dforest.RandomForestRegressor(5, categorical_features=["label"], random_state=0).fit(frame, y)
+    display = dforest.PartialDependenceDisplay.from_estimator(model, frame, ["other", "label", ("number", "other")])
+    assert [axes.get_xlabel() for axes in display.axes_.ravel()[:3]] == ["other", "label", "number"]
+    line = display.lines_.ravel()[0]
+    np.testing.assert_array_equal(line.get_ydata(), model.partial_dependence(frame, "other").average[0])
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"features": "age"}, "features holds 'age'; allowed are numbers from 0 to 2 and names of columns"),
+    ({"features": [3]}, "features holds 3; allowed are numbers from 0 to 2"),
+    ({"features": []}, "allowed are one or more different features"),
+    ({"features": ["label", 1]}, "allowed are one or more different features"),
+    ({"features": 0, "grid_resolution": 1}, "grid_resolution"),
+    ({"features": 0, "percentiles": (0.9, 0.1)}, "percentiles=.*; allowed are two ascending numbers from 0 to 1"),
+    ({"features": 2, "percentiles": (0.5, 0.5000001), "grid_resolution": 300}, None),
+    ({"features": 1, "custom_values": {"label": ["fir"]}}, "custom_values of X column 'label' are .* allowed are the labels"),
+    ({"features": 0, "custom_values": {0: []}}, "custom_values of X column 'number' have the shape"),
+    ({"features": 0, "custom_values": {0: ["x"]}}, "custom_values of X column 'number' are .* allowed are numbers"),
+])  # fmt: skip
+def test_refused(given, message):
+    frame, y = table()
+    model = dforest.RandomForestRegressor(2, categorical_features=["label"], random_state=0).fit(frame, y)
+    if message is None:
+        assert model.partial_dependence(frame, **given).average.shape == (1, 300)
+        return
+    with pytest.raises(ValueError, match=message):
+        model.partial_dependence(frame, **given)
