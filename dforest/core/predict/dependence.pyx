@@ -4,7 +4,6 @@ A *point* has values of these features. It goes down the tree with a weight of 1
 to both where the node tests another one, with the shares that both sides have in the node's training weight. Subtrees that test
 none of them are not entered: what they add is the weighted mean of their leaves.
 """
-cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
