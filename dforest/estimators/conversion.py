@@ -146,6 +146,56 @@ class ExportPart:
         check_one_output(self, "to_shap")
         return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
 
+    def to_c(self, path=None, *, prefix="model", verify=True):
+        """Make C code that predicts what this estimator predicts: one file of C99 that needs the standard library alone.
+
+        Classifiers become ``void model_predict_proba(const double *x, double *out)`` and ``int model_predict(const double *x)``,
+        which tells the place of the class in ``model_classes``; regressors become ``double model_predict(const double *x)``. x
+        is a row, in which NAN is a missing value. Labels of categories, and of levels that are no numbers themselves, are passed
+        as what ``double model_code_of_text(int column, const char *label)`` or, for numbers, ``model_code_of_number`` returns.
+        The comment at the beginning of the code says which columns these are.
+
+        Means over trees and sums of trees have the same bits as here, for rows of float64 and of float32. Exponentials, which
+        follow the raw predictions of some boosted trees, are those of the C library, and may differ in their last bits.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file that the code is written to. None: it is only returned.
+        prefix : str, default="model"
+            What all names in the code begin with, before an underscore.
+        verify : bool, default=True
+            Whether to compile the code, by ``cc`` or what the environment variable ``CC`` says, and to compare its predictions
+            with those of this estimator, for rows as in `to_onnx`. If False, nothing is compared, and no compiler is needed.
+
+        Returns
+        -------
+        str
+            The code, which is ASCII.
+
+        Raises
+        ------
+        ValueError
+            If the estimator has something that the code can't have: labels other than text and numbers, tests of a splitter of
+            your own, or a loss of your own. Also if the prefix is no name of C.
+        ConversionError
+            If the compiler refuses the code, or if any prediction differs. The message shows the first row for which it does.
+        FileNotFoundError
+            If there is no compiler, which the comparison needs.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> code = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y).to_c(prefix="iris", verify=False)
+        >>> print([line for line in code.splitlines() if line.startswith("int iris_predict")][1])
+        int iris_predict(const double *x)
+        """
+        check_is_fitted(self)
+        check_one_output(self, "to_c")
+        return import_module("dforest.interchange.conversion.c").to_c(self, path, prefix, verify)
+
 
 class ConversionPart(ExportPart):
     """What gives a forest, or a single tree, to other libraries, as scikit-learn's own too."""

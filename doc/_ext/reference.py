@@ -108,6 +108,7 @@ METHOD_GUIDES = {
     "set_callbacks": "callbacks",
     "shap_interaction_values": "shap",
     "shap_values": "shap",
+    "to_c": "conversion",
     "to_onnx": "conversion",
     "to_shap": "conversion",
     "to_sklearn": "conversion",

@@ -4,6 +4,8 @@ A category has a *number*, by which trees know it, and a *label*, which is what 
 user has it, so that their tests are of labels, which must be numbers.
 """
 
+import re
+
 import numpy as np
 
 from dforest.interchange.conversion.probes import probe_rows
@@ -71,6 +73,60 @@ def numeric_labels(estimator, library, dtype, least, most):
                 )
         found.append(labels.astype(dtype))
     return found
+
+
+def coded_labels(estimator, library):
+    """The labels of all columns whose values trees know by other numbers, which are their places.
+
+    Parameters
+    ----------
+    estimator : estimator
+    library : str
+        For messages.
+
+    Returns
+    -------
+    list of ndarray or None
+        For each feature, labels as objects that are text, or as numbers of float64; None for features that have none.
+
+    Raises
+    ------
+    ValueError
+        If there are other labels.
+    """
+    found = []
+    for name, labels, _ in _columns(estimator):
+        known = [] if labels is None else labels.tolist()
+        is_text = all(map(_is_text, known))
+        for label in known:
+            if not (is_text or isinstance(label, int | float) and float(label) == label):
+                raise ValueError(
+                    f"column {name!r} holds the label {label!r}; allowed in {library} are text and numbers of float64; {_ENCODE}"
+                )
+        found.append(np.array(known, object if is_text else np.float64) if known else None)
+    return found
+
+
+def _is_text(label):
+    """Whether a label is text that other languages can have: UTF-8 without NUL."""
+    return isinstance(label, str) and not re.search("[\0\ud800-\udfff]", label)
+
+
+def class_labels(estimator, library):
+    """The labels of the classes in a type that other libraries have: int64, float64, bool, or objects that are text."""
+    classes = estimator.classes_
+    if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "b":
+        return classes.copy()
+    if classes.dtype.kind == "f" and (classes.astype(np.float64) == classes).all():
+        return classes.astype(np.float64)
+    if all(map(_is_text, classes.tolist())):
+        return np.array(classes.tolist(), object)
+    raise ValueError(
+        f"the classes are {classes.tolist()}; allowed in {library} are text, booleans, integers of 64 bits and floats: "
+        "encode y before fit, for example with scikit-learn's LabelEncoder"
+    )
 
 
 def _columns(estimator):
