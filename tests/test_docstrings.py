@@ -135,6 +135,7 @@ NEEDED = {
     "pipeline_to_onnx": ["onnxruntime", "skl2onnx"],
     "plot_tree": ["matplotlib"],
     "register_onnx_converters": ["skl2onnx"],
+    "onnx_shape_calculator": ["skl2onnx"],
     "Report": ["matplotlib"],
     "report": ["matplotlib"],
     "to_onnx": ["onnx", "onnxruntime"],

@@ -98,6 +98,8 @@ GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() fo
 METHOD_GUIDES = {
     "estimate_memory": "guide_resources",
     "forest_weights": "neighbours",
+    "onnx_converter": "conversion",
+    "onnx_shape_calculator": "conversion",
     "oob_importance": "guide_importances",
     "outlier_scores": "neighbours",
     "predict_interval": "neighbours",

@@ -34,7 +34,7 @@ def check_own_tests(estimator, library):
         )
 
 
-def numeric_labels(estimator, library, dtype, least, most):
+def numeric_labels(estimator, library, dtype, least, most, encodes_text=False):
     """The labels of all categories, as numbers of a type.
 
     Parameters
@@ -46,6 +46,8 @@ def numeric_labels(estimator, library, dtype, least, most):
         Of floats or integers, which hold the range exactly.
     least, most : int
         The range of integers that the library takes for categories.
+    encodes_text : bool, default=False
+        Whether labels that are text are passed as their numbers: see `text_labels`.
 
     Returns
     -------
@@ -59,20 +61,29 @@ def numeric_labels(estimator, library, dtype, least, most):
     """
     found = []
     for name, labels, n_categories in _columns(estimator):
+        if encodes_text and labels is not None and all(map(_is_text, labels.tolist())):
+            labels = np.arange(n_categories) if n_categories else None
         if not n_categories:
             if labels is not None:
-                raise ValueError(f"column {name!r} holds the labels of levels, and {library} only takes numbers; {_ENCODE}")
+                what = "levels that are text or numbers in ascending order" if encodes_text else "numbers"
+                raise ValueError(f"column {name!r} holds the labels of levels, and {library} only takes {what}; {_ENCODE}")
             found.append(None)
             continue
         labels = np.arange(n_categories) if labels is None else labels
         for label in labels.tolist():
             if not (isinstance(label, int | float) and least <= label <= most and label == int(label)):
                 raise ValueError(
-                    f"column {name!r} holds the category {label!r}; allowed in a model of {library} are integers from {least} to "
-                    f"{most}; {_ENCODE}"
+                    f"column {name!r} holds the category {label!r}; allowed in a model of {library} are "
+                    f"{'text and ' * encodes_text}integers from {least} to {most}; {_ENCODE}"
                 )
         found.append(labels.astype(dtype))
     return found
+
+
+def text_labels(estimator):
+    """The labels of all columns that hold text: a list of lists, with None for other columns."""
+    found = [None if labels is None else labels.tolist() for _, labels, _ in _columns(estimator)]
+    return [labels if labels is not None and all(map(_is_text, labels)) else None for labels in found]
 
 
 def coded_labels(estimator, library):
