@@ -249,11 +249,11 @@ def test_wrong_codes_are_found(damage, monkeypatch):
         forest.to_onnx()
 
 
-@pytest.mark.parametrize("name", ["label", "result_0", "constant_1"])
+@pytest.mark.parametrize("name", ["label", "result_0", "constant_1", ""])
 def test_names_of_columns_that_are_taken(name):
     frame, y = frame_with_text()
     forest = dforest.RandomForestClassifier(2, random_state=0).fit(frame.rename(columns={"length": name}), y)
-    with pytest.raises(ValueError, match=f"column '{name}' has the name of a result of the model, .*; rename it"):
+    with pytest.raises(ValueError, match=f"column '{name}' can't be an input of its name, .*; rename it"):
         forest.to_onnx()
 
 

@@ -38,7 +38,8 @@ def to_onnx(estimator, dtype, operators, verify):
         raise ValueError(f'operators={operators!r}; allowed are "exact" and "classic"')
     add, is_classic = (add_operators, False) if operators == "exact" else (add_classic_operators, True)
     inputs, graph, to = _Inputs(estimator, dtype), Graph(), {name: name for name in output_names(estimator)}
-    results = add(graph, estimator, dtype, rows := inputs.add_encoders(graph), to)
+    rows = inputs.add_encoders(graph)
+    results = add(graph, estimator, dtype, rows, to)
     inputs.check_names(graph)
     types, shapes = dict.fromkeys(to, np.dtype(dtype)), dict.fromkeys(to, (None, 1))
     if is_classifier(estimator):
@@ -121,12 +122,12 @@ class _Inputs:
         return graph.node("Concat", *columns, axis=1)
 
     def check_names(self, graph):
-        """Raise ValueError if an input is called as something else in the graph."""
-        taken = {name for node in graph.nodes for name in node.output} | {constant.name for constant in graph.constants}
+        """Raise ValueError if an input is called as something else in the graph, or not at all."""
+        taken = {"", *(name for node in graph.nodes for name in node.output), *(constant.name for constant in graph.constants)}
         for name in self._names:
             if name in taken:
                 raise ValueError(
-                    f"column {name!r} has the name of a result of the model, whose inputs are called as the columns; rename it"
+                    f"column {name!r} can't be an input of its name, which is that of a result in the model, or empty; rename it"
                 )
 
     def probes(self):
