@@ -1,7 +1,8 @@
 """What other libraries take for the columns of X, and the rows on which a model of them is compared.
 
 A category has a *number*, by which trees know it, and a *label*, which is what X holds. Models of other libraries get X as the
-user has it, so that their tests are of labels, which must be numbers.
+user has it, so that their tests are of labels, which must be numbers. ONNX can look up the numbers of labels that are text; C
+code has functions that do so for all labels.
 """
 
 import re
@@ -47,7 +48,7 @@ def numeric_labels(estimator, library, dtype, least, most, encodes_text=False):
     least, most : int
         The range of integers that the library takes for categories.
     encodes_text : bool, default=False
-        Whether labels that are text are passed as their numbers: see `text_labels`.
+        Whether labels that are text are passed as their numbers, so that these take their place: see `text_labels`.
 
     Returns
     -------
@@ -124,7 +125,13 @@ def _is_text(label):
 
 
 def class_labels(estimator, library):
-    """The labels of the classes in a type that other libraries have: int64, float64, bool, or objects that are text."""
+    """The labels of the classes in a type that others have: ndarray of int64, float64, bool, or of objects that are text.
+
+    Raises
+    ------
+    ValueError
+        If there are others; the message says that they are not allowed in `library`.
+    """
     classes = estimator.classes_
     if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
         return classes.astype(np.int64)
