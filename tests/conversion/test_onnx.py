@@ -197,6 +197,7 @@ def given_columns(frame, dtype):
     }
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("operators", ["exact", "classic"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_text(dtype, operators):
@@ -399,6 +400,7 @@ def is_one_class(estimator):
     return is_classifier(estimator) and len(estimator.classes_) == 1
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_classic_operators(dtype, categories):
