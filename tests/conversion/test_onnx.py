@@ -452,7 +452,7 @@ def test_classic_operators_with_no_value_below_zero(loss):
     ("attribute", "change"),
     [
         ("nodes_values", lambda array: array.__setitem__(0, np.nextafter(np.float32(array[0]), np.float32(-np.inf)))),
-        ("nodes_featureids", lambda array: array.__setitem__(0, array[0] + 1)),
+        ("nodes_featureids", lambda array: array.__setitem__(0, (array[0] + 1) % 4)),
         ("nodes_missing_value_tracks_true", other),
         ("class_weights", lambda array: array.__setitem__(0, array[0] + 1e-4)),
     ],
