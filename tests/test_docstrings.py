@@ -140,6 +140,7 @@ NEEDED = {
     "register_mlflow": ["mlflow"],
     "register_onnx_converters": ["skl2onnx"],
     "register_shap": ["shap"],
+    "onnx_shape_calculator": ["skl2onnx"],
     "Report": ["matplotlib"],
     "report": ["matplotlib"],
     "skops_types": ["skops"],

@@ -11,24 +11,35 @@ from dforest.estimators.data.outputs import check_one_output
 class ExportPart:
     """What gives a forest, a single tree or boosted trees to other libraries."""
 
-    def to_onnx(self, *, dtype=np.float64, verify=True):
+    def to_onnx(self, *, dtype=np.float64, operators="exact", verify=True):
         """Make an ONNX model that predicts what this estimator predicts.
 
         The model's input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
         ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); the output of a regressor is ``"variable"``, of shape
         (n_rows, 1). Categories are the numbers that they are in X, which must be integers up to 16,777,216 in magnitude.
 
+        If a column holds text, each column is an input of its own in place of ``"X"``, of shape (n_rows, 1). Inputs have the
+        names of columns, or ``"x0"``, ``"x1"``, ... if columns have none. Text that is no label of training, such as what stands
+        for a missing value, goes where missing values go.
+
         With ``dtype=np.float64``, means over trees and sums of trees that onnxruntime computes have the same bits as here, on any
         number of threads; exponentials, which follow the raw predictions of some boosted trees, may differ in their last bits.
         With ``dtype=np.float32``, rows are of float32 and reach the same leaves as here, but the values of these leaves are
         added up in float32.
 
-        All trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5, which onnxruntime runs correctly from version 1.24 on.
+        All trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5, which onnxruntime runs correctly from version 1.24 on. With
+        ``operators="classic"`` they are a ``TreeEnsembleClassifier`` or a ``TreeEnsembleRegressor``, as other converters make
+        them, which older runtimes and other tools know. Rows reach the same leaves; but values of leaves are added up by that
+        operator, in any order, and the results are of float32. Where the probabilities of two classes are the same but for that
+        rounding, either may be the label.
 
         Parameters
         ----------
         dtype : {numpy.float64, numpy.float32}, default=numpy.float64
             The type of X and of predictions.
+        operators : {"exact", "classic"}, default="exact"
+            Which operators of trees the model has. Classic ones for float64 are of ai.onnx.ml 3, those for float32 of ai.onnx.ml
+            1, or of 2 if there is text. They have no sets of categories: a test of n categories becomes 2 n tests.
         verify : bool, default=True
             Whether to run the model in onnxruntime and to compare its predictions with those of this estimator, for rows made for
             up to 2,000 nodes of the trees: their value is the node's threshold, next to it on either side, infinite or missing,
@@ -42,10 +53,11 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If the estimator has something that ONNX lacks: categories that are not integers as above, labels of ordinal levels,
-            tests of a splitter of your own, a loss of your own, or class labels of other types than text, booleans, integers and
-            floats. Also if the model would have more than 2 GiB or, for float32, more than 16,777,216 distinct leaves, or values
-            beyond the range of that type.
+            If the estimator has something that ONNX lacks: categories that are neither text nor integers as above, levels whose
+            labels are numbers, tests of a splitter of your own, a loss of your own, or class labels of other types than text,
+            booleans, integers and floats. Also if an input would have the name of something else in the model, if the model would
+            have more than 2 GiB or, for float32 or classic operators, more than 16,777,216 distinct leaves, or values beyond
+            the range of float32; and for a classifier of one class with classic operators.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError
@@ -63,7 +75,7 @@ class ExportPart:
         """
         check_is_fitted(self)
         check_one_output(self, "to_onnx")
-        return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, verify)
+        return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, operators, verify)
 
     def to_treelite(self, *, verify=True):
         """Make a treelite model that predicts what this estimator predicts, for cuML's inference and TL2cgen.
@@ -145,6 +157,96 @@ class ExportPart:
         check_is_fitted(self)
         check_one_output(self, "to_shap")
         return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
+
+    def onnx_shape_calculator(self):
+        """Return what tells skl2onnx the types of outputs, a function of its operators.
+
+        skl2onnx calls this method, and `onnx_converter`, for estimators that it does not know. So it can convert pipelines that
+        have an estimator of dforest as a step. For estimators in others, such as a ``CalibratedClassifierCV``, call
+        `dforest.register_onnx_converters` before, or `dforest.pipeline_to_onnx` in place of skl2onnx.
+
+        Returns
+        -------
+        callable
+            The function.
+
+        Examples
+        --------
+        >>> from skl2onnx import to_onnx
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = to_onnx(RandomForestClassifier(5, random_state=0).fit(X, y), X)
+        >>> [output.name for output in model.graph.output]
+        ['label', 'probabilities']
+        """
+        return import_module("dforest.interchange.conversion.skl2onnx_converter").shape_calculator(self)
+
+    def onnx_converter(self):
+        """Return what adds an estimator to a model of skl2onnx, a function: see `onnx_shape_calculator`.
+
+        Returns
+        -------
+        callable
+            The function.
+
+        Examples
+        --------
+        >>> from dforest import RandomForestClassifier
+        >>> callable(RandomForestClassifier().onnx_converter())
+        True
+        """
+        return import_module("dforest.interchange.conversion.skl2onnx_converter").convert
+
+    def to_c(self, path=None, *, prefix="model", verify=True):
+        """Make C code that predicts what this estimator predicts: one file of C99 that needs the standard library alone.
+
+        Classifiers become ``void model_predict_proba(const double *x, double *out)`` and ``int model_predict(const double *x)``,
+        which tells the place of the class in ``model_classes``; regressors become ``double model_predict(const double *x)``. x
+        is a row, in which NAN is a missing value. Labels of categories, and of levels that are no numbers themselves, are passed
+        as what ``double model_code_of_text(int column, const char *label)`` or, for numbers, ``model_code_of_number`` returns.
+        The comment at the beginning of the code says which columns these are.
+
+        Means over trees and sums of trees have the same bits as here, for rows of float64 and of float32. Exponentials, which
+        follow the raw predictions of some boosted trees, are those of the C library, and may differ in their last bits.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file that the code is written to. None: it is only returned.
+        prefix : str, default="model"
+            What all names in the code begin with, before an underscore.
+        verify : bool, default=True
+            Whether to compile the code, by ``cc`` or what the environment variable ``CC`` says, and to compare its predictions
+            with those of this estimator, for rows as in `to_onnx`. If False, nothing is compared, and no compiler is needed.
+
+        Returns
+        -------
+        str
+            The code, which is ASCII.
+
+        Raises
+        ------
+        ValueError
+            If the estimator has something that the code can't have: labels other than text and numbers, tests of a splitter of
+            your own, or a loss of your own. Also if the prefix is no name of C.
+        ConversionError
+            If the compiler refuses the code, or if any prediction differs. The message shows the first row for which it does.
+        FileNotFoundError
+            If there is no compiler, which the comparison needs.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> code = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y).to_c(prefix="iris", verify=False)
+        >>> print([line for line in code.splitlines() if line.startswith("int iris_predict")][1])
+        int iris_predict(const double *x)
+        """
+        check_is_fitted(self)
+        check_one_output(self, "to_c")
+        return import_module("dforest.interchange.conversion.c").to_c(self, path, prefix, verify)
 
 
 class ConversionPart(ExportPart):

@@ -100,6 +100,8 @@ GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() fo
 METHOD_GUIDES = {
     "estimate_memory": "guide_resources",
     "forest_weights": "neighbours",
+    "onnx_converter": "conversion",
+    "onnx_shape_calculator": "conversion",
     "oob_importance": "guide_importances",
     "outlier_scores": "neighbours",
     "predict_interval": "neighbours",
@@ -110,6 +112,7 @@ METHOD_GUIDES = {
     "set_callbacks": "callbacks",
     "shap_interaction_values": "shap",
     "shap_values": "shap",
+    "to_c": "conversion",
     "to_onnx": "conversion",
     "to_shap": "conversion",
     "to_sklearn": "conversion",

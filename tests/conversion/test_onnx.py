@@ -11,12 +11,14 @@ from helpers.conversion import data_of, held_rows, models, with_own_tests
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import ConversionError
 from dforest.interchange.conversion import onnx as conversion
+from dforest.interchange.conversion import onnx_operators
 from dforest.interchange.conversion.links import LINKS, rounding
 from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
@@ -81,13 +83,13 @@ def test_many_classes(monkeypatch):
         label, found = outputs(model.to_onnx(dtype=dtype), rows.astype(dtype))
         assert label.tolist() == [0, 0]
         assert np.abs(found - model.predict_proba(rows)).max() <= (n + 32) * np.finfo(dtype).eps
-    right = conversion._add_outputs
+    right = onnx_operators._add_outputs
 
     def wrong(graph, sums, link, labels, dtype, *rest):
         more = np.where(np.arange(n) == 0, dtype(0.0), dtype(3e-3))
-        return right(graph, graph.node("Add", sums, graph.constant(more)), link, labels, dtype, *rest)
+        right(graph, graph.node("Add", sums, graph.constant(more)), link, labels, dtype, *rest)
 
-    monkeypatch.setattr(conversion, "_add_outputs", wrong)
+    monkeypatch.setattr(onnx_operators, "_add_outputs", wrong)
     with pytest.raises(ConversionError, match="for 1 of 1 rows"):
         model.to_onnx(dtype=np.float64)
 
@@ -134,7 +136,7 @@ def test_categories_are_what_X_holds():
     forest.to_onnx(dtype=np.float32)
     for wrong in (2.5, 2.0**24 + 1):
         trained[0, 0] = wrong
-        with pytest.raises(ValueError, match=rf"category {wrong}; allowed in a model of ONNX are integers from -16777216 to"):
+        with pytest.raises(ValueError, match=rf"category {wrong}; allowed in a model of ONNX are text and integers from -1677"):
             forest.fit(trained, y).to_onnx()
 
 
@@ -160,12 +162,100 @@ def test_frames_and_levels():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     forest = dforest.RandomForestRegressor(5, random_state=0).fit(frame, z)
     assert outputs(forest.to_onnx(), X)[0].tobytes() == forest.predict(frame)[:, None].tobytes()
-    frame["a"] = pd.Categorical(np.where(X[:, 2] > 0, "red", "blue"))
-    with pytest.raises(ValueError, match="column 'a' holds the category 'blue'; allowed in a model of ONNX are integers"):
-        dforest.RandomForestRegressor(5).fit(frame, z).to_onnx()
-    frame["a"] = frame["a"].cat.as_ordered()
-    with pytest.raises(ValueError, match="column 'a' holds the labels of levels.*OrdinalEncoder"):
+    frame["a"] = pd.Categorical(np.where(X[:, 2] > 0, 2, 1), [2, 1], ordered=True)
+    with pytest.raises(ValueError, match="column 'a' holds the labels of levels, and ONNX only takes levels that are.*OrdinalE"):
         dforest.HistGradientBoostingRegressor(max_iter=2).fit(frame, z).to_onnx()
+    frame["a"] = pd.Categorical(np.where(X[:, 2] > 0, 2.5, 1))
+    with pytest.raises(ValueError, match="column 'a' holds the category 2.5; allowed in a model of ONNX are text and integers"):
+        dforest.RandomForestRegressor(5).fit(frame, z).to_onnx()
+
+
+def frame_with_text(n=400, seed=0):
+    """Columns of text that is no identifier of C, of levels, of numbers, and of categories that are numbers; and targets."""
+    rng = np.random.default_rng(seed)
+    colours, sizes = ["", "red", "blue", "é \n", "?"], ["S", "M", "L", "XL"]
+    frame = pd.DataFrame(
+        {
+            "colour": pd.Categorical(rng.choice(colours, n, p=[0.1, 0.4, 0.3, 0.1, 0.1])),
+            "size": pd.Categorical(rng.choice(sizes, n), sizes, ordered=True),
+            "length": rng.normal(size=n).astype(np.float32),
+            "code": pd.Categorical(rng.choice([3, 7, 12], n)),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "colour"] = None
+    frame.loc[rng.random(n) < 0.1, "size"] = None
+    y = (frame["colour"] == "red") * 1 + (frame["size"] == "M") * (frame["length"] > 0) + (frame["code"] == 7)
+    return frame, y.to_numpy()
+
+
+def given_columns(frame, dtype):
+    """A frame as inputs: what is missing among text is text that is no label."""
+    is_text = {"colour", "size"}
+    return {
+        name: (frame[[name]].astype(object).fillna("missing") if name in is_text else frame[[name]].astype(dtype)).to_numpy()
+        for name in frame
+    }
+
+
+@pytest.mark.slow(after=2)
+@pytest.mark.parametrize("operators", ["exact", "classic"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_text(dtype, operators):
+    """Labels go in as they are; what is no label goes where missing values go."""
+    frame, y = frame_with_text()
+    rows = frame_with_text(seed=1)[0].astype({"colour": object, "size": object})
+    rows.loc[::5, "colour"], rows.loc[::7, "size"] = "unknown", "XXL"
+    for kind in ("RandomForestClassifier", "ExtraTreesRegressor", "HistGradientBoostingClassifier"):
+        estimator = getattr(dforest, kind)(**{"max_iter" if "Hist" in kind else "n_estimators": 10}, random_state=0)
+        estimator.fit(frame, np.array(["a", "b", "c", "d"])[y] if "C" in kind else y)
+        model = estimator.to_onnx(dtype=dtype, operators=operators)
+        onnx.checker.check_model(model)
+        session = session_of(model)
+        assert [(one.name, one.type) for one in session.get_inputs()] == [
+            ("colour", "tensor(string)"),
+            ("size", "tensor(string)"),
+            *((name, f"tensor({'float' if dtype is np.float32 else 'double'})") for name in ("length", "code")),
+        ]
+        *labels, found = session.run(None, given_columns(rows, dtype))
+        expected = estimator.predict_proba(rows) if labels else estimator.predict(rows)[:, None]
+        if operators == "exact" and dtype is np.float64 and not hasattr(estimator, "_loss"):
+            assert found.tobytes() == expected.tobytes()
+        assert found == pytest.approx(expected, rel=0, abs=1e-6)
+        if labels:
+            assert np.mean(labels[0] == estimator.predict(rows)) > 0.98  # others are ties
+
+
+def test_text_without_names():
+    rng = np.random.default_rng(0)
+    X = np.array([["a", 1.0], ["b", 2.0], ["c", 0.5]], object)[rng.integers(0, 3, 100)]
+    tree = dforest.DecisionTreeClassifier(categorical_features=[0]).fit(X, X[:, 0] == "b")
+    label, _ = session_of(tree.to_onnx()).run(None, {"x0": X[:, :1], "x1": X[:, 1:].astype(np.float64)})
+    assert np.array_equal(label, X[:, 0] == "b")
+
+
+@pytest.mark.parametrize("damage", ["keys", "order"])
+def test_wrong_codes_are_found(damage, monkeypatch):
+    frame, y = frame_with_text()
+    forest = dforest.RandomForestRegressor(3, random_state=0).fit(frame, y)
+    right = conversion.Graph.node
+
+    def node(self, operator, *inputs, **attributes):
+        if operator == "LabelEncoder":
+            keys = attributes["keys_strings"]
+            attributes["keys_strings"] = keys[::-1] if damage == "order" else [f"not {key}" for key in keys]
+        return right(self, operator, *inputs, **attributes)
+
+    monkeypatch.setattr(conversion.Graph, "node", node)
+    with pytest.raises(ConversionError, match=r"the model of ONNX and .* differently for \d+ of \d+ rows"):
+        forest.to_onnx()
+
+
+@pytest.mark.parametrize("name", ["label", "result_0", "constant_1", ""])
+def test_names_of_columns_that_are_taken(name):
+    frame, y = frame_with_text()
+    forest = dforest.RandomForestClassifier(2, random_state=0).fit(frame.rename(columns={"length": name}), y)
+    with pytest.raises(ValueError, match=f"column '{name}' can't be an input of its name, .*; rename it"):
+        forest.to_onnx()
 
 
 def test_labels():
@@ -285,7 +375,7 @@ def test_own_losses():
 def test_limits(monkeypatch):
     X, z = data_of()
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
-    monkeypatch.setattr(conversion, "_MAX_EXACT", 10)
+    monkeypatch.setattr(onnx_operators, "_MAX_EXACT", 10)
     with pytest.raises(ValueError, match=r"float32 for a forest whose leaves have \d+ distinct values; allowed are up to 10"):
         forest.to_onnx(dtype=np.float32)
     monkeypatch.setattr(conversion, "_MAX_BYTES", 1000)
@@ -304,3 +394,91 @@ def test_packages_that_are_not_there(monkeypatch):
 
 def test_every_loss_has_a_link():
     assert set(LINKS) == set(LOSSES)
+
+
+def is_one_class(estimator):
+    return is_classifier(estimator) and len(estimator.classes_) == 1
+
+
+@pytest.mark.slow(after=2)
+@pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_classic_operators(dtype, categories):
+    """Leaves are compared by the conversion; here, predictions for other rows, and by ONNX's own runtime too."""
+    for name, estimator in models(dtype, categories):
+        if is_one_class(estimator):
+            continue
+        model = estimator.to_onnx(dtype=dtype, operators="classic")
+        onnx.checker.check_model(model)
+        versions = {one.domain: one.version for one in model.opset_import}
+        assert versions == {"": 11, "ai.onnx.ml": 1 if dtype is np.float32 else 3} and model.ir_version == 6
+        kinds = [node.op_type for node in model.graph.node if node.domain]
+        assert kinds == ["TreeEnsembleClassifier" if is_classifier(estimator) else "TreeEnsembleRegressor"]
+        X, _ = data_of(dtype=dtype, categories=categories, seed=7)
+        expected = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)[:, None]
+        *labels, found = outputs(model, X, 4)
+        assert found.dtype == dtype and found == pytest.approx(expected, rel=2e-6, abs=2e-6), name
+        if labels:
+            assert np.mean(labels[0] == estimator.predict(X)) > 0.98, name  # others are ties
+        if dtype is np.float32:
+            *_, found = ReferenceEvaluator(model).run(None, {"X": X[:20]})
+            assert found == pytest.approx(expected[:20], rel=2e-6, abs=2e-6), name
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(20, 120), n_trees=st.integers(1, 40), n_classes=st.integers(2, 5))
+def test_any_model_of_classic_operators(seed, n, n_trees, n_classes):
+    """They are compared by the conversion itself."""
+    dtype = [np.float32, np.float64][seed % 3 % 2]
+    X, z = data_of(n, seed, dtype, categories=bool(seed % 2))
+    y = np.digitize(z, np.quantile(z, np.arange(1, n_classes) / n_classes))
+    common = {"random_state": seed, "categorical_features": [0, 1] if seed % 2 else None}
+    dforest.ExtraTreesClassifier(n_trees, **common).fit(X, y).to_onnx(dtype=dtype, operators="classic")
+    boosted = dforest.HistGradientBoostingClassifier(max_iter=n_trees, min_samples_leaf=2, **common)
+    boosted.fit(X, y).to_onnx(dtype=dtype, operators="classic")
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split")
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_classic_operators_with_no_value_below_zero(loss):
+    """Then onnxruntime takes sums for probabilities, unless it is kept from that."""
+    X, y = np.zeros((100, 2)), np.arange(100) < 55
+    model = dforest.HistGradientBoostingClassifier(max_iter=2, loss=loss).fit(X, y)
+    label, found = outputs(model.to_onnx(operators="classic"), X[:1])
+    assert label.tolist() == [True] and found == pytest.approx(np.array([[0.45, 0.55]]), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "change"),
+    [
+        ("nodes_values", lambda array: array.__setitem__(0, np.nextafter(np.float32(array[0]), np.float32(-np.inf)))),
+        ("nodes_featureids", lambda array: array.__setitem__(0, (array[0] + 1) % 4)),
+        ("nodes_missing_value_tracks_true", other),
+        ("class_weights", lambda array: array.__setitem__(0, array[0] + 1e-4)),
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_wrong_number_of_classic_operators_is_found(attribute, change, n_classes, monkeypatch):
+    X, z = data_of(dtype=np.float32)
+    tree = dforest.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[:, :4], z.astype(int) % n_classes)
+    right = conversion.Graph.node
+
+    def node(self, operator, *inputs, **attributes):
+        if attribute in attributes:
+            change(attributes[attribute])
+        return right(self, operator, *inputs, **attributes)
+
+    monkeypatch.setattr(conversion.Graph, "node", node)
+    with pytest.raises(ConversionError, match=r"the model of ONNX and .* differently for \d+ of \d+ rows"):
+        tree.to_onnx(dtype=np.float32, operators="classic")
+    tree.to_onnx(dtype=np.float32, operators="classic", verify=False)
+
+
+def test_what_classic_operators_cannot_have():
+    X, z = data_of()
+    with pytest.raises(ValueError, match='operators="classic" for a classifier of one class; allowed are more classes'):
+        dforest.RandomForestClassifier(2).fit(X, np.zeros(len(X))).to_onnx(operators="classic")
+    with pytest.raises(ValueError, match="operators=3; allowed are \"exact\" and \"classic\""):
+        dforest.RandomForestRegressor(2).fit(X, z).to_onnx(operators=3)
+    with pytest.raises(ValueError, match=r'operators="classic" for trees that add values of up to .*e\+51 .* operators="exact"'):
+        dforest.RandomForestRegressor(2).fit(X, z * 1e50).to_onnx(operators="classic")

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from helpers.conversion import data_of, models
 from skl2onnx import convert_sklearn, to_onnx
+from skl2onnx._parse import sklearn_parsers_map
+from skl2onnx._supported_operators import sklearn_operator_name_map
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
 from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
@@ -18,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import dforest
 from dforest.errors import ConversionError
-from dforest.interchange.conversion import skl2onnx as conversion
+from dforest.interchange.conversion import skl2onnx_converter as conversion
 
 
 @pytest.fixture(autouse=True)
@@ -62,9 +64,12 @@ def test_a_pipeline():
 
 def test_what_it_cannot_have(monkeypatch):
     X, z = data_of(categories=True)
-    forest = dforest.RandomForestRegressor(2, categorical_features=[0], random_state=0).fit(X, z)
-    with pytest.raises(ValueError, match="column 0 holds categories, and skl2onnx's trees only take numbers"):
-        to_onnx(forest, X[:1])
+    frame = pd.DataFrame({"colour": pd.Categorical(np.where(X[:, 0] > 9, "red", "blue")), "length": X[:, 2]})
+    of_text = dforest.RandomForestRegressor(2).fit(frame, z)
+    with pytest.raises(ValueError, match="column 'colour' holds the category 'blue'; allowed in a model of ONNX are integers"):
+        convert_sklearn(of_text, initial_types=[("X", FloatTensorType([None, 2]))])
+    with pytest.raises(ValueError, match='"raw_scores" with "classic"; allowed as options of skl2onnx is one of them'):
+        to_onnx(boosted().fit(X, z > 2), X[:1], options={"raw_scores": True, "classic": True})
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
     with pytest.raises(ValueError, match="X of RandomForestRegressor is .*; allowed is one matrix, a FloatTensorType"):
         convert_sklearn(forest, initial_types=[("X", Int64TensorType([None, 6]))])
@@ -73,6 +78,49 @@ def test_what_it_cannot_have(monkeypatch):
     monkeypatch.setattr(conversion, "_MAX_EXACT", 3)
     with pytest.raises(ValueError, match=r"have \d+ distinct values; allowed in a pipeline that skl2onnx converts are up to 3"):
         to_onnx(forest, X[:1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_categories(dtype):
+    """They are tested one by one; those that are unknown or no integers go where missing ones go."""
+    X, _ = data_of(dtype=dtype, categories=True)
+    X[::9, 0], X[::7, 1] = 1000.0, 2.5
+    for name, estimator in models(dtype, categories=True):
+        *_, found = outputs(to_onnx(estimator, X[:1], options={"zipmap": False} if is_classifier(estimator) else None), X)
+        expected = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)[:, None]
+        if dtype is np.float64 and not hasattr(estimator, "_loss"):
+            assert found.tobytes() == expected.tobytes(), name
+        assert found == pytest.approx(expected, rel=1e-5, abs=1e-5), name
+
+
+def test_classic_operators():
+    X, z = data_of()
+    for estimator, y in (
+        (forest(), z > 2),
+        (boosted(), z.astype(int) % 3),
+        (dforest.HistGradientBoostingRegressor(loss="poisson", max_iter=4), z),
+        (dforest.RandomForestRegressor(4, random_state=0), z),
+    ):
+        estimator.fit(X[:, :3], y)
+        model = to_onnx(estimator, X[:1, :3], options={"classic": True})
+        kinds = [node.op_type for node in model.graph.node if node.domain]
+        assert kinds == ["TreeEnsembleClassifier" if is_classifier(estimator) else "TreeEnsembleRegressor"]
+        found = outputs(model, X[:, :3])[-1]
+        expected = estimator.predict_proba(X[:, :3]) if is_classifier(estimator) else estimator.predict(X[:, :3])[:, None]
+        assert found.dtype == np.float64 and found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_steps_of_pipelines_need_no_registration(monkeypatch):
+    """skl2onnx asks estimators that it does not know for their converters."""
+    X, y, z = calm_data(2)
+    for end, target in ((boosted(), y), (dforest.RandomForestRegressor(3), z)):
+        for known in (sklearn_operator_name_map, sklearn_parsers_map):
+            monkeypatch.delitem(known, type(end))
+        whole = make_pipeline(StandardScaler(), end).fit(X, target)
+        found = outputs(to_onnx(whole, X[:1], options={id(end): {"zipmap": False}} if is_classifier(end) else None), X)
+        assert found[-1].dtype == np.float64
+        expected = whole.predict_proba(X) if is_classifier(end) else whole.predict(X)[:, None]
+        assert np.isclose(found[-1], expected, rtol=1e-9).mean() > 0.9  # its scaler may round otherwise
 
 
 def boosted(**parameters):

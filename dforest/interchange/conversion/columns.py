@@ -1,8 +1,11 @@
 """What other libraries take for the columns of X, and the rows on which a model of them is compared.
 
 A category has a *number*, by which trees know it, and a *label*, which is what X holds. Models of other libraries get X as the
-user has it, so that their tests are of labels, which must be numbers.
+user has it, so that their tests are of labels, which must be numbers. ONNX can look up the numbers of labels that are text; C
+code has functions that do so for all labels.
 """
+
+import re
 
 import numpy as np
 
@@ -32,7 +35,7 @@ def check_own_tests(estimator, library):
         )
 
 
-def numeric_labels(estimator, library, dtype, least, most):
+def numeric_labels(estimator, library, dtype, least, most, encodes_text=False):
     """The labels of all categories, as numbers of a type.
 
     Parameters
@@ -44,6 +47,8 @@ def numeric_labels(estimator, library, dtype, least, most):
         Of floats or integers, which hold the range exactly.
     least, most : int
         The range of integers that the library takes for categories.
+    encodes_text : bool, default=False
+        Whether labels that are text are passed as their numbers, so that these take their place: see `text_labels`.
 
     Returns
     -------
@@ -57,20 +62,89 @@ def numeric_labels(estimator, library, dtype, least, most):
     """
     found = []
     for name, labels, n_categories in _columns(estimator):
+        if encodes_text and labels is not None and all(map(_is_text, labels.tolist())):
+            labels = np.arange(n_categories) if n_categories else None
         if not n_categories:
             if labels is not None:
-                raise ValueError(f"column {name!r} holds the labels of levels, and {library} only takes numbers; {_ENCODE}")
+                what = "levels that are text or numbers in ascending order" if encodes_text else "numbers"
+                raise ValueError(f"column {name!r} holds the labels of levels, and {library} only takes {what}; {_ENCODE}")
             found.append(None)
             continue
         labels = np.arange(n_categories) if labels is None else labels
         for label in labels.tolist():
             if not (isinstance(label, int | float) and least <= label <= most and label == int(label)):
                 raise ValueError(
-                    f"column {name!r} holds the category {label!r}; allowed in a model of {library} are integers from {least} to "
-                    f"{most}; {_ENCODE}"
+                    f"column {name!r} holds the category {label!r}; allowed in a model of {library} are "
+                    f"{'text and ' * encodes_text}integers from {least} to {most}; {_ENCODE}"
                 )
         found.append(labels.astype(dtype))
     return found
+
+
+def text_labels(estimator):
+    """The labels of all columns that hold text: a list of lists, with None for other columns."""
+    found = [None if labels is None else labels.tolist() for _, labels, _ in _columns(estimator)]
+    return [labels if labels is not None and all(map(_is_text, labels)) else None for labels in found]
+
+
+def coded_labels(estimator, library):
+    """The labels of all columns whose values trees know by other numbers, which are their places.
+
+    Parameters
+    ----------
+    estimator : estimator
+    library : str
+        For messages.
+
+    Returns
+    -------
+    list of ndarray or None
+        For each feature, labels as objects that are text, or as numbers of float64; None for features that have none.
+
+    Raises
+    ------
+    ValueError
+        If there are other labels.
+    """
+    found = []
+    for name, labels, _ in _columns(estimator):
+        known = [] if labels is None else labels.tolist()
+        is_text = all(map(_is_text, known))
+        for label in known:
+            if not (is_text or isinstance(label, int | float) and float(label) == label):
+                raise ValueError(
+                    f"column {name!r} holds the label {label!r}; allowed in {library} are text and numbers of float64; {_ENCODE}"
+                )
+        found.append(np.array(known, object if is_text else np.float64) if known else None)
+    return found
+
+
+def _is_text(label):
+    """Whether a label is text that other languages can have: UTF-8 without NUL."""
+    return isinstance(label, str) and not re.search("[\0\ud800-\udfff]", label)
+
+
+def class_labels(estimator, library):
+    """The labels of the classes in a type that others have: ndarray of int64, float64, bool, or of objects that are text.
+
+    Raises
+    ------
+    ValueError
+        If there are others; the message says that they are not allowed in `library`.
+    """
+    classes = estimator.classes_
+    if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "b":
+        return classes.copy()
+    if classes.dtype.kind == "f" and (classes.astype(np.float64) == classes).all():
+        return classes.astype(np.float64)
+    if all(map(_is_text, classes.tolist())):
+        return np.array(classes.tolist(), object)
+    raise ValueError(
+        f"the classes are {classes.tolist()}; allowed in {library} are text, booleans, integers of 64 bits and floats: "
+        "encode y before fit, for example with scikit-learn's LabelEncoder"
+    )
 
 
 def _columns(estimator):

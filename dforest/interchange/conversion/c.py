@@ -1,0 +1,434 @@
+"""Fitted estimators as C code: one file of C99 that needs nothing but the standard library.
+
+Nodes, and the values that leaves add, are tables, and a loop goes down the trees: compilers take many times as long for nested
+tests in place of a table. Sums are formed in the order of the trees, as by dforest, so that they have the same bits.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import textwrap
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from dforest.errors import ConversionError
+from dforest.interchange.conversion.columns import check_own_tests, class_labels, coded_labels, probes_of
+from dforest.interchange.conversion.links import link_of, meaning, rounding
+from dforest.interchange.conversion.probes import check_same
+
+_MISSING_LEFT, _SET, _LEAF = 1, 2, 4  # bits of a node's kind
+_PER_LINE = 8  # numbers of a table
+_LABEL = {"text": ("const char *label", "const char *const *labels"), "number": ("double label", "const double *labels")}
+
+# What follows is C. `model` stands for the prefix, and words in capitals for others.
+_ABOUT = [
+    "Other files need the declarations below. x has a number for each column, in the order of training; NAN stands for a missing "
+    "value. Any number of threads may call these functions at the same time. Compile without options by which no number is NAN, "
+    "such as -ffast-math: missing values would go astray.",
+]
+_CODED = "Labels of COLUMNS are passed as what FUNCTION makes of them: a code, or NAN for a label that was not there in training."
+_NODES = """
+/* A test, or a leaf. A row whose value of the feature is at most `threshold` goes to the next node, another one to the node
+ * `link`; `kind` says where a missing value goes.SETS Of a leaf, `link` is the row of model_values that it adds. */
+typedef struct {
+    FLOAT threshold;
+    uint32_t link;
+    INTEGER feature;
+    uint8_t kind;
+} model_node;
+
+enum { model_missing_left = 1, model_set = 2, model_leaf = 4 };
+"""
+_SETS = """ A test of categories has a set, at the place `threshold` of model_sets; categories in
+ * it go to the side where missing ones don't."""
+_IS_IN_SET = """
+/* Whether a category is in a set: its number of words, and then the words, with a bit for each category. */
+static int model_is_in_set(const uint32_t *set, double code)
+{
+    uint32_t number;
+    if (!(code >= 0.0 && code < 65536.0))
+        return 0;
+    number = (uint32_t)code;
+    return number / 32 < set[0] && (set[1 + number / 32] >> number % 32 & 1);
+}
+"""
+_LEAF_OF = """
+/* The leaf that a row reaches from a root. */
+static uint32_t model_leaf_of(uint32_t at, const double *x)
+{
+    while (!(model_nodes[at].kind & model_leaf)) {
+        const model_node *node = model_nodes + at;
+        const double value = x[node->feature];
+        int left = value <= node->threshold || (value != value && (node->kind & model_missing_left));
+TEST        at = left ? at + 1 : node->link;
+    }
+    return at;
+}
+"""
+_SET_TEST = """\
+        if (node->kind & model_set)
+            left = model_is_in_set(model_sets + (uint32_t)node->threshold, value) != (node->kind & model_missing_left);
+"""
+_SUMS = """
+/* The KIND: what leaves add, in the order of the trees. */
+static void model_sums(const double *x, double *sums)
+{
+    int t, k;
+    for (k = 0; k < N_SUMS; k++)
+        sums[k] = 0.0;
+    for (t = 0; t < N_TREES; t++) {
+        const double *value = model_values[model_nodes[model_leaf_of(model_roots[t], x)].link];
+ADD    }
+END}
+"""
+_ADD = """\
+        for (k = 0; k < N_SUMS; k++)
+            sums[k] += value[k];
+"""
+_ADD_IN_TURN = """\
+        sums[t % N_SUMS] += value[0];
+"""
+_MEAN = """\
+    for (k = 0; k < N_SUMS; k++)
+        sums[k] /= N_TREES.0;
+"""
+_CLIP = """\
+    /* Rounding may have led beyond all leaves. */
+    sums[0] = sums[0] < LOWER ? LOWER : sums[0] > UPPER ? UPPER : sums[0];
+"""
+_BASELINE = """\
+    for (k = 0; k < N_SUMS; k++)
+        sums[k] += model_baseline[k];
+"""
+_EXP = """
+/* Positive and finite. */
+static double model_exp(double x)
+{
+    return exp(x < -708.0 ? -708.0 : x > 709.0 ? 709.0 : x);
+}
+"""
+_LOGISTIC = """
+static double model_logistic(double x)
+{
+    const double e = model_exp(-fabs(x)), larger = 1.0 / (1.0 + e);
+    return x < 0.0 ? e * larger : larger;
+}
+"""
+_HIGHEST = """
+/* The place of the largest number, of equal ones the first. */
+static int model_highest(const double *sums)
+{
+    int k, highest = 0;
+    for (k = 1; k < N_SUMS; k++)
+        highest = sums[k] > sums[highest] ? k : highest;
+    return highest;
+}
+"""
+_CODE = """
+double FUNCTION(int column, LABEL)
+{
+    LABELS = 0;
+    int i, n = 0;
+    switch (column) {
+CASES    }
+    for (i = 0; i < n; i++)
+        if (EQUAL)
+            return i;
+    return NAN;
+}
+"""
+_CASE = """\
+    case COLUMN:
+        labels = NAME;
+        n = LENGTH;
+        break;
+"""
+_REGRESSION = """
+double model_predict(const double *x)
+{
+    double sums[N_SUMS];
+    model_sums(x, sums);
+    return RESULT;
+}
+"""
+_CLASSES = """
+void model_predict_proba(const double *x, double *out)
+{
+BODY}
+
+int model_predict(const double *x)
+{
+    double sums[N_SUMS];
+    model_sums(x, sums);
+    return RESULT;
+}
+"""
+_SHARES = """\
+    model_sums(x, out);
+"""
+_TWO_CLASSES = """\
+    double sums[1];
+    model_sums(x, sums);
+    out[0] = model_logistic(-(ODDS));
+    out[1] = model_logistic(ODDS);
+"""
+_SOFTMAX = """\
+    double sums[N_SUMS], rest = 0.0, scale;
+    int k, highest;
+    model_sums(x, sums);
+    highest = model_highest(sums);
+    for (k = 0; k < N_SUMS; k++) {
+        out[k] = model_exp(sums[k] - sums[highest]);
+        rest += k == highest ? 0.0 : out[k];
+    }
+    scale = 1.0 / (1.0 + rest);
+    for (k = 0; k < N_SUMS; k++)
+        out[k] *= scale;
+"""
+# Rows in; out come, for each, the leaves that it reaches, the sums, and what is predicted.
+_CHECK = """
+#include <stdio.h>
+
+int main(void)
+{
+    double x[model_n_features], out[N_OUT];
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+        uint32_t leaves[N_TREES];
+        int t;
+        for (t = 0; t < N_TREES; t++)
+            leaves[t] = model_leaf_of(model_roots[t], x) - model_roots[t];
+        model_sums(x, out);
+PREDICT        if (fwrite(leaves, sizeof leaves, 1, stdout) != 1 || fwrite(out, sizeof out, 1, stdout) != 1)
+            return 1;
+    }
+    return 0;
+}
+"""
+
+
+@np.errstate(under="ignore")
+def to_c(estimator, path, prefix, verify):
+    """What `ExportPart.to_c` returns for a fitted estimator."""
+    if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z]\w*", prefix, re.ASCII)):
+        raise ValueError(f"prefix={prefix!r}; allowed are names of C that begin with a letter, such as 'forest'")
+    check_own_tests(estimator, "C code")
+    source = _Source(estimator, prefix)
+    code = "".join(source.parts())
+    if verify:
+        _verify(source, code)
+    if path is not None:
+        Path(path).write_text(code, encoding="ascii")
+    return code
+
+
+class _Source:
+    """The code of a fitted estimator, which its methods yield in parts."""
+
+    def __init__(self, estimator, prefix):
+        self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator, "C code")
+        self.forest, self.voting = estimator.forest_, getattr(estimator, "voting", "soft")
+        self.values, self.value_of_leaf = self.forest.added_values(self.voting)
+        self.classes = class_labels(estimator, "C code") if is_classifier(estimator) else None
+        labels = coded_labels(estimator, "C code")
+        with_labels = {j: known for j, known in enumerate(labels) if known is not None}
+        self.coded = {
+            "text": {j: known for j, known in with_labels.items() if known.dtype.kind == "O"},
+            "number": {j: known for j, known in with_labels.items() if known.dtype.kind != "O"},
+        }
+        self.n_sums = self.values.shape[1] if self.link is None else len(self.forest.objective.baseline)
+
+    def filled(self, text, **words):
+        """A text of C with words in place of those in capitals."""
+        words |= {"N_SUMS": self.n_sums, "N_TREES": self.forest.n_trees}
+        found = re.sub(rf"\b({'|'.join(words)})\b", lambda match: str(words[match[0]]), text)
+        return re.sub(r"\bmodel_", f"{self.prefix}_", found)
+
+    def table(self, kind, name, literals):
+        literals, start = list(literals), "" if "extern" in kind else "static "
+        lines = (", ".join(literals[i : i + _PER_LINE]) for i in range(0, len(literals), _PER_LINE))
+        head = self.filled(f"\n{start}{kind.removeprefix('extern ')} {name}[{len(literals)}] = {{\n    ")
+        return head + ",\n    ".join(lines) + ",\n};\n"
+
+    def parts(self):
+        yield from self.head()
+        yield from self.codes()
+        yield from self.nodes()
+        yield from self.sums()
+        yield from self.predictions()
+
+    def head(self):
+        """What other files need to know, and tables for them."""
+        forest, names = self.forest, getattr(self.estimator, "feature_names_in_", None)
+        facts = f"{type(self.estimator).__name__} of dforest: {forest.n_trees} trees, {len(forest.feature)} nodes."
+        codes = []
+        for kind, known in self.coded.items():
+            if known:
+                columns = f"column{'s' * (len(known) > 1)} {', '.join(map(str, known))}"
+                codes.append(self.filled(_CODED, COLUMNS=columns, FUNCTION=f"model_code_of_{kind}"))
+        paragraphs = [textwrap.fill(part, 120, initial_indent=" * ", subsequent_indent=" * ") for part in [*_ABOUT, *codes]]
+        yield f"/* {facts}\n *\n" + "\n *\n".join(paragraphs) + " */\n"
+        headers = ["math.h", "stdint.h", *(["string.h"] if self.coded["text"] else [])]
+        yield "".join(f"#include <{header}>\n" for header in headers)
+        sizes = {"model_n_features": forest.n_features} | ({} if self.classes is None else {"model_n_classes": len(self.classes)})
+        declared = [f"enum {{ {', '.join(f'{name} = {size}' for name, size in sizes.items())} }};"]
+        tables = [] if names is None else [("extern const char *const", "model_features", _literals(names.astype(object)))]
+        if self.classes is not None:
+            tables.append((f"extern {_type_of(self.classes)}", "model_classes", _literals(self.classes)))
+        declared += [f"{kind} {name}[{len(literals)}];" for kind, name, literals in tables]
+        kinds = [kind for kind, known in self.coded.items() if known]
+        declared += [f"double model_code_of_{kind}(int column, {_LABEL[kind][0]});" for kind in kinds]
+        if self.classes is None:
+            declared.append("double model_predict(const double *x);")
+        else:
+            declared += [
+                "void model_predict_proba(const double *x, double *out); /* out: the probability of each class */",
+                "int model_predict(const double *x); /* the place of the most probable class in model_classes */",
+            ]
+        yield self.filled("\n" + "\n".join(declared) + "\n")
+        yield from (self.table(*table) for table in tables)
+
+    def codes(self):
+        """The labels of columns, and functions that find one."""
+        for kind, known in self.coded.items():
+            for j, labels in known.items():
+                yield self.table(_type_of(labels), f"model_labels_{j}", _literals(labels))
+            if known:
+                cases = [self.filled(_CASE, COLUMN=j, NAME=f"model_labels_{j}", LENGTH=len(known[j])) for j in known]
+                yield self.filled(
+                    _CODE,
+                    FUNCTION=f"model_code_of_{kind}",
+                    **dict(zip(("LABEL", "LABELS"), _LABEL[kind], strict=True)),
+                    CASES="".join(cases),
+                    EQUAL="strcmp(labels[i], label) == 0" if kind == "text" else "labels[i] == label",
+                )
+
+    def nodes(self):
+        """The nodes, the sets of their tests, and how a row goes down."""
+        forest = self.forest
+        feature, is_leaf, first = forest.feature, forest.feature < 0, forest.node_offsets[:-1]
+        has_set = ~is_leaf & (forest.n_categories[feature] > 0)
+        words, place_of, places = [], {}, np.zeros(len(feature), np.int64)
+        for node in np.flatnonzero(has_set):
+            own = np.trim_zeros(forest.payload_of(node).astype("<u8").view("<u4"), "b").tolist()
+            places[node] = place_of.setdefault(tuple(own), len(words))
+            if places[node] == len(words):
+                words += [len(own), *own]
+        threshold = np.where(is_leaf, 0.0, np.where(has_set, places, forest.threshold.astype(np.float64)))
+        with np.errstate(over="ignore"):
+            is_float = (threshold.astype(np.float32) == threshold).all()
+        link = np.repeat(first, np.diff(forest.node_offsets)) + forest.link
+        link[is_leaf] = self.value_of_leaf
+        columns = (
+            _literals(threshold.astype(np.float32) if is_float else threshold),
+            link.tolist(),
+            np.where(is_leaf, 0, feature).tolist(),
+            np.where(is_leaf, _LEAF, _MISSING_LEFT * forest.missing_left + _SET * has_set).tolist(),
+        )
+        integer = "uint16_t" if forest.n_features <= 2**16 else "uint32_t"
+        yield self.filled(_NODES, FLOAT="float" if is_float else "double", INTEGER=integer, SETS=_SETS if words else "")
+        yield self.filled(f"\nstatic const model_node model_nodes[{len(feature)}] = {{\n")
+        yield "".join(f"    {{{value}, {to}, {j}, {kind}}},\n" for value, to, j, kind in zip(*columns, strict=True)) + "};\n"
+        yield self.table("const uint32_t", "model_roots", map(str, first.tolist()))
+        if words:
+            yield self.table("const uint32_t", "model_sets", map(hex, words)) + self.filled(_IS_IN_SET)
+        yield self.filled(_LEAF_OF, TEST=_SET_TEST if words else "")
+
+    def sums(self):
+        """The values of leaves, and how they are added up."""
+        n_values, n_columns = self.values.shape
+        yield self.filled(f"\nstatic const double model_values[{n_values}][{n_columns}] = {{\n")
+        yield "".join(f"    {{{', '.join(_literals(row))}}},\n" for row in self.values) + "};\n"
+        kind, add, end = "mean over trees", _ADD, _MEAN
+        if self.link is not None:
+            yield self.table("const double", "model_baseline", _literals(np.array(self.forest.objective.baseline)))
+            kind, end = "raw prediction", _BASELINE
+            add = _ADD_IN_TURN if n_columns < self.n_sums else _ADD
+        bounds = self.forest.packed().arrays().bounds
+        if bounds is not None:
+            end += self.filled(_CLIP, **dict(zip(("LOWER", "UPPER"), _literals(bounds[:, 0]), strict=True)))
+        yield self.filled(self.filled(_SUMS, KIND=kind, ADD=add, END=end))
+
+    def predictions(self):
+        """The functions that predict."""
+        link = self.link
+        if link not in (None, "identity"):
+            yield self.filled(_EXP)
+        if self.classes is None:
+            yield self.filled(_REGRESSION, RESULT="model_exp(sums[0])" if link == "exponential" else "sums[0]")
+        elif link in ("logistic", "logistic_of_twice"):
+            body = self.filled(_TWO_CLASSES, ODDS="sums[0]" if link == "logistic" else "2.0 * sums[0]")
+            yield self.filled(_LOGISTIC) + self.filled(_CLASSES, BODY=body, RESULT="sums[0] > 0.0")
+        else:
+            body = self.filled(_SHARES if link is None else _SOFTMAX)
+            yield self.filled(_HIGHEST) + self.filled(_CLASSES, BODY=body, RESULT="model_highest(sums)")
+
+
+def _type_of(labels):
+    return {"O": "const char *const", "f": "const double"}.get(labels.dtype.kind, "const int64_t")
+
+
+def _literals(array):
+    """The elements of an array as constants of C, which are read as the same numbers."""
+    if array.dtype.kind == "O":
+        return list(map(_string, array.tolist()))
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
+    if array.dtype.kind == "i":  # the least one is no constant, but minus one that is too large
+        return ["INT64_MIN" if number == np.iinfo(np.int64).min else str(number) for number in array.tolist()]
+    suffix = "f" if array.dtype == np.float32 else ""
+    return [
+        text.replace("inf", "INFINITY") if text.endswith("inf") else text + suffix
+        for text in (array.astype(str) if suffix else map(repr, array.tolist()))
+    ]
+
+
+def _string(text):
+    """A string of C that is UTF-8; without what compilers would take for something else, as ??/ is."""
+    plain = (chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in str(text).encode())
+    return f'"{"".join(plain)}"'
+
+
+def _verify(source, code):
+    """Raise ConversionError unless compiled code finds the same leaves, adds them up the same, and says the same of y."""
+    estimator, forest = source.estimator, source.forest
+    rows, _ = probes_of(estimator, np.float64, infinite=True)
+    packed = forest.packed(source.voting)
+    sums = packed.mean(rows, 1)
+    *labels, predicted = meaning(estimator, sums)
+    n_sums, n_trees, predict = source.n_sums, forest.n_trees, "        out[N_SUMS] = model_predict(x);\n"
+    n_out = n_sums + 1
+    if labels:
+        predict += f"        model_predict_proba(x, out + {n_out});\n"
+        n_out += predicted.shape[1]
+    found = _run(code + source.filled(source.filled(_CHECK, PREDICT=predict, N_OUT=n_out)), rows)
+    found = np.frombuffer(found, [("leaves", np.uint32, (n_trees,)), ("out", np.float64, (n_out,))])
+    out = found["out"]
+    check_same("C", rows, packed.apply(rows, 1), found["leaves"])
+    check_same("C", rows, sums, out[:, :n_sums])
+    if labels:
+        check_same("C", rows, labels[0], estimator.classes_[out[:, n_sums].astype(np.intp)])
+    is_exact = source.link in (None, "identity")
+    check_same("C", rows, predicted, out[:, n_sums + bool(labels) :], None if is_exact else rounding(predicted, np.float64))
+
+
+def _run(code, rows):
+    """What a program of C writes if it is given some rows: bytes."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    if not compiler or shutil.which(compiler[0]) is None:
+        raise FileNotFoundError(
+            f"to_c(verify=True) needs a C compiler, and there is none called {' '.join(compiler)!r}: install one, or name it in "
+            "the environment variable CC; verify=False compares nothing"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "model.c"), Path(folder, "model")
+        source.write_text(code, encoding="ascii")
+        command = [*compiler, "-std=c99", "-O1", str(source), "-o", str(program), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise ConversionError(f"the compiler {shlex.join(compiler)} refuses the model: {done.stderr[-2000:]}")
+        return subprocess.run([program], input=rows.tobytes(), capture_output=True, check=True).stdout

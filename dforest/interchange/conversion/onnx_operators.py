@@ -1,0 +1,275 @@
+"""What predicts in models of ONNX: operators that are added to a graph, which may be that of a pipeline.
+
+*Exact* operators are one of trees, whose sum for a row and a tree has one term, the number of the value that the leaf adds, and
+is exact; values are gathered from a table, and added up by operators that do so in the order of the trees. (Operators of trees
+can add up values themselves, but their threads do so in any order.) *Classic* operators are a ``TreeEnsembleClassifier`` or
+``TreeEnsembleRegressor`` that adds up values itself; its results are of float32.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from dforest.extras import needed
+from dforest.interchange.conversion.columns import check_own_tests, class_labels, numeric_labels
+from dforest.interchange.conversion.links import link_of
+from dforest.interchange.conversion.onnx_trees import ClassicNodes, classic_nodes, ensemble_attributes
+
+OPERATORS = 18  # the first version of ONNX's operators that has all which exact ones use
+_MAX_EXACT = 2**24  # float32 holds all integers up to this one
+_TRANSFORMS = {"logistic": "LOGISTIC", "logistic_of_twice": "LOGISTIC", "softmax": "SOFTMAX"}  # others are NONE
+
+
+class Graph:
+    """What operators are added to: a graph of ONNX that grows.
+
+    Attributes
+    ----------
+    nodes, constants : list
+        Of ONNX's messages.
+    encodes_text : bool
+        Whether columns of text become numbers in the graph.
+    """
+
+    encodes_text = True
+
+    def __init__(self):
+        self._helper = needed("onnx.helper", "onnx", "to_onnx")
+        self._numpy_helper = needed("onnx.numpy_helper", "onnx", "to_onnx")
+        self.nodes, self.constants = [], []
+
+    def tensor(self, array):
+        return self._numpy_helper.from_array(array)
+
+    def constant(self, array):
+        """The name of an array that does not change."""
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(self._numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def new_name(self, kind="result"):
+        """A name for a result of the next operator."""
+        return f"{kind}_{len(self.nodes)}"
+
+    def node(self, operator, *inputs, name=None, others=(), domain="", **attributes):
+        """The name of an operator's result, which is that given, if one is; others: names of its other results."""
+        name = name or self.new_name()
+        self.nodes.append(self._helper.make_node(operator, list(inputs), [name, *others], domain=domain, **attributes))
+        return name
+
+    def cast(self, result, dtype, name=None):
+        """The name of a result in another type."""
+        return self.node("Cast", result, name=name, to=self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def tree_operator(self, operator, rows, attributes, tensors, **others):
+        """The name of the result of an operator of trees, given what `dforest.interchange.conversion.onnx_trees` makes."""
+        lists = {name: array.tolist() for name, array in attributes.items()}
+        arrays = {name: self.tensor(array) for name, array in tensors.items()}
+        return self.node(operator, rows, domain="ai.onnx.ml", **lists, **arrays, **others)
+
+    def trees(self, estimator, dtype, rows, value_of_leaf):
+        """The name of what tells, for each row and tree, the number of the value that the leaf adds, as floats.
+
+        Parameters
+        ----------
+        estimator : estimator
+        dtype : type
+            ``np.float32`` or ``np.float64``: of X.
+        rows : str
+            The name of X.
+        value_of_leaf : ndarray of shape (n_leaf_nodes,), dtype uint32
+            These numbers, in the order of the nodes.
+        """
+        forest = estimator.forest_
+        attributes, tensors = ensemble_attributes(forest, labels_of(estimator, dtype, self.encodes_text), dtype, value_of_leaf)
+        return self.tree_operator(
+            "TreeEnsemble", rows, attributes, tensors, n_targets=forest.n_trees, aggregate_function=1, post_transform=0
+        )
+
+    def classic_trees(self, estimator, dtype, rows, value_of_leaf, nodes):
+        """What `trees` returns, by the classic operator; nodes: `ClassicNodes`."""
+        attributes, tensors = nodes.with_leaves("target", nodes.tree[:, None], value_of_leaf[:, None].astype(dtype))
+        return self.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=estimator.forest_.n_trees)
+
+
+class Results(NamedTuple):
+    """What operators have computed for each row beside the outputs, where it is there.
+
+    Attributes
+    ----------
+    leaves : str or None
+        The name of the numbers of the values that trees add, of shape (n_rows, n_trees), dtype int64.
+    sums : str or None
+        The name of means over trees, or of raw predictions, of shape (n_rows, n_sums).
+    nodes : ClassicNodes or None
+        The nodes of classic operators.
+    """
+
+    leaves: str | None
+    sums: str | None
+    nodes: ClassicNodes | None
+
+
+def output_names(estimator):
+    """What the outputs of a model are called, as in models that skl2onnx makes."""
+    return ("label", "probabilities") if is_classifier(estimator) else ("variable",)
+
+
+@np.errstate(under="ignore")
+def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
+    """Add what predicts for the rows of X.
+
+    Parameters
+    ----------
+    graph : Graph
+    estimator : estimator
+        Fitted.
+    dtype : type
+        ``np.float32`` or ``np.float64``: of X and of what is predicted.
+    rows : str
+        The name of X in the graph.
+    to : dict
+        The names that the outputs are to have in the graph, by `output_names`.
+    is_raw : bool, default=False
+        Whether "probabilities" are raw predictions: of boosted trees with two classes, minus and plus that of the second one.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ValueError
+        If ONNX can't have the tests, the categories, the loss or the labels.
+    """
+    check_own_tests(estimator, "ONNX")
+    link, labels = link_of(estimator, "ONNX"), label_array(estimator) if is_classifier(estimator) else None
+    forest = estimator.forest_
+    values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
+    if dtype is np.float32:
+        _check_float32(forest, values, "dtype=numpy.float32", "dtype=numpy.float64")
+    is_category = forest.n_categories > 0
+    if is_category.any():  # onnxruntime would round them; a category that is no integer is unknown, as NaN is
+        is_whole = graph.node("Equal", rows, graph.node("Floor", rows))
+        is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
+        rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
+    leaves = graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
+    axis = graph.constant(np.array([1]))
+    if link is None:
+        added = graph.node("Gather", graph.constant(values.astype(dtype)), leaves, axis=0)
+        sums = graph.node("ReduceMean", added, axis, keepdims=0)
+        bounds = forest.packed().arrays().bounds
+        for operator, bound in zip(("Max", "Min"), () if bounds is None else bounds, strict=False):
+            sums = graph.node(operator, sums, graph.constant(bound.astype(dtype)[None, :]))
+    else:
+        added = graph.node("Gather", graph.constant(values[:, 0].astype(dtype)), leaves, axis=0)
+        baseline = np.array(forest.objective.baseline)
+        # No number of rows is written, and none of trees left open: 0 stands for that of the input, which may be 0 itself.
+        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, forest.n_trees // len(baseline), len(baseline)])))
+        sums = graph.node(
+            "Add", graph.node("ReduceSum", by_sum, axis, keepdims=0), graph.constant(baseline.astype(dtype)[None, :])
+        )
+    _add_outputs(graph, sums, link, labels, dtype, to, is_raw)
+    return Results(leaves, sums, None)
+
+
+def _add_outputs(graph, sums, link, labels, dtype, to, is_raw):
+    """Add what means or raw predictions say of y. IN labels: an array of the classes; None for numbers."""
+    if labels is None:
+        graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
+        return
+    best = graph.node("ArgMax", sums, axis=1, keepdims=0)
+    if link in ("logistic", "logistic_of_twice"):
+        flat = graph.node("Squeeze", sums, graph.constant(np.array([1])))
+        best = graph.cast(graph.node("Greater", flat, graph.constant(dtype(0.0))), np.int64)
+        factor = 2 if link == "logistic_of_twice" and not is_raw else 1
+        odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * factor))
+        graph.node("Identity" if is_raw else "Sigmoid", odds, name=to["probabilities"])
+    elif link == "softmax" and not is_raw:
+        graph.node("Softmax", sums, axis=1, name=to["probabilities"])
+    else:
+        graph.node("Identity", sums, name=to["probabilities"])
+    graph.node("Gather", graph.constant(labels), best, axis=0, name=to["label"])
+
+
+def _check_float32(forest, values, chosen, other):
+    """Raise ValueError if float32 can't number the values of leaves, or has not their range."""
+    if len(values) > _MAX_EXACT:
+        raise ValueError(
+            f"{chosen} for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MAX_EXACT}, or {other}"
+        )
+    largest, numbers = max(np.abs(values).max(), np.abs(forest.objective.baseline or 0.0).max()), np.finfo(np.float32)
+    if largest and not numbers.tiny <= largest <= numbers.max:
+        raise ValueError(
+            f"{chosen} for trees that add values of up to {largest} in magnitude; allowed are from {numbers.tiny} to "
+            f"{numbers.max}, or {other}"
+        )
+
+
+@np.errstate(under="ignore")
+def add_classic_operators(graph, estimator, dtype, rows, to):
+    """`add_operators`, with classic operators: sums are not in the graph."""
+    check_own_tests(estimator, "ONNX")
+    if is_classifier(estimator) and len(estimator.classes_) == 1:
+        raise ValueError('operators="classic" for a classifier of one class; allowed are more classes, or operators="exact"')
+    link, forest = link_of(estimator, "ONNX"), estimator.forest_
+    values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
+    _check_float32(forest, values, 'operators="classic"', 'operators="exact"')
+    nodes = classic_nodes(forest, labels_of(estimator, dtype, graph.encodes_text), dtype)
+    weight, sums = values[value_of_leaf], np.broadcast_to(np.arange(values.shape[1]), (len(value_of_leaf), values.shape[1]))
+    if link is None:
+        weight, baseline = weight / forest.n_trees, None
+        if weight.shape[1] == 2:  # of two classes there is one sum, as in other converters' models: that of the second one
+            weight, sums = weight[:, 1:], sums[:, :1]
+    else:
+        factor, baseline = 2.0 if link == "logistic_of_twice" else 1.0, np.array(forest.objective.baseline)
+        weight = factor * weight
+        if values.shape[1] < len(baseline):
+            sums = nodes.tree[:, None] % len(baseline)  # trees take turns
+        baseline = (factor * baseline).astype(dtype)
+        if link.startswith("logistic") and (weight >= 0).all():  # onnxruntime would take the sum for a probability
+            nothing = np.full_like(weight, -np.finfo(np.float32).tiny)
+            sums, weight = np.hstack([sums, sums]), np.hstack([weight, nothing])
+    of = "class" if is_classifier(estimator) else "target"
+    attributes, tensors = nodes.with_leaves(of, sums, weight.astype(dtype), baseline)
+    if of == "class":
+        _add_classifier(graph, label_array(estimator), dtype, rows, to, attributes, tensors, _TRANSFORMS.get(link, "NONE"))
+    else:
+        has_cast, has_power, name = dtype is np.float64, link == "exponential", to["variable"]
+        own = None if has_cast or has_power else name
+        found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=1, name=own)
+        if has_cast:
+            found = graph.cast(found, dtype, None if has_power else name)
+        if has_power:
+            graph.node("Exp", found, name=name)
+    return Results(None, None, nodes)
+
+
+def _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, transform):
+    """Add the classic operator of classifiers, whose labels are text or integers, and whose probabilities are of float32."""
+    has_labels, is_float = classes.dtype.kind in "iO", dtype is np.float32
+    kind = "classlabels_strings" if classes.dtype.kind == "O" else "classlabels_int64s"
+    attributes[kind] = classes if has_labels else np.arange(len(classes))
+    label = to["label"] if has_labels else graph.new_name("label")
+    shares = to["probabilities"] if is_float else graph.new_name("probabilities")
+    graph.tree_operator(
+        "TreeEnsembleClassifier", rows, attributes, tensors, name=label, others=[shares], post_transform=transform
+    )
+    if not has_labels:
+        graph.node("Gather", graph.constant(classes), label, axis=0, name=to["label"])
+    if not is_float:
+        graph.cast(shares, dtype, to["probabilities"])
+
+
+def labels_of(estimator, dtype, encodes_text=True):
+    """The labels of categories as onnxruntime takes them for sets: see `numeric_labels`.
+
+    It takes integers of 32 bits, but was seen to confuse large ones with NaN.
+    """
+    return numeric_labels(estimator, "ONNX", dtype, -_MAX_EXACT, _MAX_EXACT, encodes_text)
+
+
+def label_array(estimator):
+    """The labels of the classes in a type that ONNX has."""
+    return class_labels(estimator, "a model of ONNX")

@@ -1,0 +1,202 @@
+"""C code predicts the same once it is compiled, without a warning; and clear errors say what it can't have."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.conversion import data_of, held_rows, models, with_own_tests
+from helpers.rings import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+
+import dforest
+from dforest.errors import ConversionError
+from dforest.interchange.conversion import c as conversion
+from dforest.interchange.conversion.links import rounding
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+    pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning"),
+]
+
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wmissing-prototypes"]
+ROW = np.ctypeslib.ndpointer(np.float64, ndim=1, flags="C_CONTIGUOUS")
+
+
+class Compiled:
+    """The code of an estimator as a library: what it predicts for rows that hold codes of labels."""
+
+    def __init__(self, code, folder, prefix="model"):
+        source, library = folder / f"{prefix}.c", folder / f"{prefix}.so"
+        source.write_text(code, encoding="ascii")
+        subprocess.run(["cc", "-std=c99", *WARNINGS, "-O0", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
+        self.library, self.prefix = ctypes.CDLL(str(library)), prefix
+        self.n_classes = len(code.split(f"{prefix}_n_classes = ")) - 1
+
+    def function(self, name, kinds, result):
+        found = getattr(self.library, f"{self.prefix}_{name}")
+        found.argtypes, found.restype = kinds, result
+        return found
+
+    def predict(self, rows):
+        of_row = self.function("predict", [ROW], ctypes.c_int if self.n_classes else ctypes.c_double)
+        return np.array([of_row(row) for row in rows])
+
+    def predict_proba(self, rows, n_classes):
+        of_row, out = self.function("predict_proba", [ROW, ROW], None), np.empty((len(rows), n_classes))
+        for row, found in zip(rows, out, strict=True):
+            of_row(row, found)
+        return out
+
+
+def assert_same(compiled, estimator, X, codes):
+    """Whether all predictions are equal to the bit; but for exponentials, which may differ in their last bits."""
+    if is_classifier(estimator):
+        found, expected = compiled.predict_proba(codes, len(estimator.classes_)), estimator.predict_proba(X)
+        assert np.array_equal(estimator.classes_[compiled.predict(codes)], estimator.predict(X))
+    else:
+        found, expected = compiled.predict(codes), estimator.predict(X)
+    if conversion.link_of(estimator, "C") in (None, "identity"):
+        assert found.tobytes() == expected.tobytes()
+    else:
+        assert (np.abs(found - expected) <= rounding(expected, np.float64)).all()
+
+
+@pytest.mark.slow(after=2)
+@pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_estimator(dtype, categories, tmp_path):
+    for i, (_, estimator) in enumerate(models(dtype, categories)):
+        X, _ = data_of(dtype=dtype, categories=categories, seed=5)
+        rows = X.astype(np.float64) if categories else np.concatenate([X.astype(np.float64), held_rows(estimator)])
+        compiled = Compiled(estimator.to_c(prefix=f"m{i}", verify=False), tmp_path, f"m{i}")
+        assert_same(compiled, estimator, rows, estimator._features.encode(rows))
+
+
+@settings(max_examples=examples(5), deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(20, 120), n_trees=st.integers(1, 40), leaves=st.sampled_from([None, 2, 5]))
+def test_any_model(seed, n, n_trees, leaves):
+    """They are compared by the conversion itself."""
+    X, z = data_of(n, seed, [np.float32, np.float64][seed % 3 % 2], categories=bool(seed % 2))
+    kinds = {"random_state": seed, "categorical_features": [0, 1] if seed % 2 else None, "max_leaf_nodes": leaves}
+    dforest.ExtraTreesClassifier(n_trees, **kinds).fit(X, z.astype(int) % 5).to_c()
+    dforest.HistGradientBoostingRegressor(max_iter=n_trees, min_samples_leaf=2, **kinds).fit(X, z).to_c()
+
+
+def frame_of(n=300):
+    rng = np.random.default_rng(0)
+    odd = ["red", "blue", 'é ??/ "\\\n*/ model_leaf']
+    X = pd.DataFrame(
+        {
+            "colour": pd.Categorical(rng.choice(odd, n)),
+            "model_year": rng.normal(size=n),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], n), ["S", "M", "L"], ordered=True),
+            "number": pd.Categorical(rng.choice([-3.5, 7.0, 2.0**40], n)),
+            "grade": pd.Categorical(rng.choice([3, 1, 2], n), [3, 1, 2], ordered=True),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "colour"] = None
+    y = (X["colour"] == odd[2]) * 2 + (X["size"] == "M") + (X["number"] == 7) * X["model_year"] + (X["grade"] == 1)
+    return X, y.to_numpy()
+
+
+def test_labels_and_names(tmp_path):
+    """Names of the code that occur in labels and columns stay there as they are; unknown labels are missing."""
+    X, y = frame_of()
+    model = dforest.HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, np.where(y > 1, "model_set ja", "nein"))
+    code = model.to_c(tmp_path / "given.c", prefix="car")
+    assert (tmp_path / "given.c").read_text(encoding="ascii") == code
+    compiled = Compiled(code, tmp_path, "car")
+    of_text = compiled.function("code_of_text", [ctypes.c_int, ctypes.c_char_p], ctypes.c_double)
+    of_number = compiled.function("code_of_number", [ctypes.c_int, ctypes.c_double], ctypes.c_double)
+    rows = X.astype(object)
+    rows.loc[::7, "colour"], rows.loc[::11, "size"], rows.loc[::13, "number"] = "unknown", "XL", 8.0
+    codes = np.array(
+        [
+            [
+                of_text(0, str(row.colour).encode()),
+                row.model_year,
+                of_text(2, row.size.encode()),
+                of_number(3, row.number),
+                of_number(4, row.grade),
+            ]
+            for row in rows.itertuples()
+        ],
+        np.float64,
+    )
+    assert np.isnan(of_text(1, b"red")) and np.isnan(of_number(0, 7.0))
+    assert np.array_equal(codes, model._features.encode(rows), equal_nan=True)
+    assert np.isnan(codes).sum() > 60
+    assert_same(compiled, model, rows, codes)
+    names = (ctypes.c_char_p * 5).in_dll(compiled.library, "car_features")
+    assert [name.decode() for name in names] == X.columns.tolist()
+    classes = (ctypes.c_char_p * 2).in_dll(compiled.library, "car_classes")
+    assert [label.decode() for label in classes] == model.classes_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [([-(2**63), 2**63 - 1], ctypes.c_int64), ([-1.5, np.inf], ctypes.c_double), ([False, True], ctypes.c_int64)],
+)
+def test_classes(labels, kind, tmp_path):
+    X, z = data_of()
+    model = dforest.DecisionTreeClassifier(max_depth=2).fit(X, (z > 2).astype(int))
+    model.classes_ = np.array(labels)
+    compiled = Compiled(model.to_c(verify=False), tmp_path)
+    assert list((kind * 2).in_dll(compiled.library, "model_classes")) == labels
+
+
+def test_two_models_in_one_program(tmp_path):
+    X, z = data_of()
+    tree = dforest.DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, z)
+    (tmp_path / "both.c").write_text(tree.to_c(prefix="one", verify=False) + tree.to_c(prefix="two", verify=False))
+    subprocess.run(["cc", "-std=c99", *WARNINGS, "-c", tmp_path / "both.c", "-o", tmp_path / "both.o"], check=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("value <= node->threshold", "value < node->threshold"),
+        ("at + 1 : node->link", "node->link : at + 1"),
+        ("(node->kind & model_missing_left)", "!(node->kind & model_missing_left)"),
+        ("sums[k] += value[k]", "sums[k] += 1.001 * value[k]"),
+        ("return model_highest", "return !model_highest"),
+        ("sums[k] /=", "nonsense sums[k] /="),
+    ],
+)
+def test_what_differs_is_found(text, other, monkeypatch):
+    X, z = data_of()
+    tree = dforest.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, z > 2)
+    for name in ("_LEAF_OF", "_ADD", "_MEAN", "_CLASSES"):
+        monkeypatch.setattr(conversion, name, getattr(conversion, name).replace(text, other))
+    right = conversion._Source.predictions
+    monkeypatch.setattr(conversion._Source, "predictions", lambda self: (part.replace(text, other) for part in right(self)))
+    with pytest.raises(ConversionError, match=r"(?s)model of C and .* differently for \d+ of|cc refuses the model: .*error"):
+        tree.to_c()
+    tree.to_c(verify=False)
+
+
+def test_what_it_cannot_have(monkeypatch, tmp_path):
+    X, z = data_of()
+    with pytest.raises(NotFittedError):
+        dforest.RandomForestClassifier().to_c()
+    forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
+    for wrong in ("", "1st", "a-b", "é", None):
+        with pytest.raises(ValueError, match="prefix=.*; allowed are names of C that begin with a letter"):
+            forest.to_c(prefix=wrong)
+    for wrong in (("a tuple",), "nul\0", 2**60 + 1):
+        frame = pd.DataFrame({"when": pd.Categorical([wrong, type(wrong)()] * 200)})
+        with pytest.raises(ValueError, match=r"column 'when' holds the label .*; allowed in C code are text and numbers of"):
+            dforest.RandomForestRegressor(2).fit(frame, z).to_c()
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    with pytest.raises(FileNotFoundError, match="there is none called 'no-such-compiler -m64': install one"):
+        forest.to_c(tmp_path / "model.c")
+    assert not (tmp_path / "model.c").exists()
+    forest.to_c(verify=False)
+    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and C code's trees"):
+        with_own_tests(forest).to_c()
