@@ -16,6 +16,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator, is_classifier
 
 import dforest
 
@@ -31,6 +32,7 @@ def blocks(page):
 
 
 WITH_EXAMPLES = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
+ANSWERS = "how_do_i.md"
 FOLLOWED = ["own_splitter.md", "own_criterion.md", "own_loss.md"]
 
 
@@ -41,9 +43,8 @@ def test_pages_are_found():
         assert kinds.count("{code-block}") >= 6 and kinds.count("sh") >= 4
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_examples(page):
-    pytest.importorskip("pandas")
+def run_examples(page):
+    """The names that the examples of a page leave behind, after they have been checked."""
     parser, names = doctest.DocTestParser(), {}
     runner = doctest.DocTestRunner()
     told = []
@@ -53,6 +54,32 @@ def test_examples(page):
             runner.run(test, out=told.append, clear_globs=False)
             names = test.globs
     assert runner.summarize(verbose=False).failed == 0, "".join(told)
+    return names
+
+
+@pytest.mark.parametrize("page", sorted(set(WITH_EXAMPLES) - {ANSWERS}))
+def test_examples(page):
+    pytest.importorskip("pandas")
+    run_examples(page)
+
+
+def test_answers_run(tmp_path, monkeypatch):
+    """All code in the second column of a page's tables; models that are not fitted are, to check their parameters."""
+    for needed in ("lightgbm", "matplotlib", "pandas", "skl2onnx"):
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    names = run_examples(ANSWERS)
+    text = BLOCK.sub("", (DOC / ANSWERS).read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| (?!How do I)(.+?) \| (.+?) \|", text, re.MULTILINE)
+    answers = [(question, code) for question, answer in rows for code in re.findall(r"`([^`]+)`", answer)]
+    assert len(answers) > 50
+    for question, code in answers:
+        try:
+            found = eval(code, names)
+            if isinstance(found, BaseEstimator) and not hasattr(found, "n_features_in_"):
+                found.fit(*(names["cells"], names["kind"]) if is_classifier(found) else (names["X"], names["y"]))
+        except Exception as error:
+            raise AssertionError(f"{ANSWERS}: {question}: {code}") from error
 
 
 def reader(folder):
