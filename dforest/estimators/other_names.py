@@ -1,6 +1,6 @@
 """What parameters of other libraries are called here, for the errors about names that an estimator does not have.
 
-The names are those of LightGBM, XGBoost, CatBoost, cuML, oneDAL and ranger (with points as underscores).
+The names are those of LightGBM, XGBoost, CatBoost, cuML, oneDAL, ranger, randomForest and grf (with points as underscores).
 """
 
 from functools import wraps
@@ -12,15 +12,17 @@ from sklearn.utils._param_validation import InvalidParameterError
 _ANYWHERE = {
     "n_jobs": "num_threads num_thread nthread nthreads n_threads thread_count n_streams",
     "random_state": "seed random_seed bagging_seed feature_fraction_seed data_random_seed extra_seed",
-    "max_leaf_nodes": "num_leaves num_leaf max_leaves max_leaf",
+    "max_leaf_nodes": "num_leaves num_leaf max_leaves max_leaf maxnodes",
     "max_depth": "max_tree_depth depth",
     "max_bins": "max_bin n_bins border_count",
     "categorical_features": "categorical_feature cat_feature cat_features categorical_column cat_column enable_categorical",
     "monotonic_cst": "monotone_constraints monotone_constraint monotonic_constraints mc",
-    "class_weight": "class_weights scale_pos_weight is_unbalance unbalance unbalanced_sets auto_class_weights",
-    "verbose": "verbosity verbose_eval logging_level silent",
+    "class_weight": "class_weights classwt scale_pos_weight is_unbalance unbalance unbalanced_sets auto_class_weights",
+    "verbose": "verbosity verbose_eval logging_level silent do_trace",
     "device": "device_type task_type tree_method gpu_id",
-    "fit(sample_weight=...) is for weights": "weight weights weight_column case_weights sample_weight",
+    "fit(sample_weight=...) is for weights": (
+        "weight weights weight_column case_weights sample_weight sample_weights equalize_cluster_weights"
+    ),
     "Missing values need no parameter: they go to the side of a split that is better": (
         "missing missing_values use_missing zero_as_missing nan_mode na_action"
     ),
@@ -85,17 +87,27 @@ _BOOSTED = _ANYWHERE | {
 _FORESTS = _ANYWHERE | {
     "n_estimators": "num_trees ntree ntrees n_trees tree_count num_tree max_iter num_iterations",
     "max_features": "mtry features_per_node colsample_bynode feature_fraction max_feature",
-    "min_samples_leaf": "nodesize min_bucket min_child_samples min_data_in_leaf min_rows_per_leaf min_node_records",
-    "min_samples_split": "min_node_size min_observations_in_split_node",
+    "min_samples_leaf": "min_bucket min_child_samples min_data_in_leaf min_rows_per_leaf min_node_records",
+    "min_samples_split": "min_observations_in_split_node",
+    "It is called min_samples_split here, with one more: in R, nodes of this size are leaves": "min_node_size nodesize",
     "max_samples": "sample_fraction sampsize subsample bagging_fraction observations_per_tree_fraction",
     "bootstrap": "replace",
     "criterion": "split_criterion splitrule",
     "variable_importance": "importance variable_importance_mode",
     "voting": "voting_mode",
-    "oob_score": "oob_error compute_oob_error error_metric_mode",
+    "oob_score": "oob_error compute_oob_error compute_oob_predictions error_metric_mode",
     "keep_training_data": "quantreg proximity",
     "min_impurity_decrease": "min_split_gain min_impurity_split gamma",
-    "Out-of-bag counts of draws are in estimators_samples_": "keep_inbag inbag",
+    "estimators_samples_ and forest_.row_counts(t) say which rows a tree drew": "keep_inbag",
+    "Samplings of dforest.sampling, given as bootstrap, say which rows a tree draws": "inbag strata",
+    'fit(groups=...) is for groups of rows, which bootstrap="group" draws together': "clusters",
+    'variable_importance="mda_scaled" divides importances by their standard errors': "scale_permutation_importance",
+    "Importances are of all rows: shap_values is for single rows": "local_importance localImp",
+    "Features are tried with equal chances": "split_select_weights always_split_variables regularization_factor",
+    "One random threshold is tried for each feature": "num_random_splits",
+    "Honest trees are grown by a splitter, as in examples/splitters/honest": "honesty honesty_fraction honesty_prune_leaves",
+    "Classes are predicted by what predict_proba returns, divided by the cutoffs": "cutoff",
+    "score(X, y) is for test rows": "xtest ytest",
     "predict_proba gives probabilities of every classification forest": "probability",
     "Categories are split by sets where categorical_features names them": "respect_unordered_factors",
     "Forests do not learn from errors: HistGradientBoostingClassifier and HistGradientBoostingRegressor do": (

@@ -1,7 +1,9 @@
 """Names of other libraries' parameters get an answer that says what does the same here."""
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from inspect import signature
+from pathlib import Path
 
 import pytest
 from sklearn.base import clone
@@ -54,6 +56,39 @@ def test_all_of_lightgbm_has_an_answer(name):
                 kind(**{name: 1})
 
 
+PAGES = Path(__file__).parents[2] / "doc"
+
+
+def test_the_page_about_boosting_libraries_says_the_same():
+    text = (PAGES / "migration.md").read_text(encoding="utf-8")
+    known, found = parameters_of(BOOSTED), []
+    for row in re.search(r"^\| dforest \| LightGBM .*\n\|-.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1].splitlines():
+        here, *elsewhere = row.strip("| ").split(" | ")
+        ours = set(re.findall(r"`(\w+)`", here)) & known
+        for name in re.findall(r"`(\w+)`", " ".join(elsewhere)) if ours else []:
+            answer = other_names.BOOSTED_NAMES.get(name, name)
+            if " " not in answer and not name.endswith("_"):  # results of other libraries end in _
+                assert answer in ours, (name, answer, ours)
+                found.append(name)
+    assert len(found) > 60
+
+
+def test_the_page_about_r_says_the_same():
+    text = (PAGES / "migration_r.md").read_text(encoding="utf-8")
+    known, told = parameters_of(FORESTS), defaultdict(list)
+    for table in re.findall(r"^Parameters, with .*\n\n\|.*\n\|-.*\n((?:\|.*\n)+)", text, re.MULTILINE):
+        for row in table.splitlines():
+            there, here = row.strip("| ").split(" | ")
+            for name in re.findall(r"`([a-z][\w.]*)(?: = [^`]*)?`", there):
+                told[name.replace(".", "_")].append(here)
+    for name, cells in told.items():
+        if not all(cell.startswith(("–", "nothing", "scikit-learn")) for cell in cells):
+            answer = other_names.FOREST_NAMES.get(name) or name
+            assert answer in known or " " in answer, name
+            assert " " in answer or any(answer in cell for cell in cells), (name, answer, cells)
+    assert len(told) > 50
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -61,6 +96,7 @@ def test_all_of_lightgbm_has_an_answer(name):
         (lambda: HistGradientBoostingRegressor().set_params(eta=1), ValueError, r"\]\. It is called learning_rate here$"),
         (lambda: HistGradientBoostingRegressor(drop_rate=0.1), TypeError, r"'drop_rate'\. No trees are dropped"),
         (lambda: RandomForestClassifier(mtry=3), TypeError, r"It is called max_features here$"),
+        (lambda: RandomForestRegressor(nodesize=5), TypeError, r"called min_samples_split here, with one more"),
         (lambda: RandomForestClassifier(unknown=3), TypeError, r"got an unexpected keyword argument 'unknown'$"),
         (lambda: DecisionTreeClassifier(num_trees=3), TypeError, r"got an unexpected keyword argument 'num_trees'$"),
         (lambda: RandomForestClassifier(1, 2), TypeError, r"positional argument"),
