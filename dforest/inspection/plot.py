@@ -1,6 +1,5 @@
 """A picture of a single tree, drawn with matplotlib; how tests are worded is told in `dforest.inspection.export`."""
 
-from itertools import zip_longest
 from numbers import Integral
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.kinds import DecisionTree
 from dforest.extras import needed
+from dforest.inspection import layout
 from dforest.inspection.export import (
     CUT,
     CUT_COLOUR,
@@ -154,8 +154,8 @@ class TreePicture:
         fontsize = self.fontsize or LARGEST_FONT
         while True:
             width, height = self._measure(fontsize)
-            x, total_width = self._columns(width)
-            rows = self._rows(height)
+            x, total_width = layout.columns({node: parent for node, (parent, *_) in self.boxes.items()}, width, COLUMN_GAP)
+            rows = layout.rows({node: depth for node, (_, depth, *_) in self.boxes.items()}, height)
             fits = min(room / (total_width, rows.sum() + ROW_GAP * (len(rows) - 1)))
             if self.fontsize or fontsize <= max(fits, SMALLEST_FONT):
                 break
@@ -222,36 +222,3 @@ class TreePicture:
             width[node] = extent.width / pixels + 2 * PADDING
             height[node] = extent.height / pixels + 2 * PADDING
         return width, height
-
-    def _rows(self, height):
-        """Heights of the rows of boxes."""
-        rows = np.zeros(1 + max(depth for _, depth, _, _ in self.boxes.values()))
-        for node, (_, depth, _, _) in self.boxes.items():
-            rows[depth] = max(rows[depth], height[node])
-        return rows
-
-    def _columns(self, width):
-        """Middles of the boxes by node around 0, and the width of all, in font sizes.
-
-        From the leaves up, subtrees are put side by side as close as their outlines allow, and a
-        parent above the middle of its children.
-        """
-        children = {node: [] for node in self.boxes}
-        for node, (parent, *_) in self.boxes.items():
-            if parent >= 0:
-                children[parent].append(node)
-        outline, shift = {}, {}  # by node: (left, right) of each level, and the way from its parent
-        for node in reversed(self.boxes):
-            outline[node] = [(-width[node] / 2, width[node] / 2)]
-            if children[node]:
-                left, right = (outline.pop(child) for child in children[node])
-                half = max(a[1] - b[0] + COLUMN_GAP for a, b in zip(left, right, strict=False)) / 2
-                shift.update(zip(children[node], (-half, half), strict=True))
-                nothing = np.inf, -np.inf
-                for a, b in zip_longest(left, right, fillvalue=nothing):
-                    outline[node].append((min(a[0] - half, b[0] + half), max(a[1] - half, b[1] + half)))
-        low, high = min(left for left, _ in outline[0]), max(right for _, right in outline[0])
-        x = {}
-        for node, (parent, *_) in self.boxes.items():
-            x[node] = -(low + high) / 2 if parent < 0 else x[parent] + shift[node]
-        return x, high - low

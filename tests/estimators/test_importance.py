@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
+from sklearn.inspection import permutation_importance
 from sklearn.metrics import average_precision_score, mean_absolute_error, r2_score
 from twins import naive
 from twins.sampling import twin_of
@@ -416,15 +417,9 @@ def permuted_scores(model, X, y, metric, n_repeats, seed):
             sums, n = sums + np.where(out, predicted, 0), n + out
         return metric(y[n > 0], sums[n > 0] / n[n > 0])
 
-    shuffles = np.random.RandomState(np.random.RandomState(seed).randint(2**31))
-    places = [shuffles.permutation(len(X)) for _ in range(n_repeats)]
-    found = np.zeros((X.shape[1], n_repeats))
-    for j in range(X.shape[1]):
-        for r, place in enumerate(places):
-            other = X.copy()
-            other[:, j] = X[place, j]
-            found[j, r] = score(X) - score(other)
-    return found
+    return permutation_importance(
+        model, X, y, scoring=lambda _, X, y: score(X), n_repeats=n_repeats, random_state=seed
+    ).importances
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])

@@ -36,6 +36,7 @@ from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.other_names import NamesPart, with_hints
 from dforest.estimators.prediction import PredictionPart, of_one_fit
+from dforest.estimators.reporting import ReportPart
 from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.saving import SavingPart
@@ -48,7 +49,7 @@ MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that 
 
 
 class BoostingEstimator(
-    CallbackSupportMixin, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, NamesPart, BaseEstimator
+    CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, SavingPart, ShapPart, StatePart, NamesPart, BaseEstimator
 ):  # fmt: skip
     """What boosted trees for classes and for numbers share."""
 

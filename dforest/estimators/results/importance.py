@@ -98,7 +98,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     return permutations.permutation_rise(rows.ranks, tasks, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
 
 
-def score_decrease(X, predict, score, used, n_repeats, random_state):
+def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None):
     """By how much a score falls when the values of a feature are permuted among rows.
 
     Parameters
@@ -111,24 +111,29 @@ def score_decrease(X, predict, score, used, n_repeats, random_state):
     used : ndarray of shape (n_features,), dtype bool
         The features that trees test: the importances of others are 0.
     n_repeats : int
-        How many permutations there are of each feature. They are the same for all features, as scikit-learn's are.
+        How many permutations there are of each feature. They are the same for all features, and scikit-learn's for such a seed.
     random_state : int, RandomState instance or None
+    donors : ndarray of the shape of X, optional
+        Rows whose values are dealt out, where X is not what its columns are drawn from. None means X.
 
     Returns
     -------
     ndarray of shape (n_features, n_repeats), dtype float64
     """
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
-    shuffles = np.random.RandomState(seed)
-    places = [shuffles.permutation(len(X)) for _ in range(n_repeats)]
+    shuffles = np.random.RandomState(check_random_state(random_state).randint(np.iinfo(np.int32).max + 1))
+    shuffled, places = np.arange(len(X)), [np.arange(len(X))]
+    for _ in range(n_repeats):
+        shuffles.shuffle(shuffled)
+        places.append(places[-1][shuffled])
+    donors = X if donors is None else donors
     baseline, X = score(predict(X)), X.copy()
     decrease = np.zeros((X.shape[1], n_repeats))
     for j in np.flatnonzero(used):
-        column = X[:, j].copy()
-        for r, place in enumerate(places):
-            X[:, j] = column[place]
+        own = X[:, j].copy()
+        for r, place in enumerate(places[1:]):
+            X[:, j] = donors[place, j]
             decrease[j, r] = baseline - score(predict(X))
-        X[:, j] = column
+        X[:, j] = own
     return decrease
 
 

@@ -4,10 +4,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.kinds import Forest
+from dforest.extras import needed
 from dforest.inspection.export import names_of_features
 from dforest.inspection.report.curve import fit_trend
 from dforest.inspection.report.facts import impurity_importance
-from dforest.inspection.report.svg import need_matplotlib, shortened
+from dforest.inspection.report.text import shortened
 
 KINDS = {
     "impurity": "Mean decrease in impurity",
@@ -28,7 +29,7 @@ class _Display:
 
     def _axes(self, ax):
         """The axes to draw on: those given, or those of a new figure of pyplot's."""
-        need_matplotlib(type(self).__name__)
+        needed("matplotlib", "plot", type(self).__name__)
         if ax is None:
             from matplotlib import pyplot
 
@@ -255,7 +256,7 @@ class ImportanceDisplay(_Display):
             raise ValueError(f"kind={kind!r}; allowed are {', '.join(map(repr, KINDS))}")
         if kind != "impurity" and (X is None or y is None):
             raise ValueError(f"kind={kind!r} needs X and y; without them allowed is 'impurity'")
-        need_matplotlib(cls.__name__)
+        needed("matplotlib", "plot", cls.__name__)
         if kind == "impurity":
             mean, std = impurity_importance(estimator.forest_)
         elif kind == "oob":
