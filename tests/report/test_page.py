@@ -18,14 +18,13 @@ from dforest import (
     DecisionTreeClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
 )
 from dforest.criterion import PythonCriterion
-from dforest.inspection.report.style import STYLE
 from dforest.inspection.report.chart import SERIES, STEPS
+from dforest.inspection.report.style import STYLE
 from dforest.splitter import PythonSplitter, Test
 
 EMPTY = {"meta", "br", "hr", "img", "input", "link"}

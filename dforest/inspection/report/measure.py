@@ -25,10 +25,26 @@ NAMES = {
 ERRORS = "neg_"
 
 
-def _r2(true, predicted, sample_weight=None):
+def _accuracy(true, prediction, weight):
+    return float(np.average(prediction.argmax(axis=1) == true, weights=weight))
+
+
+def _r2(true, prediction, weight):
     """`sklearn.metrics.r2_score` of numbers whose squares may be beyond the range of float64."""
     scale = np.abs(true).max() or 1.0
-    return metrics.r2_score(true / scale, predicted / scale, sample_weight=sample_weight)
+    return metrics.r2_score(true / scale, prediction[:, 0] / scale, sample_weight=weight) if len(true) > 1 else np.nan
+
+
+def average_precision(true, prediction, weight, k):
+    """`sklearn.metrics.average_precision_score` of class k, which is asked for so often here that its checks take long."""
+    weight = np.ones(len(true)) if weight is None else weight
+    order = np.argsort(-prediction[:, k], kind="stable")
+    probability, weight = prediction[order, k], weight[order]
+    last = np.append(np.flatnonzero(np.diff(probability)), len(order) - 1)  # of those that are equally probable
+    found, taken = (np.cumsum(part)[last] for part in (weight * (true[order] == k), weight))
+    if found[-1] == 0:
+        return 0.0
+    return float((np.diff(found, prepend=0) * found / taken).sum() / found[-1])
 
 
 class Measure:
@@ -36,25 +52,23 @@ class Measure:
 
     Parameters
     ----------
-    estimator : estimator
-        Fitted.
     score : callable
-        A metric or a scorer, for which larger is better.
+        Given class numbers or numbers, predictions of shape (n_rows, n_classes) or (n_rows, 1), and weights of rows or None: a
+        number, for which larger is better.
     name : str
         What people call it.
+    takes_weights : bool, default=True
     is_error : bool, default=False
         Whether it is minus an error, which is shown without the minus.
     as_share : bool, default=False
         Whether it is shown as a percentage.
-    given : str, default=None
-        What the user gave; None if this is the report's choice.
+    is_chosen : bool, default=False
+        Whether the user chose it.
     """
 
-    def __init__(self, estimator, score, name, is_error=False, as_share=False, given=None):
-        self._estimator, self._score, self.name = estimator, score, name
-        self.is_error, self.as_share, self.given = is_error, as_share, given
-        metric = score._score_func if isinstance(score, SCORER) else score
-        self.takes_weights = "sample_weight" in signature(metric).parameters
+    def __init__(self, score, name, takes_weights=True, is_error=False, as_share=False, is_chosen=False):
+        self._score, self.name, self.takes_weights = score, name, takes_weights
+        self.is_error, self.as_share, self.is_chosen = is_error, as_share, is_chosen
 
     @classmethod
     def named(cls, estimator, scoring):
@@ -67,43 +81,34 @@ class Measure:
             metric, is_error = score._score_func, score._sign < 0
         name = scoring if isinstance(scoring, str) else getattr(getattr(metric, "func", metric), "__name__", "score")
         name = NAMES.get(name, name.removeprefix(ERRORS).removesuffix("_score").replace("_", " "))
-        return cls(estimator, score, clean(name), is_error, scoring == "accuracy", f"scoring={scoring!r}")
+
+        def checked(true, prediction, weight):
+            try:
+                if is_classifier(estimator):
+                    found = score_of_classes(score, estimator.classes_, estimator.classes_[true], prediction, weight)
+                else:
+                    found = score_of_numbers(score, true, prediction[:, 0], weight)
+            except Exception as error:
+                raise ValueError(f"scoring={scoring!r} can't score y: {why_not(error)}") from error
+            if not isinstance(found, Real):
+                raise ValueError(f"scoring={scoring!r} returned {found!r}; allowed are numbers")
+            return float(found)
+
+        takes_weights = "sample_weight" in signature(metric).parameters
+        return cls(checked, clean(name), takes_weights, is_error, scoring == "accuracy", is_chosen=True)
 
     @classmethod
     def usual(cls, estimator, rare, rare_name):
         """What is looked at if the user chose nothing: accuracy, the average precision of a rare class, or R²."""
         if not is_classifier(estimator):
-            return cls(estimator, _r2, "R²")
+            return cls(_r2, "R²")
         if rare is None or len(estimator.classes_) != 2:
-            return cls(estimator, metrics.accuracy_score, "accuracy", as_share=True)
-        label = estimator.classes_.tolist()[rare]
-        score = partial(metrics.average_precision_score, pos_label=label)
-        return cls(estimator, score, f"average precision of {rare_name}")
+            return cls(_accuracy, "accuracy", as_share=True)
+        return cls(partial(average_precision, k=rare), f"average precision of {rare_name}")
 
     def __call__(self, true, prediction, weight=None):
-        """The score of predictions, larger is better: float.
-
-        Parameters
-        ----------
-        true : ndarray of shape (n_rows,)
-            Class numbers, or numbers.
-        prediction : ndarray of shape (n_rows, n_classes) or (n_rows, 1)
-        weight : ndarray of shape (n_rows,), optional
-            Given only if it `takes_weights`.
-        """
-        try:
-            if is_classifier(self._estimator):
-                classes = self._estimator.classes_
-                found = score_of_classes(self._score, classes, classes[true], prediction, weight)
-            else:
-                found = score_of_numbers(self._score, true, prediction[:, 0], weight)
-        except Exception as error:
-            if self.given is None:
-                raise
-            raise ValueError(f"{self.given} can't score y: {why_not(error)}") from error
-        if not isinstance(found, Real):
-            raise ValueError(f"{self.given} returned {found!r}; allowed are numbers")
-        return float(found)
+        """The score of predictions, larger is better: float; weights of rows are given only if it `takes_weights`."""
+        return self._score(true, prediction, weight)
 
     def shown(self, score):
         """The number that people are shown for a score, or for scores."""

@@ -13,6 +13,7 @@ References
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 MAP_ROWS = 400
 REGIONS = 20
@@ -86,7 +87,8 @@ def classical_scaling(squares):
     rows = squares.mean(axis=0)
     products = -0.5 * (squares - rows - rows[:, None] + squares.mean())
     total = np.trace(products)  # the sum of all eigenvalues, of which none is below 0
-    values, vectors = eigh(products, subset_by_index=[max(0, n_points - 2), n_points - 1])
+    with threadpool_limits(1, user_api="blas"):  # more threads take longer for so few points
+        values, vectors = eigh(products, subset_by_index=[max(0, n_points - 2), n_points - 1])
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     values[values < 1e-9 * max(1.0, values[0])] = 0
     points = np.zeros((n_points, 2))

@@ -18,8 +18,8 @@ def predictions(study):
     """The section."""
     if not study.has_targets:
         cure = (
-            f"How well rows are predicted is not known: pass rows, best such as the {study.model.noun} was not grown on, as X and "
-            "y to report."
+            f"How well rows are predicted is not known: pass rows, best such as the {study.model.noun} was not grown on, as X "
+            "and y to report."
             if study.rows is None
             else "How well the rows are predicted is not known: pass their targets as y to report, besides X."
         )
@@ -85,7 +85,7 @@ def class_parts(study):
     left, right = element("div", element("h3", "Quality"), figures), element("div", element("h3", "Confusion"), confused)
     never = findings.never_predicted(quality, study.classes, study.model.noun)
     parts = [paragraph(never, class_="note")] if never else []
-    if study.rare is not None and study.measure.given is None:
+    if study.rare is not None and not study.measure.is_chosen:
         parts.append(paragraph(on_accuracy(study)))
     parts.append(element("div", left, right, class_="beside"))
     if n_classes > 2:
@@ -101,8 +101,8 @@ def on_accuracy(study):
     n, name = np.count_nonzero(quality.true == study.rare), shortened(study.classes[study.rare], 30)
     looked_at = f" This page looks at the {study.measure.name} instead." if len(study.classes) == 2 else ""
     return (
-        f"The class {name} is rare: {n:,} of {n_rows:,} rows have it ({percent(n / n_rows)}). Accuracy says little then, as "
-        f"always predicting the commonest class is right for {percent(quality.commonest)} of the rows.{looked_at} report(scoring=...) "
+        f"The class {name} is rare: {n:,} of {n_rows:,} rows have it ({percent(n / n_rows)}). So accuracy says little: always "
+        f"predicting the commonest class is right for {percent(quality.commonest)} of the rows.{looked_at} report(scoring=...) "
         "takes any other measure."
     )
 

@@ -5,6 +5,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from sklearn import config_context
+
 from dforest.estimators.progress import ProgressLine
 from dforest.inspection.report.page import page_of, parts_of
 from dforest.inspection.report.study import Study
@@ -105,7 +107,8 @@ def report_of(estimator, X=None, y=None, path=None, scoring=None, verbose=0):
         line = ProgressLine(len(parts_of(study)), verbose, "sections")
         line.begin(0)
     try:
-        html = page_of(study, line.tell if line else lambda n_done: None)
+        with config_context(assume_finite=True, skip_parameter_validation=True):  # as all rows have been checked
+            html = page_of(study, line.tell if line else lambda n_done: None)
     finally:
         if line:
             line.end()

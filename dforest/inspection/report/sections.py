@@ -55,7 +55,7 @@ def number_of_trees(study):
         return absent("No tree left out any row, so no error out of bag is known. More trees leave out more rows.")
     trend = curve.trend
     verdict, paragraphs = findings.of_trees(curve, trend) if study.is_forest else findings.of_iterations(curve)
-    if study.measure.given is not None and curve.name != study.measure.name:
+    if study.measure.is_chosen and curve.name != study.measure.name:
         paragraphs.append(f"Pass the training rows in their order, or rows held out, to see the {study.measure.name} here.")
     last = int(curve.n_trees[-1])
     label = f"The {curve.name} {curve.where} by the number of {curve.unit}s, to {last}. {verdict}."
@@ -102,10 +102,10 @@ def importances(study):
 
 
 def permutation_caption(study, found):
-    trees = " out of bag" if found.is_out_of_bag else ""
+    trees, change = " out of bag" if found.is_out_of_bag else "", "rises" if study.measure.is_error else "falls"
     said = (
-        f"By permutation: by how much the {study.measure.name}{trees} {'rises' if study.measure.is_error else 'falls'} if a "
-        f"feature is permuted, on average over {assessment.REPEATS} permutations of {sentence_on_sample(found.n_rows, len(study.rows))}"
+        f"By permutation: by how much the {study.measure.name}{trees} {change} if a feature is permuted, on average over "
+        f"{assessment.REPEATS} permutations of {sentence_on_sample(found.n_rows, len(study.rows))}"
     )
     if found.n_more:
         said += f", {found.n_more:,} of them beyond the share of their rare class, with smaller weights"

@@ -99,7 +99,7 @@ class Study:
     def curve(self):
         """The `Curve` of the measure by the number of trees or iterations, or of the error that is known; None without any."""
         known = self._known_curve()
-        says_more = self.measure.given is not None or (self.is_forest and self.rare is not None)
+        says_more = self.measure.is_chosen or (self.is_forest and self.rare is not None)
         if self.has_targets and (says_more or known is None):
             return self._measured_curve() or known
         return known
@@ -168,8 +168,6 @@ class Study:
     def score(self):
         """The measure of the predictions for the rows: float."""
         rows, prediction, _ = self.predictions
-        if self.measure.given is None and not is_classifier(self.estimator) and len(rows) < 2:
-            return np.nan
         return self.measure(self.rows.y[rows], prediction)
 
     @cached_property

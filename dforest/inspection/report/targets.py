@@ -41,7 +41,7 @@ class Classes:
         found = [("Classes", f"{len(study.classes):,}")]
         error = getattr(study.estimator, "oob_error_", np.nan)
         is_known = study.has_targets and study.predictions[2]  # the measure is there already, of the same predictions
-        shows = np.isfinite(error) and study.rare is None and study.measure.given is None and not is_known
+        shows = np.isfinite(error) and study.rare is None and not study.measure.is_chosen and not is_known
         return found + [("Out-of-bag accuracy", percent(1 - error))] * bool(shows)
 
     def facts(self, study):
@@ -87,7 +87,7 @@ class Numbers:
 
     def tiles(self, study):
         curve = study.curve
-        if study.measure.given is not None or curve is None or curve.where != "out of bag" or not np.isfinite(curve.values[-1]):
+        if study.measure.is_chosen or curve is None or curve.where != "out of bag" or not np.isfinite(curve.values[-1]):
             return []
         return [("Out-of-bag root mean squared error", number(curve.values[-1]))]
 
