@@ -72,13 +72,25 @@ def test_more_rows_of_a_rare_class_are_permuted(monkeypatch):
     y = (X[:, 0] + random.normal(scale=0.5, size=8000) > 2.6).astype(int)
     estimator = RandomForestClassifier(30, min_samples_leaf=5, random_state=0).fit(X[:4000], y[:4000])
     rows, measure = Rows(estimator, X[4000:], y[4000:]), Measure.usual(estimator, 1, "1")
-    found = permuted(rows, measure, 1)
+    found = permuted(rows, measure, estimator.feature_importances_, 1)
     n_rare = (y[4000:] == 1).sum()
     assert found.n_rows == 1500 and found.n_more == n_rare - round(n_rare * 1500 / 4000) and not found.is_out_of_bag
     monkeypatch.setattr(assessment, "PERMUTED_ROWS", 4000)
-    whole = permuted(rows, measure, 1)
+    whole = permuted(rows, measure, estimator.feature_importances_, 1)
     assert whole.n_rows == 4000 and whole.n_more == 0
     assert np.abs(found.mean - whole.mean).max() < 0.15 < whole.mean[0] and found.mean.argmax() == 0
+
+
+def test_of_many_features_some_are_permuted(monkeypatch):
+    monkeypatch.setattr(assessment, "PERMUTED_FEATURES", 3)
+    X, y = load_diabetes(return_X_y=True)
+    X[:, 4] = 0  # no tree tests it
+    estimator = RandomForestRegressor(10, random_state=0).fit(X, y)
+    own = estimator.feature_importances_
+    found = permuted(Rows(estimator, X[:200], y[:200]), Measure.usual(estimator, None, None), own)
+    asked = np.argsort(-own)[:3]
+    assert found.n_asked == 3 and np.isfinite(found.mean[asked]).all() and found.mean[4] == 0
+    assert np.isnan(found.mean).sum() == 6
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])

@@ -33,7 +33,7 @@ def test_training_rows_are_recognised(model):
 
 
 def permuted_by_usual(model, X, y):
-    return permuted(Rows(model, X, y), Measure.usual(model, None, None))
+    return permuted(Rows(model, X, y), Measure.usual(model, None, None), model.feature_importances_)
 
 
 @pytest.mark.parametrize("power", [-600, 600])

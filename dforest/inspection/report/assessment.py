@@ -16,6 +16,7 @@ EVENTS_PER_BIN = 5  # at least, expected
 PERMUTED_ROWS, MIN_PERMUTED_ROWS = 2000, 200
 PERMUTED_VISITS = 24_000_000  # rows times trees times features, over all permutations, that fewer rows are taken for
 REPEATS = 5
+PERMUTED_FEATURES = 40  # at most
 DEPENDENCE_ROWS = 300
 GRID = 25
 SHOWN_CATEGORIES = 12  # of a column
@@ -223,7 +224,10 @@ class Importance:
     Attributes
     ----------
     mean, error : ndarray of shape (n_features,)
-        By how much the score falls, on average over `REPEATS` permutations, and the standard error of this mean.
+        By how much the score falls, on average over `REPEATS` permutations, and the standard error of this mean; NaN for features
+        that were not permuted. Those that no tree tests have 0.
+    n_asked : int
+        How many features were permuted: all that trees test, or, of many, those of the largest importances by the trees.
     is_out_of_bag : bool
         Whether each row was predicted by the trees that left it out.
     n_rows : int
@@ -234,12 +238,13 @@ class Importance:
 
     mean: np.ndarray
     error: np.ndarray
+    n_asked: int
     is_out_of_bag: bool
     n_rows: int
     n_more: int
 
 
-def permuted(rows, measure, rare=None):
+def permuted(rows, measure, own, rare=None):
     """The `Importance` of features by permutation, of `Rows` that have targets.
 
     Parameters
@@ -247,13 +252,19 @@ def permuted(rows, measure, rare=None):
     rows : Rows
     measure : Measure
         What the score is.
+    own : ndarray of shape (n_features,)
+        Importances by the trees.
     rare : int, optional
         A class of which more rows are taken.
     """
     model = rows.model
     trees = model.forest
     used = features_used(trees).any(axis=0)
-    most = PERMUTED_VISITS // (trees.n_trees * max(1, np.count_nonzero(used)) * (REPEATS + 1))
+    asked = np.zeros(len(used), bool)
+    asked[np.argsort(np.where(used, -own, np.inf), kind="stable")[:PERMUTED_FEATURES]] = True
+    asked &= used
+    n_asked = np.count_nonzero(asked)
+    most = PERMUTED_VISITS // (trees.n_trees * max(1, n_asked) * (REPEATS + 1))
     most = min(max(most, MIN_PERMUTED_ROWS), PERMUTED_ROWS)
     chosen = donors = rows.sample(most)
     weight, n_more = None, 0
@@ -269,9 +280,10 @@ def permuted(rows, measure, rare=None):
             return np.nan
         return measure(true[seen], prediction[seen], None if weight is None else weight[seen])
 
-    found = score_decrease(X, predict, score, used, REPEATS, SEED, rows.X[donors])
+    found = score_decrease(X, predict, score, asked, REPEATS, SEED, rows.X[donors])
+    found[used & ~asked] = np.nan
     error = found.std(axis=1, ddof=1) / np.sqrt(REPEATS)
-    return Importance(found.mean(axis=1), error, is_out_of_bag, len(chosen), n_more)
+    return Importance(found.mean(axis=1), error, n_asked, is_out_of_bag, len(chosen), n_more)
 
 
 def _with_more_of(rows, rare, most):

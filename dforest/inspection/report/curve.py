@@ -123,6 +123,8 @@ class Curve:
         The standard error of the last value, as an estimate for new rows; NaN if it is not known.
     other : ndarray of shape (n_points,), or None
         The same of training rows.
+    n_scored : int or None
+        How many of the rows of X, drawn at random, were scored; None: all, or rows that are not X.
     """
 
     n_trees: np.ndarray
@@ -133,6 +135,7 @@ class Curve:
     unit: str
     known_to: float = np.nan
     other: np.ndarray | None = None
+    n_scored: int | None = None
 
     @property
     def sign(self):
@@ -152,7 +155,7 @@ class Curve:
     def lines(self):
         """What is drawn: a list of (values, name or None, colour)."""
         if self.other is None:
-            return [(self.values, "measured", "c0")]
+            return [(self.values, None if self.trend is None else "measured", "c0")]
         return [(self.other, "training rows", "c1"), (self.values, self.where.removeprefix("of "), "c0")]
 
     def at(self, n):

@@ -145,7 +145,7 @@ def of_calibration(quality, what, n_classes):
 
 def of_importances(own, permutation, names, kind):
     """Where importances by "impurity" or "gain" and those by permutation disagree: a sentence, or None."""
-    top = int(own.argmax())
+    top, permutation = int(own.argmax()), np.nan_to_num(permutation, nan=-np.inf)
     if permutation[top] <= 0 < own[top]:
         name = shortened(names[top], MAX_NAME)
         return f"{name} is first by {kind}, but permuting it does not hurt: features of many values are favoured by {kind}."

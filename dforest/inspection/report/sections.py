@@ -61,6 +61,8 @@ def number_of_trees(study):
     label = f"The {curve.name} {curve.where} by the number of {curve.unit}s, to {last}. {verdict}."
     svg = pictures.curve(label, curve, trend)
     caption = f"The {curve.name} {curve.where}, by the first {curve.unit}s."
+    if curve.n_scored is not None:
+        caption += f" Scored were {sentence_on_sample(curve.n_scored, len(study.rows))}."
     if trend is not None:
         caption += " The dashed line is the trend, limit + slope / trees, fitted to the last three quarters of the curve."
     places = dict(curve.at(max(1, round(last * share))) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1))
@@ -69,7 +71,7 @@ def number_of_trees(study):
     lines = [[f"{n:,}", precise(value, step)] for n, value in places.items()]
     if trend is not None:
         lines.append([f"{2 * last:,}, expected", precise(curve.sign * trend.at(2 * last), step)])
-    heads = [f"{curve.unit.capitalize()}s", curve.axis]
+    heads = [f"{curve.unit.capitalize()}s", curve.name[0].upper() + curve.name[1:]]
     steps = table(heads, lines, f"The {curve.name} by the number of {curve.unit}s", {1})
     said = element("div", element("p", f"{verdict}.", class_="verdict"), *map(paragraph, paragraphs), steps)
     return element("div", said, figure(svg, caption), class_="beside")
@@ -88,7 +90,7 @@ def importances(study):
     if found is None:
         cure = "rows, as X and y" if study.rows is None else "the targets of the rows, as y"
         right = absent(f"Importances by permutation are not known: pass {cure}, to report.")
-    elif not np.isfinite(found.mean).all():
+    elif not np.isfinite(found.mean[shown]).all():
         right = absent("Importances by permutation are not known: no score can be computed for these rows.")
     else:
         way = "Rise" if study.measure.is_error else "Fall"
@@ -107,6 +109,8 @@ def permutation_caption(study, found):
         f"By permutation: by how much the {study.measure.name}{trees} {change} if a feature is permuted, on average over "
         f"{assessment.REPEATS} permutations of {sentence_on_sample(found.n_rows, len(study.rows))}"
     )
+    if np.isnan(found.mean).any():
+        said += f" (for the {found.n_asked} most important features by {study.model.importance})"
     if found.n_more:
         said += f", {found.n_more:,} of them beyond the share of their rare class, with smaller weights"
     said += ". A line is the mean with one standard error to both sides."

@@ -21,7 +21,7 @@ from dforest.inspection.report.text import clean, shortened
 DEPENDENCES = 6  # features whose partial dependence is shown
 RARE = 0.2  # of the share that a class would have if all were equally common
 CURVE_POINTS = 40  # of a score that is not known already
-CURVE_ROWS = 10_000  # that are scored for it
+CURVE_ROWS = 20_000  # that are scored for it
 
 
 class Study:
@@ -137,7 +137,8 @@ class Study:
             return None
         values = np.array([self.measure(self.rows.y[rows], found) if len(rows) else np.nan for rows, found in staged])
         name, is_error = self.measure.name, self.measure.is_error
-        return Curve(numbers, self.measure.shown(values), name, is_error, self.where, self.model.unit)
+        n_scored = len(scored) if len(scored) < len(self.rows) else None
+        return Curve(numbers, self.measure.shown(values), name, is_error, self.where, self.model.unit, n_scored=n_scored)
 
     def _staged_out_of_bag(self, numbers, scored):
         is_scored = np.isin(np.arange(len(self.rows)), scored)
@@ -178,7 +179,7 @@ class Study:
     @cached_property
     def permutation(self):
         """The `Importance` by permutation, or None."""
-        return assessment.permuted(self.rows, self.measure, self.rare) if self.has_targets else None
+        return assessment.permuted(self.rows, self.measure, self.own_importance[0], self.rare) if self.has_targets else None
 
     @cached_property
     def order(self):

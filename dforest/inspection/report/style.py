@@ -84,6 +84,7 @@ details{margin:12px 0}
 summary{cursor:pointer;color:var(--accent);font-size:.92rem}
 footer{color:var(--muted);font-size:.85rem;padding-top:24px;padding-bottom:48px}
 @media (max-width:600px){main,header,footer{padding-left:18px;padding-right:18px}header{padding-top:24px}h1{font-size:1.55rem}
+thead th{white-space:normal}
 section{padding-top:26px;margin-top:20px}.tiles{grid-template-columns:1fr 1fr;gap:10px}.tiles dd{font-size:1.2rem}
 .tiles div{padding:10px 12px}}
 @media print{:root{color-scheme:light}section,figure{break-inside:avoid}nav{display:none}}

@@ -13,6 +13,7 @@ from dforest.inspection.report.text import clean, shortened, width_of
 LEVELS = 3  # of tests that are drawn
 FONT, LINE = 12, 15  # of the text of a box, in pixels
 PADDING, COLUMN_GAP, ROW_GAP = 7, 14, 26  # pixels
+ZERO = 1e-7  # of the largest value of a tree: what is less is rounding
 NAME, LABEL = 24, 18  # characters of a feature's and of a class's name
 
 
@@ -31,7 +32,8 @@ class _Text(BoxText):
         lines.append(f"{draws:,} {self.unit}" + ("s" if draws != 1 else ""))
         values = tree.value[node, 0]
         if self.class_names is None:
-            lines.append(f"{self.says} {number(values[0])}")
+            is_zero = abs(values[0]) <= ZERO * np.abs(tree.value).max()
+            lines.append(f"{self.says} {number(0.0 if is_zero else values[0])}")
         else:
             most = values.argmax()
             lines.append(f"{shortened(self.class_names[most], LABEL)} {percent(values[most], 0)}")
