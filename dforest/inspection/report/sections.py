@@ -52,6 +52,8 @@ def number_of_trees(study):
     if curve is None:
         return absent(NO_CURVE[study.is_forest, study.bootstraps])
     if not np.isfinite(curve.values[-1]):
+        if curve.where != "out of bag":
+            return absent(f"The {curve.name} {curve.where} is not defined.")
         return absent("No tree left out any row, so no error out of bag is known. More trees leave out more rows.")
     trend = curve.trend
     verdict, paragraphs = findings.of_trees(curve, trend) if study.is_forest else findings.of_iterations(curve)
