@@ -24,7 +24,7 @@ def curve(label, curve, trend):
         chart.line(n_trees, fitted, "c1", "fitted, and extended", dashed=True)
     for values, name, colour in curve.lines:
         chart.line(curve.n_trees, values, colour, name)
-    seen = [values[np.isfinite(values) & (curve.n_trees > curve.n_trees[-1] // 10)] for values, *_ in curve.lines]
+    seen = [values[np.isfinite(values) & (curve.n_trees > curve.n_trees[-1] // 5)] for values, *_ in curve.lines]
     seen = np.concatenate(seen if trend is None else [*seen, fitted])
     low, high = seen.min(), seen.max()  # the first few trees err so much more that nothing else could be seen
     if high > low:

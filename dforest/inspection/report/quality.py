@@ -9,6 +9,7 @@ from dforest.inspection.report.rows import SEED
 from dforest.inspection.report.text import shortened
 
 MATRIX_CLASSES = 12  # more than that, and the commonest confusions are listed
+BESIDE_CLASSES = 7  # more than that, and the matrix needs the width of the page
 LISTED_CONFUSIONS = 15
 LISTED_CLASSES = 30
 THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # that are listed, besides the one of the largest F1
@@ -87,7 +88,8 @@ def class_parts(study):
     parts = [paragraph(never, class_="note")] if never else []
     if study.rare is not None and not study.measure.is_chosen:
         parts.append(paragraph(on_accuracy(study)))
-    parts.append(element("div", left, right, class_="beside"))
+    is_wide = BESIDE_CLASSES < n_classes <= MATRIX_CLASSES
+    parts += [left, right] if is_wide else [element("div", left, right, class_="beside")]
     if n_classes > 2:
         parts.append(by_class(study, matrix))
     if quality.thresholds is not None:

@@ -112,7 +112,7 @@ def permutation_caption(study, found):
         f"{assessment.REPEATS} permutations of {sentence_on_sample(found.n_rows, len(study.rows))}"
     )
     if np.isnan(found.mean).any():
-        said += f" (for the {found.n_asked} most important features by {study.model.importance})"
+        said += f", for the {found.n_asked} most important features by {study.model.importance}"
     if found.n_more:
         said += f", {found.n_more:,} of them beyond the share of their rare class, with smaller weights"
     said += ". A line is the mean with one standard error to both sides."

@@ -36,7 +36,7 @@ class _Text(BoxText):
             lines.append(f"{self.says} {number(0.0 if is_zero else values[0])}")
         else:
             most = values.argmax()
-            lines.append(f"{shortened(self.class_names[most], LABEL)} {percent(values[most], 0)}")
+            lines.append(f"{shortened(self.class_names[most], LABEL)}: {percent(values[most], 0)}")
         return lines
 
     def _number(self, value):
