@@ -132,7 +132,7 @@ def calibration(study):
     quality, n_classes = study.quality, len(study.classes)
     if n_classes == 1:
         return absent("There is one class, whose probability is always 1.")
-    is_rare = study.rare is not None
+    is_rare = study.positive is not None and study.positive == study.rare
     which = "the predicted class" if study.positive is None else shortened(study.classes[study.positive], 24)
     claim, axis = f"the probability of {which}", f"Predicted probability of {which}"
     label = f"Reliability of {claim}: stated probabilities, and the share of rows for which they came true"

@@ -50,7 +50,7 @@ class Study:
     rare : int or None
         The least common class of the rows, if it has far less than its share.
     positive : int or None
-        The class whose probability is looked at: of two classes, the rare one or the second one; else a rare one.
+        The class whose probability is looked at: of two classes, the rare one or the second one; None if there are not two.
     measure : Measure
     """
 
@@ -62,7 +62,7 @@ class Study:
         self.classes = [clean(label) for label in getattr(estimator, "classes_", np.empty(0)).tolist()]
         self.names = [clean(name) for name in names_of_features(estimator, None)]
         self.rare = self._rare_class()
-        self.positive = 1 if len(self.classes) == 2 and self.rare is None else self.rare
+        self.positive = None if len(self.classes) != 2 else 1 if self.rare is None else self.rare
         if scoring is None:
             rare_name = None if self.rare is None else shortened(self.classes[self.rare], 30)
             self.measure = Measure.usual(estimator, self.rare, rare_name)
