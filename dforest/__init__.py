@@ -21,6 +21,7 @@ from dforest.inspection.dependence import PartialDependenceDisplay
 from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.inspection.table.check import check_table
 from dforest.interchange.clients import register_dtreeviz, register_eli5, register_mlflow, register_shap, skops_types
 from dforest.interchange.conversion.from_lightgbm import from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn
@@ -50,6 +51,7 @@ __all__ = [
     "RandomTreesEmbedding",
     "ShapInteractionValues",
     "ShapValues",
+    "check_table",
     "config_context",
     "devices",
     "export_graphviz",
