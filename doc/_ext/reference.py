@@ -61,7 +61,7 @@ _ABOUT = {
     "guide_oob": "OutOfBagCurveDisplay",
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
-    "guide_columns": "check_table inspection.table.finding.TableFindings inspection.table.finding.Finding",
+    "guide_tables": "check_table inspection.table.finding.TableFindings inspection.table.finding.Finding",
     "guide_resources": "engines.fit_report.FitReport estimators.forest.memory.FitMemory engines.memory.MemoryEstimate "
     "core.predict.predictor.Predictor",
     "shap": "ShapInteractionValues ShapValues",
