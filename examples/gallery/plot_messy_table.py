@@ -10,11 +10,11 @@ forest gains by it, and what has to be done for amounts.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from skrub import TableVectorizer, ToCategorical
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from skrub import TableVectorizer, ToCategorical
 
 from dforest import RandomForestRegressor, check_table
 
@@ -92,7 +92,7 @@ for seed in range(3):
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
-for place, (name, of_seeds) in enumerate(scores.items()):
+for place, of_seeds in enumerate(scores.values()):
     ax.barh(place, np.mean(of_seeds), color="C0", alpha=0.4)
     ax.plot(of_seeds, np.full(len(of_seeds), place), "o", color="C0")
 ax.set(yticks=range(len(scores)), yticklabels=scores, xlabel="R² on the test set")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
 
 import dforest
 from dforest import check_table
@@ -29,7 +29,7 @@ def kinds(*arguments, **parameters):
     return [(found.column, found.kind) for found in check_table(*arguments, **parameters)]
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes, load_iris, load_wine])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine])
 def test_nothing_is_wrong_with_real_columns(load):
     """Iris has copies of a row, and `petal length` nearly gives its classes away."""
     found = check_table(*load(return_X_y=True, as_frame=True))
@@ -70,13 +70,13 @@ def test_messages_are_those_of_fit():
 
 
 def test_labels_that_fit_refuses():
-    X = pd.DataFrame({"mixed": ["a", 1] * (N // 2), "lists": [[1]] * N, "many": [f"n{i // 2}" for i in range(N)]})
-    X = pd.concat([X] * 3, ignore_index=True)
-    X["many"] = [f"n{i // 2}" for i in range(len(X))]
+    X = pd.DataFrame({"mixed": ["a", 1] * (N // 2), "lists": [[1]] * N, "many": [f"n{i % 150}" for i in range(N)]})
     mixed, lists, many = check_table(X, categorical_features=["mixed", "many"])[:3]
     what = "holds labels of the types int, str, which can't be sorted; allowed are labels of one type"
     assert mixed == ("mixed", "refused", what, "")
-    assert lists[:2] == ("lists", "refused") and many.what == "300 different labels; allowed are up to 256"
+    assert lists[:2] == ("lists", "refused") and many.what == "150 different labels in 200 rows, such as 'n0'"
+    X = pd.DataFrame({"town": pd.Categorical(np.tile(np.arange(65536), 2))})
+    assert check_table(X)[0][:3] == ("town", "refused", "65,536 different labels; allowed are up to 65,535")
 
 
 def test_two_columns_of_one_name():
@@ -216,6 +216,10 @@ def test_y():
 def test_task():
     counts = np.arange(N) % 40
     assert kinds(NUMBER[:, None], counts, cv=6) == []
+    few = np.repeat([3, 5, 8], [1, 3, 7])  # four rows for each would be 12
+    assert kinds(NUMBER[:11, None], few) == []
+    assert kinds(NUMBER[:12, None], np.append(few, 8)) == [(None, "rare classes")]
+    assert kinds(NUMBER[:3, None], [0, 1, 1]) == [(None, "rare classes")]
     assert kinds(NUMBER[:, None], counts, cv=6, task="classification") == [(None, "rare classes")]
     assert kinds(NUMBER[:, None], Y + 1.0, task="regression") == []
     with pytest.raises(ValueError, match="y holds 'a'; allowed with task='regression' are numbers"):

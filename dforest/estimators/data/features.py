@@ -196,7 +196,7 @@ class Features:
             value = row[name]
             try:
                 result[j] = value if self._numbers[j] is None else self._numbers[j].get(value, np.nan)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):  # the last of integers that no float can hold
                 if not is_missing(value):
                     raise ValueError(f"{self.title(j)} holds {value!r}; {ALLOWED}") from None
                 result[j] = np.nan

@@ -51,7 +51,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
         each grown on one half of the rows and applied to the other half. The trees have as many leaves as there are classes, so a
         single split for two classes, or 32 leaves for numbers. At most 10,000 rows are used, about as many of each class.
     task : {"classification", "regression"}, optional
-        What y is for. By default, y has classes if it holds text, booleans, or at most 20 different whole numbers.
+        What y is for. By default, y has classes if it holds text, booleans, or few different whole numbers: at most 20, each in
+        four rows or more on average, or two.
 
     Returns
     -------

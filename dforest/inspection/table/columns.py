@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.sparse import csc_array
 
-from dforest.estimators.data.column_check import FEW, IDS, LARGEST_EXACT, WORDS, Refusal, refusal_of
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, kinds_of, labels_of
+from dforest.estimators.data.column_check import FEW, IDS, LARGEST_EXACT, ROWS_OF_IDS, WORDS, Refusal, refusal_of
+from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of, labels_of
 from dforest.estimators.data.sparse import in_order
 from dforest.inspection.table.cells import Cells, keys_of, mixed, numbered
 from dforest.inspection.table.finding import Finding, short
@@ -94,9 +94,12 @@ class Table:
         elif not is_refused and cells.are_ids():
             what = "integers" if cells.labels is None else "labels"
             yield Finding(name, "id", f"{what} that differ in each row, such as {short(cells.first())}", IDS)
-        elif self.kinds[j] == CATEGORICAL and len(cells.labels) > FEW:
-            what = f"{len(cells.labels):,} different labels; allowed are up to {FEW}"
-            yield Finding(name, "many labels", what, f'choose method="dense", which takes more; or {WORDS}')
+        elif self.kinds[j] == CATEGORICAL and len(cells.labels) > MAX_CATEGORIES:
+            what = f"{len(cells.labels):,} different labels; allowed are up to {MAX_CATEGORIES:,}"
+            yield Finding(name, "refused", what, WORDS)
+        elif self.kinds[j] == CATEGORICAL and ROWS_OF_IDS <= cells.n_known < 2 * len(cells.labels):
+            what = f"{len(cells.labels):,} different labels in {cells.n_known:,} rows, such as {short(cells.first())}"
+            yield Finding(name, "many labels", what, f"too few rows share a label to learn from it: {WORDS}")
 
 
 class SparseTable(Table):

@@ -40,6 +40,11 @@ class TableFindings(tuple):
 
     `pandas.DataFrame(findings)` makes a frame of it.
 
+    Attributes
+    ----------
+    shape : tuple of int
+        Numbers of rows and columns of the table.
+
     Examples
     --------
     >>> import dforest

@@ -11,7 +11,8 @@ from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeR
 from dforest.inspection.table.cells import Cells, numbered
 from dforest.inspection.table.finding import Finding, short
 
-MAX_CLASSES = 20  # a target of whole numbers is one of classes if it has at most so many different ones
+MAX_CLASSES = 20  # a target of whole numbers is one of classes if it has at most so many different ones,
+ROWS_OF_CLASS = 4  # and so many rows for each on average, or only two of them
 MOST_CLASSES = 100  # of targets that columns are tried on
 ROWS_TRIED = 10_000  # on which a column alone is tried
 LEAVES_OF_NUMBERS = 32  # by which a column alone predicts ranks of numbers: those of a copy have an R2 above 0.99
@@ -195,4 +196,6 @@ def _is_real(label):
 def _are_classes(values):
     """Whether numbers are few different whole ones."""
     values = values[values == values]
-    return bool((values[:1000] % 1 == 0).all() and (values % 1 == 0).all() and len(np.unique(values)) <= MAX_CLASSES)
+    if not ((values[:1000] % 1 == 0).all() and (values % 1 == 0).all()):
+        return False
+    return len(np.unique(values)) <= max(2, min(MAX_CLASSES, len(values) / ROWS_OF_CLASS))
