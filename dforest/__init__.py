@@ -23,6 +23,7 @@ from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.frame import trees_to_dataframe
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.inspection.table.check import check_table
 from dforest.interchange.clients import register_dtreeviz, register_eli5, register_mlflow, register_shap, skops_types
 from dforest.interchange.conversion.from_lightgbm import from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn
@@ -52,6 +53,7 @@ __all__ = [
     "RandomTreesEmbedding",
     "ShapInteractionValues",
     "ShapValues",
+    "check_table",
     "combine",
     "config_context",
     "devices",

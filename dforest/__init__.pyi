@@ -14,6 +14,7 @@ from dforest.inspection.export import export_text as export_text
 from dforest.inspection.plot import plot_tree as plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay as ImportanceDisplay
 from dforest.inspection.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
+from dforest.inspection.table.check import check_table as check_table
 from dforest.interchange.clients import register_dtreeviz as register_dtreeviz
 from dforest.interchange.clients import register_eli5 as register_eli5
 from dforest.interchange.clients import register_mlflow as register_mlflow
