@@ -8,8 +8,8 @@ import dforest.built  # noqa: F401
 from dforest.backends.devices import devices
 from dforest.config import config_context
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.estimators.forest.embedding import RandomTreesEmbedding
 from dforest.estimators.forest.combine import combine
+from dforest.estimators.forest.embedding import RandomTreesEmbedding
 from dforest.estimators.forest.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,

@@ -36,8 +36,8 @@ def trees_to_dataframe(estimator, *, feature_names=None):
         - `n_node_samples`: training draws, of which a row counts as often as the tree drew it;
         - `weighted_n_node_samples`: their sample weight;
         - `impurity`: of the node; not there for boosted trees;
-        - `value`: what the node predicts, or would predict as a leaf: a number; or, with classes, a list of their shares; of boosted
-          trees, what the node adds to the sum, or a list with several outputs.
+        - `value`: what the node predicts, or would predict as a leaf: a number; or, with classes, a list of their shares; of
+          boosted trees, what the node adds to the sum, or a list with several outputs.
 
     Raises
     ------

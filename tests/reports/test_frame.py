@@ -19,7 +19,8 @@ X, Y = load_iris(return_X_y=True)
 def test_rows_walk_by_the_table(family):
     """The table alone says which leaf each row reaches, and what that predicts."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"town": pd.Categorical(np.array(["Bern", "Cadiz", "Delft", "Essen"])[(Y + rng.integers(0, 2, 150)) % 4])})
+    towns = np.array(["Bern", "Cadiz", "Delft", "Essen"])[(Y + rng.integers(0, 2, 150)) % 4]
+    frame = pd.DataFrame({"town": pd.Categorical(towns)})
     frame["x"] = np.where(rng.random(150) < 0.2, np.nan, X[:, 2])
     model = family(random_state=0, max_depth=4)
     model.set_params(**{name: 3 for name in ("n_estimators", "max_iter") if name in model.get_params()}).fit(frame, Y)

@@ -51,8 +51,8 @@ MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that 
 
 
 class BoostingEstimator(
-    CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart, NamesPart,
-    BoostedTrees,
+    CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart,
+    NamesPart, BoostedTrees,
     BaseEstimator,
 ):  # fmt: skip
     """What boosted trees for classes and for numbers share."""

@@ -29,9 +29,9 @@ _FORESTS = {
 def combine(estimators):
     """Make one forest of the trees of fitted forests, or of single trees.
 
-    The forest predicts the mean over all these trees, in their order. The estimators may be fitted on different rows, such as those
-    that different machines have, or with different weights: a tree fitted with ``sample_weight=counts`` is grown from rows that
-    are counted that often. To grow more trees on the same rows, `warm_start` needs no second forest.
+    The forest predicts the mean over all these trees, in their order. The estimators may be fitted on different rows, such as
+    those that different machines have, or with different weights: a tree fitted with ``sample_weight=counts`` is grown from rows
+    that are counted that often. To grow more trees on the same rows, `warm_start` needs no second forest.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def combine(estimators):
     for k, one in enumerate(estimators):
         if kind is None or type(one) is not type(first):
             raise TypeError(
-                f"estimators[{k}] is of the type {type(one).__name__}; allowed are forests or single trees of dforest, all of one "
-                "class"
+                f"estimators[{k}] is of the type {type(one).__name__}; allowed are forests or single trees of dforest, all of "
+                "one class"
             )
         check_is_fitted(one)
     for k, one in enumerate(estimators[1:], 1):
