@@ -50,7 +50,6 @@ def test_usual_measures():
         (partial(fbeta_score, beta=2, average="macro"), "fbeta", False),
         (make_scorer(accuracy_score), "accuracy", False),
     ],
-    ids=str,
 )
 def test_measures_by_name(scoring, name, is_error):
     measure = Measure.named(CLASSIFIER, scoring)
