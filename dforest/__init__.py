@@ -8,6 +8,7 @@ import dforest.built  # noqa: F401
 from dforest.backends.devices import devices
 from dforest.config import config_context
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.estimators.forest.combine import combine
 from dforest.estimators.forest.embedding import RandomTreesEmbedding
 from dforest.estimators.forest.forest import (
     ExtraTreesClassifier,
@@ -19,8 +20,10 @@ from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeR
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 from dforest.inspection.dependence import PartialDependenceDisplay
 from dforest.inspection.export import export_graphviz, export_text
+from dforest.inspection.frame import trees_to_dataframe
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.inspection.table.check import check_table
 from dforest.interchange.clients import register_dtreeviz, register_eli5, register_mlflow, register_shap, skops_types
 from dforest.interchange.conversion.from_lightgbm import from_lightgbm
 from dforest.interchange.conversion.from_sklearn import from_sklearn
@@ -50,6 +53,8 @@ __all__ = [
     "RandomTreesEmbedding",
     "ShapInteractionValues",
     "ShapValues",
+    "check_table",
+    "combine",
     "config_context",
     "devices",
     "export_graphviz",
@@ -67,6 +72,7 @@ __all__ = [
     "register_onnx_converters",
     "register_shap",
     "skops_types",
+    "trees_to_dataframe",
 ]
 
 _MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "spmd", "splitter", "testing"}

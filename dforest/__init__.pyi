@@ -6,14 +6,17 @@ import dforest.estimators.forest.forest
 import dforest.estimators.forest.tree
 from dforest.backends.devices import devices as devices
 from dforest.config import config_context as config_context
+from dforest.estimators.forest.combine import combine as combine
 from dforest.estimators.results.shap_values import ShapInteractionValues as ShapInteractionValues
 from dforest.estimators.results.shap_values import ShapValues as ShapValues
 from dforest.inspection.dependence import PartialDependenceDisplay as PartialDependenceDisplay
 from dforest.inspection.export import export_graphviz as export_graphviz
 from dforest.inspection.export import export_text as export_text
+from dforest.inspection.frame import trees_to_dataframe as trees_to_dataframe
 from dforest.inspection.plot import plot_tree as plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay as ImportanceDisplay
 from dforest.inspection.report.displays import OutOfBagCurveDisplay as OutOfBagCurveDisplay
+from dforest.inspection.table.check import check_table as check_table
 from dforest.interchange.clients import register_dtreeviz as register_dtreeviz
 from dforest.interchange.clients import register_eli5 as register_eli5
 from dforest.interchange.clients import register_mlflow as register_mlflow

@@ -7,13 +7,19 @@ Blocks of a page:
 - ```sh: commands that the reader types there.
 """
 
+import contextlib
 import doctest
+import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import venv
+from http.client import HTTPConnection
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from sklearn.base import BaseEstimator, is_classifier
@@ -31,6 +37,7 @@ def blocks(page):
     return [(match[1], match[2], text.count("\n", 0, match.start(2))) for match in BLOCK.finditer(text)]
 
 
+NEEDED = {"guide_tables.md": "skrub"}  # by the examples of a page, besides pandas
 WITH_EXAMPLES = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
 ANSWERS = "how_do_i.md"
 FOLLOWED = ["own_splitter.md", "own_criterion.md", "own_loss.md"]
@@ -59,7 +66,7 @@ def run_examples(page):
 
 @pytest.mark.parametrize("page", sorted(set(WITH_EXAMPLES) - {ANSWERS}))
 def test_examples(page):
-    pytest.importorskip("pandas")
+    pytest.importorskip(NEEDED.get(page, "pandas"))
     run_examples(page)
 
 
@@ -117,6 +124,67 @@ def test_who_follows_a_page_gets_there(page, tmp_path):
             command = ["bash", "-euo", "pipefail", "-c", text]
             done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=900)
             assert done.returncode == 0, f"{page}:{line}: {text}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+
+ROW = {f"x{j}": 1.5 for j in range(9)} | {"town": "Bern"}
+BAD = [{**ROW, "x0": "much"}, {**ROW, "x9": 0}, {"x0": 1}, {**ROW, "x0": [1]}, {**ROW, "town": ["Bern"]}, {**ROW, "x0": 10**400}]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """What imports a file of the page about serving, and the probabilities that its model predicts for ROW."""
+    pd = pytest.importorskip("pandas")
+    folder = tmp_path_factory.mktemp("served")
+    for kind, text, _ in blocks("serve.md"):
+        if kind == "{code-block}":
+            name = CAPTION.match(text)
+            (folder / name[1]).write_text(text[name.end() :], encoding="utf-8")
+    with contextlib.chdir(folder):
+        runpy.run_path("train.py")
+        model = dforest.load("model.safetensors")
+
+    def importing(name):
+        with contextlib.chdir(folder):
+            return runpy.run_path(name)
+
+    shares = model.predict_proba(pd.DataFrame([ROW, {**ROW, "x7": None, "town": "new"}]).astype({"x7": float}))
+    return importing, [dict(zip(model.classes_, of_row, strict=True)) for of_row in shares.tolist()]
+
+
+def test_pythons_own_server_answers(served):
+    importing, expected = served
+    with ThreadingHTTPServer(("127.0.0.1", 0), importing("serve.py")["Handler"]) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        connection = HTTPConnection(*server.server_address, timeout=60)
+
+        def ask(body):
+            connection.request("POST", "/", body)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+        assert ask(json.dumps(ROW)) == (200, expected[0])
+        assert ask(json.dumps({**ROW, "x7": None, "town": "new"})) == (200, expected[1])
+        for body in [*map(json.dumps, BAD), "", "{", "[1, 2]", "null", "3"]:
+            status, answer = ask(body)
+            assert status == 400 and answer.keys() == {"error"}
+        assert ask(json.dumps({**ROW, "x9": 0}))[1]["error"].startswith("X has 'x9', which training rows did not have")
+        connection.close()
+        server.shutdown()
+
+
+def test_fastapi_answers(served):
+    pytest.importorskip("httpx")
+    client = pytest.importorskip("fastapi.testclient")
+    importing, expected = served
+    ask = client.TestClient(importing("app.py")["app"]).post
+    assert ask("/predict", json=ROW).json() == expected[0]
+    other = {**ROW, "town": "new"}
+    del other["x7"]
+    assert ask("/predict_many", json=[ROW, other]).json() == expected
+    assert ask("/predict_many", json=[]).json() == []
+    for row in BAD:
+        assert ask("/predict", json=row).status_code == 422
+    assert ask("/predict_many", json=[ROW, BAD[0]]).status_code == 422
 
 
 PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?|[\w-]+\.(?:py|md|toml|build))`")

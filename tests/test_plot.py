@@ -257,7 +257,7 @@ def whole(texts):
         {},
         {"feature_names": NAMES, "class_names": CLASSES, "filled": True},
         {"class_names": True, "label": "root", "node_ids": True},
-        {"class_names": None, "label": "none", "node_ids": True, "rounded": True},
+        {"class_names": False, "label": "none", "node_ids": True, "rounded": True},
         {"proportion": True, "impurity": False},
         {"max_depth": 2, "precision": 1, "filled": True},
         {"max_depth": 0, "precision": 0},
@@ -268,10 +268,12 @@ def whole(texts):
 @pytest.mark.parametrize("weights", [None, [0.25, 1, 3]], ids=["", "weighted"])
 def test_the_peers_boxes(kind, settings, weights):
     model, peer = pair(kind, weights)
+    settings = {"class_names": False, "filled": False} | settings
     if not is_classifier(model):
-        settings = {name: value for name, value in settings.items() if name != "class_names"}
+        del settings["class_names"]
     found = plot_tree(model, **settings)
-    expected = peer_plot(peer, ax=plt.figure().gca(), **settings)
+    unnamed = {"class_names": None} if settings.get("class_names") is False else {}
+    expected = peer_plot(peer, ax=plt.figure().gca(), **settings | unnamed)
     assert whole(texts(found)) == whole(texts(expected))
     if "fontsize" in settings:
         assert {annotation.get_fontsize() for annotation in found} == {7}
@@ -285,6 +287,27 @@ def test_the_peers_colours(kind):
         for plot, tree in ((plot_tree, model), (peer_plot, peer))
     )
     np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+@TREES
+def test_a_picture_is_readable_by_default(kind):
+    """Boxes have colours and the labels of their classes, and letters have at least nine points."""
+    X, y = data_of(kind)
+    y = np.array(CLASSES)[y] if kind is DecisionTreeClassifier else y
+    model = kind(max_depth=4, min_samples_leaf=5, random_state=0).fit(X, y)
+    boxes = [box for box in plot_tree(model) if box.get_bbox_patch()]
+    assert model.tree_.n_leaves > 12 and min(box.get_fontsize() for box in boxes) >= 8.9
+    assert len({box.get_bbox_patch().get_facecolor() for box in boxes}) > 8
+    named = [box.get_text().rpartition("class = ")[2] for box in boxes]
+    assert (set(named) == set(CLASSES)) == is_classifier(model)
+    plt.gcf().canvas.draw()
+    inside = plt.gcf().get_window_extent()
+    for box in boxes:
+        extent = box.get_bbox_patch().get_window_extent()
+        assert inside.x0 <= extent.x0 and extent.x1 <= inside.x1 and inside.y0 <= extent.y0 and extent.y1 <= inside.y1
+    size = plt.gcf().get_size_inches()
+    plot_tree(model, max_depth=1)  # on the figure that there is
+    assert len(plt.get_fignums()) == 1 and np.array_equal(plt.gcf().get_size_inches(), size)
 
 
 @TREES

@@ -475,5 +475,5 @@ def test_draws_of_another_library():
     plan = DrawnElsewhere(7)
     assert plan.count_draws(5) == 7
     for asked in (plan.counts, plan.block_draws):
-        with pytest.raises(ValueError, match="the tree was grown by another library, so the rows that it drew are not known"):
+        with pytest.raises(ValueError, match="the tree was grown elsewhere, so the rows that it drew are not known"):
             asked(5, 0)

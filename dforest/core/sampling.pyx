@@ -366,7 +366,7 @@ cdef class Subsample(SamplingPlan):
 
 @final
 cdef class DrawnElsewhere(SamplingPlan):
-    """Rows that another library has drawn: how many draws a tree has is known, and not which rows these are.
+    """Rows that were drawn elsewhere, such as by another library: how many draws a tree has is known, and not which rows these are.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     """
 
     parameters = ("n_draws",)
-    manner = "by another library"
+    manner = "elsewhere"
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)
@@ -386,7 +386,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
         with gil:
-            raise ValueError("the tree was grown by another library, so the rows that it drew are not known")
+            raise ValueError("the tree was grown elsewhere, so the rows that it drew are not known")
 
 
 cdef struct Dealing:               # what threads know that deal a tree's draws out together, level after level

@@ -7,3 +7,7 @@ class DecisionTree:
 
 class Forest:
     """A forest of trees that do not depend on each other."""
+
+
+class BoostedTrees:
+    """Trees that are grown one after another, and whose leaves add up."""

@@ -1,4 +1,4 @@
-"""What `verbose` shows of a fit: a line that is written anew in a terminal, and lines one after another elsewhere."""
+"""What `verbose` shows of a fit or a report: a line that is written anew in a terminal, and lines one after another elsewhere."""
 
 import sys
 from time import perf_counter
@@ -15,10 +15,12 @@ class ProgressLine:
         How many trees there will be.
     verbose : int
         From 1; above it, each tree gets a line of its own.
+    noun : str, default="trees"
+        What is counted instead.
     """
 
-    def __init__(self, n_wanted, verbose):
-        self._n_wanted = n_wanted
+    def __init__(self, n_wanted, verbose, noun="trees"):
+        self._n_wanted, self._noun = n_wanted, noun
         self._is_live = verbose == 1 and sys.stderr.isatty()
         self._every = 1 if verbose > 1 or self._is_live else max(1, n_wanted // 10)
         self._shown = 0  # how long the live line is
@@ -38,7 +40,7 @@ class ProgressLine:
         if self._is_live and now < self._next and not is_last:
             return
         self._next = now + _SECONDS_BETWEEN
-        line = f"{n_trees} of {self._n_wanted} trees"
+        line = f"{n_trees} of {self._n_wanted} {self._noun}"
         if not is_last:
             left = (now - self._began) / (n_trees - self._n_first) * (self._n_wanted - n_trees)
             line += f", {_duration(left)} left"

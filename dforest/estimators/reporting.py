@@ -1,36 +1,47 @@
-"""What makes a forest show itself, by `dforest.inspection.report`, which is imported when it is asked for."""
+"""What makes an estimator show itself, by `dforest.inspection.report`, which is imported when it is asked for."""
 
 from importlib import import_module
+from numbers import Integral
 
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.validation import check_number
 
 
 class ReportPart:
-    """What makes a `ForestEstimator` report."""
+    """What makes a forest or boosted trees report."""
 
-    def report(self, X=None, y=None, *, path=None):
-        """Make a report about the forest: one HTML page, which needs no network.
+    def report(self, X=None, y=None, *, path=None, scoring=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
 
-        The page shows the data and the parameters; the out-of-bag error by the number of trees, and whether more trees would
-        help; how well rows are predicted, and how reliable probabilities are; importances by impurity and by permutation; how
-        predictions depend on the six most important features; rows arranged by their proximity; the sizes of the trees, and one
-        tree; and the seed, versions and a digest of the forest. Where something can't be shown, the page says why. There is more
-        to show if the forest was fitted with ``oob_score=True``.
+        The page shows how well rows are predicted, and how reliable probabilities are; the score by the number of trees, and
+        whether more would help; importances of features by the trees and by permutation; how predictions depend on the six most
+        important features; the sizes of the trees, and one tree; the data and the parameters; and the seed, versions and a digest
+        of the trees. Of forests it also shows rows arranged by their proximity. Where something can't be shown, the page says
+        why. There is more to show of forests that were fitted with ``oob_score=True``.
 
         Parts that would take long are computed from some of the rows, drawn with a fixed seed; the page says from how many.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features), optional
-            Rows to show the forest with, preferably rows that it was not grown on. If they are the training rows in their order,
-            the forest recognises them, and the page shows out-of-bag predictions. None means that the page shows only what the
-            forest itself knows.
+            Rows to show predictions for, preferably rows that were not used for training. If they are the training rows in
+            their order, a forest recognises them, and the page shows out-of-bag predictions. None means that the page shows only
+            what the estimator itself knows.
         y : array-like of shape (n_rows,), optional
             The true targets of these rows. None means that the page says nothing about the quality of predictions.
         path : str or path-like, optional
             A file to write the page to. Whether it can be written is tried before anything is computed.
+        scoring : str or callable, default=None
+            What predictions are judged by at the head of the page, in the curve by the number of trees, and in importances by
+            permutation: a name of scikit-learn's scorers, what ``sklearn.metrics.make_scorer`` returns, or a metric that is
+            called with true and predicted values, and for which larger is better. None means accuracy for classes and R² for
+            numbers; if there are two classes, one of which has less than a tenth of the rows, it means the average precision of
+            this one.
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
 
         Returns
         -------
@@ -39,12 +50,10 @@ class ReportPart:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         OSError
             If the file can't be written.
         ValueError
-            If X or y don't fit the forest, or if y is given without X.
+            If X or y don't fit the estimator, if y is given without X, or if `scoring` can't score the predictions.
         TypeError
             If X or y are Dask collections.
 
@@ -57,5 +66,5 @@ class ReportPart:
         """
         check_is_fitted(self)
         check_one_output(self, "report")
-        import_module("dforest.inspection.report.svg").need_matplotlib("report")
-        return import_module("dforest.inspection.report.report").report_of(self, X, y, path)
+        check_number("verbose", verbose, Integral, "integers from 0", lambda n: n >= 0)
+        return import_module("dforest.inspection.report.report").report_of(self, X, y, path, scoring, verbose)

@@ -1,4 +1,4 @@
-"""How out-of-bag predictions are scored.
+"""How predictions that are known already, such as those out of bag, are scored.
 
 A *metric* takes true and predicted values, like the functions of `sklearn.metrics`; a *scorer* takes an estimator, rows
 and true values, and is what `sklearn.metrics.make_scorer` makes of a metric.
@@ -120,6 +120,14 @@ def is_known(score):
     return getattr(metric, "__module__", "").startswith("sklearn.")
 
 
+def why_not(error):
+    """Why a metric or a scorer could not score, given the exception, and what to do about it."""
+    way_out = ""
+    if "pos_label" in str(error):
+        way_out = '. Say which class is the positive one, as functools.partial(metric, pos_label="...") does'
+    return str(error).rstrip(".") + way_out
+
+
 def told_classes(score, classes):
     """A metric or a scorer of probabilities that is told all classes, as rows may lack some; any other is returned as it is.
 
@@ -149,7 +157,12 @@ def _takes_labels(metric, keywords):
     return is_known and "labels" in signature(metric).parameters and "labels" not in keywords
 
 
-def score_of_classes(score, classes, true, probability):
+def _weights(sample_weight):
+    """The keywords that a metric or a scorer is given for the weights of rows, if there are any."""
+    return {} if sample_weight is None else {"sample_weight": sample_weight}
+
+
+def score_of_classes(score, classes, true, probability, sample_weight=None):
     """What a metric or a scorer says of predicted classes.
 
     Parameters
@@ -164,25 +177,27 @@ def score_of_classes(score, classes, true, probability):
         The true labels.
     probability : ndarray of shape (n_rows, n_classes)
         The predicted probabilities.
+    sample_weight : ndarray of shape (n_rows,), optional
+        Weights of the rows, which a score then has to take; None means that it is given none.
 
     Returns
     -------
     float
     """
-    score = told_classes(score, classes)
+    score, weights = told_classes(score, classes), _weights(sample_weight)
     predicted = _PredictedClasses(classes, probability)
     if isinstance(score, SCORER):
-        return score(predicted, range(len(true)), true)
+        return score(predicted, range(len(true)), true, **weights)
     metric, keywords = _parts_of(score)
     if not any(metric is known for known in OF_PROBABILITIES):
-        return score(true, predicted.predict())
+        return score(true, predicted.predict(), **weights)
     if len(classes) == 2:
         labels = classes.tolist()
         probability = probability[:, labels.index(keywords.get("pos_label", labels[1]))]
-    return score(true, probability)
+    return score(true, probability, **weights)
 
 
-def score_of_outputs(score, classes, outputs, true, probability):
+def score_of_outputs(score, classes, outputs, true, probability, sample_weight=None):
     """What a metric, or a scorer of predictions, says of the predicted classes of several outputs.
 
     Parameters
@@ -195,19 +210,22 @@ def score_of_outputs(score, classes, outputs, true, probability):
     true : ndarray of shape (n_rows, n_outputs)
         The numbers of the true classes.
     probability : ndarray of shape (n_rows, n_values)
+    sample_weight : ndarray of shape (n_rows,), optional
 
     Returns
     -------
     float
     """
-    return score_of_numbers(score, *(labels_of(classes, numbers.T) for numbers in (true, most_probable(probability, outputs))))
+    labels = (labels_of(classes, numbers.T) for numbers in (true, most_probable(probability, outputs)))
+    return score_of_numbers(score, *labels, sample_weight)
 
 
-def score_of_numbers(score, true, prediction):
+def score_of_numbers(score, true, prediction, sample_weight=None):
     """What a metric or a scorer says of predicted numbers: ndarrays of shape (n_rows,) or (n_rows, n_outputs)."""
+    weights = _weights(sample_weight)
     if isinstance(score, SCORER):
-        return score(_PredictedNumbers(prediction), range(len(true)), true)
-    return score(true, prediction)
+        return score(_PredictedNumbers(prediction), range(len(true)), true, **weights)
+    return score(true, prediction, **weights)
 
 
 class _PredictedClasses(ClassifierMixin, BaseEstimator):

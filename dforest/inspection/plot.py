@@ -1,15 +1,16 @@
 """A picture of a single tree, drawn with matplotlib; how tests are worded is told in `dforest.inspection.export`."""
 
-from itertools import zip_longest
 from numbers import Integral
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.kinds import DecisionTree
 from dforest.extras import needed
+from dforest.inspection import layout
 from dforest.inspection.export import (
     CUT,
     CUT_COLOUR,
@@ -22,6 +23,7 @@ from dforest.inspection.export import (
 )
 
 LARGEST_FONT, SMALLEST_FONT = 12, 1  # points, unless asked for
+READABLE_FONT, LARGEST_FIGURE = 9, 40  # points; inches
 PADDING = 0.4  # between a box's text and its edge, in font sizes
 COLUMN_GAP = 0.8  # between boxes side by side, in font sizes
 ROW_GAP = 2.4  # between rows of boxes, in font sizes
@@ -53,7 +55,7 @@ def plot_tree(
     feature_names=None,
     class_names=None,
     label="all",
-    filled=False,
+    filled=True,
     impurity=True,
     node_ids=False,
     proportion=False,
@@ -63,6 +65,8 @@ def plot_tree(
     fontsize=None,
 ):
     """Draw a tree with matplotlib, in the manner of ``sklearn.tree.plot_tree``.
+
+    Unlike there, boxes are coloured by default and name their class, and a new figure is as large as the tree needs.
 
     Rows for which a node's test is true go left. A test of categories reads ``name in {a, b}`` or
     ``name not in {a, b}``; missing values, and labels that did not occur in the node in training, belong to
@@ -77,11 +81,11 @@ def plot_tree(
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of `classes_`. True means "y[0]", "y[1]", ...; None or False means that no class
-        is named.
+        Names of the classes, in the order of `classes_`. None means the labels in `classes_`, True means "y[0]", "y[1]", ..., and
+        False means that no class is named.
     label : {"all", "root", "none"}, default="all"
         Which boxes have labels that say what the numbers in them are.
-    filled : bool, default=False
+    filled : bool, default=True
         Whether boxes are coloured. For classification, the class of most weight gives the hue, which is paler where its
         lead over the second one is smaller; for regression, larger values give a stronger colour.
     impurity : bool, default=True
@@ -95,7 +99,8 @@ def plot_tree(
     precision : int, default=3
         Number of decimals of thresholds, impurities and values.
     ax : matplotlib.axes.Axes, default=None
-        Axes to draw on, which are cleared first. None means the current axes.
+        Axes to draw on, which are cleared first. None means the current axes or, if there is no figure, those of a new one that
+        has room for the tree in letters of 9 points, up to 40 inches wide or high.
     fontsize : int, default=None
         Size of the font in points. None means the largest that fits the axes.
 
@@ -119,18 +124,32 @@ def plot_tree(
     check_is_fitted(decision_tree)
     check_one_output(decision_tree, "a drawing of a tree")
     pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
+    if class_names is None and is_classifier(decision_tree):
+        class_names = decision_tree.classes_
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision,
     )  # fmt: skip
     colours = Colours(decision_tree) if filled else None
+    is_new = ax is None and not pyplot.get_fignums()
+    if is_new:
+        ax = pyplot.figure().add_axes((0.01, 0.01, 0.98, 0.98))
     picture = TreePicture(pyplot.gca() if ax is None else ax, fontsize, rounded)
     for node, parent, depth in drawn_nodes(decision_tree.tree_, max_depth):
         if max_depth is None or depth <= max_depth:
             picture.add(node, parent, depth, box_text(node), colours and colours.of(node))
         else:
             picture.add(node, parent, depth, CUT, CUT_COLOUR)
+    if is_new:
+        picture.enlarge()
     return picture.draw()
+
+
+def _is_dark(colour):
+    """Whether black letters are hard to read on a colour; the weights are those of luma in ITU-R BT.601."""
+    from matplotlib.colors import to_rgb
+
+    return np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) < 0.45
 
 
 class TreePicture:
@@ -145,6 +164,19 @@ class TreePicture:
     def add(self, node, parent, depth, text, colour):
         self.boxes[node] = parent, depth, text, colour
 
+    def _layout(self, fontsize):
+        """(heights of the boxes, their middles, heights of their rows, width and height of all), in font sizes."""
+        width, height = self._measure(fontsize)
+        x, total = layout.columns({node: parent for node, (parent, *_) in self.boxes.items()}, width, COLUMN_GAP)
+        rows = layout.rows({node: depth for node, (_, depth, *_) in self.boxes.items()}, height)
+        return height, x, rows, np.array([total, rows.sum() + ROW_GAP * (len(rows) - 1)])
+
+    def enlarge(self):
+        """Make the figure as large as the tree needs, where the axes fill it."""
+        fontsize = self.fontsize or READABLE_FONT
+        needed, figure = self._layout(fontsize)[-1] * fontsize / 72 / 0.96, self.ax.figure
+        figure.set_size_inches(np.clip(needed, figure.get_size_inches(), LARGEST_FIGURE))
+
     def draw(self):
         ax = self.ax
         ax.clear()
@@ -153,10 +185,8 @@ class TreePicture:
         room = np.array([extent.width, extent.height]) * 72 / ax.figure.dpi
         fontsize = self.fontsize or LARGEST_FONT
         while True:
-            width, height = self._measure(fontsize)
-            x, total_width = self._columns(width)
-            rows = self._rows(height)
-            fits = min(room / (total_width, rows.sum() + ROW_GAP * (len(rows) - 1)))
+            height, x, rows, needed = self._layout(fontsize)
+            total_width, fits = needed[0], min(room / needed)
             if self.fontsize or fontsize <= max(fits, SMALLEST_FONT):
                 break
             # Small letters are wider than their size says, so what fits is measured again.
@@ -201,7 +231,7 @@ class TreePicture:
             va="center",
             fontsize=fontsize,
             parse_math=False,
-            color=edge if colour is None else "black",
+            color=edge if colour is None else "white" if _is_dark(colour) else "black",
             arrowprops=arrow if has_parent else None,
             bbox=dict(
                 boxstyle=f"{self.shape},pad={PADDING}",
@@ -222,36 +252,3 @@ class TreePicture:
             width[node] = extent.width / pixels + 2 * PADDING
             height[node] = extent.height / pixels + 2 * PADDING
         return width, height
-
-    def _rows(self, height):
-        """Heights of the rows of boxes."""
-        rows = np.zeros(1 + max(depth for _, depth, _, _ in self.boxes.values()))
-        for node, (_, depth, _, _) in self.boxes.items():
-            rows[depth] = max(rows[depth], height[node])
-        return rows
-
-    def _columns(self, width):
-        """Middles of the boxes by node around 0, and the width of all, in font sizes.
-
-        From the leaves up, subtrees are put side by side as close as their outlines allow, and a
-        parent above the middle of its children.
-        """
-        children = {node: [] for node in self.boxes}
-        for node, (parent, *_) in self.boxes.items():
-            if parent >= 0:
-                children[parent].append(node)
-        outline, shift = {}, {}  # by node: (left, right) of each level, and the way from its parent
-        for node in reversed(self.boxes):
-            outline[node] = [(-width[node] / 2, width[node] / 2)]
-            if children[node]:
-                left, right = (outline.pop(child) for child in children[node])
-                half = max(a[1] - b[0] + COLUMN_GAP for a, b in zip(left, right, strict=False)) / 2
-                shift.update(zip(children[node], (-half, half), strict=True))
-                nothing = np.inf, -np.inf
-                for a, b in zip_longest(left, right, fillvalue=nothing):
-                    outline[node].append((min(a[0] - half, b[0] + half), max(a[1] - half, b[1] + half)))
-        low, high = min(left for left, _ in outline[0]), max(right for _, right in outline[0])
-        x = {}
-        for node, (parent, *_) in self.boxes.items():
-            x[node] = -(low + high) / 2 if parent < 0 else x[parent] + shift[node]
-        return x, high - low

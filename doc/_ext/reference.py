@@ -61,8 +61,9 @@ _ABOUT = {
     "guide_oob": "OutOfBagCurveDisplay",
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
-    "guide_resources": "engines.fit_report.FitReport estimators.forest.memory.FitMemory engines.memory.MemoryEstimate "
-    "core.predict.predictor.Predictor",
+    "guide_tables": "check_table inspection.table.finding.TableFindings inspection.table.finding.Finding",
+    "guide_resources": "engines.fit_report.FitReport estimators.forest.memory.FitMemory engines.memory.MemoryEstimate",
+    "guide_resources serve": "core.predict.predictor.Predictor",
     "shap": "ShapInteractionValues ShapValues",
     "report": "inspection.report.report.Report inspection.report.curve.Trend",
     "callbacks": "callback.OutOfBagPlateau callback.TimeLimit callback.MemoryLimit callback.KeepOnInterrupt "
@@ -84,7 +85,7 @@ _ABOUT = {
     "migration": "inspection.interop.Tree",
     "clients": "register_dtreeviz register_eli5 register_mlflow register_shap skops_types",
     "conversion": "from_lightgbm from_sklearn from_xgboost pipeline_to_onnx register_onnx_converters errors.ConversionError",
-    "files security": "load",
+    "files serve security": "load",
     "files": "errors.ModelFileError",
     "devices distributed": "config_context",
     "devices": "devices backends.devices.DeviceInfo errors.DeviceError",

@@ -108,7 +108,7 @@ def test_a_forest_goes_on():
     X = X.astype(np.float32)
     model = sklearn.ensemble.RandomForestClassifier(5, random_state=0).fit(X, y)
     forest = dforest.from_sklearn(model)
-    with pytest.raises(ValueError, match="the tree was grown by another library, so the rows that it drew are not known"):
+    with pytest.raises(ValueError, match="the tree was grown elsewhere, so the rows that it drew are not known"):
         forest.estimators_samples_  # noqa: B018
     with pytest.raises(ValueError, match="Out of bag estimation needs trees that dforest has grown with bootstrap=True"):
         forest.set_params(oob_score=True, warm_start=True, n_estimators=6).fit(X, y)

@@ -204,6 +204,10 @@ def test_paths_keep_to_interactions(interaction_cst, allowed, max_features):
     assert set().union(*found) == {0, 1, 2, 3}
     free = paths(clone(model).set_params(interaction_cst=None).fit(X, y).forest_)
     assert not all(map(allowed, free))
+    named = pd.DataFrame(X, columns=list("abcd"))
+    if isinstance(interaction_cst, list):
+        names = [["abcd"[j] for j in group] for group in interaction_cst]
+        assert same_bytes(model, clone(model).set_params(interaction_cst=names).fit(named, y))
     lists = {"no_interactions": [[j] for j in range(4)], "pairwise": [[i, j] for i in range(4) for j in range(i)]}
     if str(interaction_cst) in lists:
         listed = clone(model).set_params(interaction_cst=lists[interaction_cst]).fit(X, y)
@@ -250,7 +254,7 @@ def test_columns_of_many_codes_have_limits(many):
     ({"interaction_cst": [0, 1]}, r"interaction_cst=\[0, 1\]: Interaction constraints must be a sequence of tuples or lists"),
     ({"interaction_cst": [{0, 9}]}, r"interaction_cst holds 9; allowed are .* numbers of features, from 0 to 2"),
     ({"interaction_cst": [[-1]]}, r"interaction_cst holds -1; allowed"),
-    ({"interaction_cst": [["x"]]}, r"interaction_cst holds 'x'; allowed"),
+    ({"interaction_cst": [["yak"]]}, r"interaction_cst holds 'yak'; allowed are .* or of their names"),
     ({"interaction_cst": "all"}, "interaction_cst"),
     ({"monotonic_cst": {"animal": 1}}, "monotonic_cst constrains X column 'animal', which is categorical"),
     ({"monotonic_cst": [0, 1]}, "monotonic_cst has shape"),

@@ -53,7 +53,8 @@ def table(n=300, seed=0):
 
 
 @pytest.mark.parametrize("family", [
-    dforest.RandomForestClassifier, dforest.ExtraTreesRegressor, dforest.DecisionTreeClassifier, dforest.HistGradientBoostingRegressor,
+    dforest.RandomForestClassifier, dforest.ExtraTreesRegressor, dforest.DecisionTreeClassifier,
+    dforest.HistGradientBoostingRegressor,
     dforest.HistGradientBoostingClassifier,
 ])  # fmt: skip
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -2,10 +2,14 @@
 
 import warnings
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import average_precision_score, mean_absolute_error, r2_score
 from twins import naive
 from twins.sampling import twin_of
 
@@ -392,3 +396,92 @@ def test_permuted_rows_copied_or_followed(kind, weighted):
     assert (used[:, 3] == 0).all()  # the constant one
     followed, copied = permutation_rise(*work, 1), permutation_rise(*work, 1, used)
     assert followed.tobytes() == copied.tobytes() and (followed != 0).any(axis=0).tolist() == [True] * 3 + [False, True]
+
+
+# By a score
+
+
+def rare(n=400):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    return X, np.where(X[:, 0] + 0.3 * X[:, 1] > 2, "rare", "common")
+
+
+def permuted_scores(model, X, y, metric, n_repeats, seed):
+    """The slow way: each tree of `estimators_` predicts the rows that `estimators_samples_` lacks."""
+    left_out = [np.bincount(rows, minlength=len(X)) == 0 for rows in model.estimators_samples_]
+
+    def score(X):
+        sums, n = 0, 0
+        for tree, out in zip(model.estimators_, left_out, strict=True):
+            predicted = tree.predict_proba(X)[:, 1] if hasattr(tree, "classes_") else tree.predict(X)
+            sums, n = sums + np.where(out, predicted, 0), n + out
+        return metric(y[n > 0], sums[n > 0] / n[n > 0])
+
+    return permutation_importance(
+        model, X, y, scoring=lambda _, X, y: score(X), n_repeats=n_repeats, random_state=seed
+    ).importances
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_importances_by_a_score(kind):
+    X, y = rare()
+    metric = partial(average_precision_score, pos_label="rare")
+    if kind is RandomForestRegressor:
+        y, metric = X[:, 0] ** 2 + X[:, 1], lambda true, predicted: -mean_absolute_error(true, predicted)
+    model = kind(8, max_depth=4, random_state=0).fit(X, y)  # some rows are drawn by all trees
+    found = model.oob_importance(X, y, scoring=metric, n_repeats=3, random_state=7)
+    assert sorted(found) == ["importances", "importances_mean", "importances_std"] and found.importances.shape == (3, 3)
+    np.testing.assert_allclose(found.importances, permuted_scores(model, X, y, metric, 3, 7), atol=1e-12)
+    np.testing.assert_array_equal(found.importances_std, found.importances.std(axis=1))
+    again = model.oob_importance(X, y, scoring=metric, n_repeats=3, random_state=np.random.RandomState(7))
+    np.testing.assert_array_equal(again.importances, found.importances)
+    assert found.importances_mean[0] > found.importances_mean[2] + 0.1
+
+
+def test_importances_by_a_name_are_those_of_its_metric():
+    X, y = rare()
+    model = RandomForestClassifier(30, random_state=0).fit(X, y == "rare")
+    by_name = model.oob_importance(X, y == "rare", scoring="average_precision", random_state=0).importances
+    by_metric = model.oob_importance(X, y == "rare", scoring=average_precision_score, random_state=0).importances
+    np.testing.assert_array_equal(by_name, by_metric)
+    assert model.oob_importance(X, y == "rare").importances_mean.max() < 0.05 < by_name.mean(axis=1).max()
+
+
+def test_a_score_takes_weights_and_several_outputs():
+    X, y = problem(RandomForestRegressor)
+    weight = np.arange(len(y)) % 3 + 0.0
+    model = RandomForestRegressor(10, random_state=0).fit(X, y, weight)
+    some = weight > 0
+    found = model.oob_importance(X, y, weight, scoring="r2", n_repeats=2, random_state=1).importances
+    given = {}
+
+    def weighted(true, predicted, sample_weight):
+        given[len(given)] = sample_weight
+        return r2_score(true, predicted, sample_weight=sample_weight)
+
+    np.testing.assert_array_equal(
+        model.oob_importance(X, y, weight, scoring=weighted, n_repeats=2, random_state=1).importances, found
+    )
+    assert len(given) == 1 + 4 * 2 and set(given[0]) <= set(weight[some])  # one feature is constant, and no tree tests it
+    both = np.column_stack([y, -y])
+    model = RandomForestRegressor(10, random_state=0).fit(X, both)
+    assert model.oob_importance(X, both, scoring="r2", random_state=0).importances_mean.argmax() == 0
+
+
+def test_errors_of_importances_by_a_score():
+    X, y = rare()
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="scoring='average_precison' names no scorer; near it are 'average_precision'"):
+        model.oob_importance(X, y, scoring="average_precison")
+    with pytest.raises(ValueError, match=r"scoring='average_precision' can't score y: pos_label=1 .*\. Say which class"):
+        model.oob_importance(X, y, scoring="average_precision")
+    with pytest.raises(ValueError, match="scoring=7; allowed are names"):
+        model.oob_importance(X, y, scoring=7)
+    with pytest.raises(ValueError, match="n_repeats=0; allowed are integers from 1"):
+        model.oob_importance(X, y, scoring="accuracy", n_repeats=0)
+    with pytest.raises(ValueError, match="scoring=.* returned nan; allowed are numbers other than NaN"):
+        model.oob_importance(X, y, scoring=lambda true, predicted: np.nan)
+    with pytest.raises(ValueError, match="X has 399 rows"):
+        model.oob_importance(X[1:], y[1:], scoring="accuracy")
+    with pytest.raises(TypeError, match=r"X is a sparse matrix, which scoring='accuracy' does not support"):
+        model.oob_importance(csr_array(X), y, scoring="accuracy")

@@ -79,6 +79,7 @@ def test_missing_values_and_unknown_labels(nothing):
         (X.iloc[0].to_dict() | {"id": 3}, ValueError, "X has 'id', which training rows did not have"),
         (X.iloc[0].to_dict() | {"area": "wide"}, ValueError, "X column 'area' holds 'wide'; allowed are numbers"),
         (X.iloc[0].to_dict() | {"area": [1]}, ValueError, r"X column 'area' holds \[1\]; allowed are numbers"),
+        (X.iloc[0].to_dict() | {"area": 10**400}, ValueError, "X column 'area' holds 1000"),
         (X[["town", "area", "size", "lift", "rooms"]], ValueError, "X lacks"),
         (X.assign(area="wide"), ValueError, "X column 'area' holds the text 'wide'"),
         ([1.0, "Bern", "S", True, 2], TypeError, "X is of type list; allowed are arrays, mappings"),

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from dforest import RandomForestRegressor
-from dforest.inspection.report.curve import fit_trend
-from dforest.inspection.report.findings import of_trees
+from dforest.inspection.report.curve import Curve, fit_trend
+from dforest.inspection.report.findings import of_iterations, of_trees
 
 
 def law(n_trees, limit=0.2, slope=0.5):
@@ -58,6 +58,25 @@ def test_chance_is_that_of_a_mean():
     assert np.std(changes) == pytest.approx(0.1 / np.sqrt(200), rel=0.15)
 
 
+def test_points_far_apart_tell_the_same():
+    """Of a score that is computed for some numbers of trees only."""
+    numbers = np.unique(np.linspace(1, 400, 40).round().astype(int))
+    trend = fit_trend(law(400)[numbers - 1], numbers)
+    assert trend.limit == pytest.approx(0.2) and trend.slope == pytest.approx(0.5) and trend.last == 400
+    random, found = np.random.RandomState(0), []
+    for _ in range(200):
+        curve = law(400) + np.cumsum(random.normal(scale=0.1, size=400)) / np.arange(1, 401)
+        found.append(fit_trend(curve[numbers - 1], numbers).spread)
+    assert np.mean(found) == pytest.approx(0.1, rel=0.05)
+
+
+def said_of(values, known_to=np.nan, is_error=True):
+    curve = Curve(np.arange(1, len(values) + 1), values, "misclassification rate", is_error, "out of bag", "tree", known_to)
+    verdict, paragraphs = of_trees(curve, curve.trend)
+    assert all(text.endswith(".") and "nan" not in text and "e-" not in text for text in paragraphs)
+    return verdict, " ".join(paragraphs)
+
+
 @pytest.mark.parametrize(
     ("curve", "verdict"),
     [
@@ -67,18 +86,36 @@ def test_chance_is_that_of_a_mean():
         (law(100, slope=-0.5), "More trees are unlikely to help"),
         (law(10), "Too few trees to tell"),
         (np.zeros(100), "More trees would not help"),
+        (np.full(100, 0.0135), "More trees would not help"),
     ],
 )
 def test_verdicts(curve, verdict):
-    found, paragraphs = of_trees(curve, fit_trend(curve), "misclassification rate", 0.001)
-    assert found == verdict
-    assert all(text.endswith(".") and "nan" not in text for text in paragraphs)
+    assert said_of(curve, 0.001)[0] == verdict
+    assert said_of(0.4 - curve, 0.001, is_error=False)[0] == verdict
 
 
 def test_sentences_have_the_numbers():
-    said = " ".join(of_trees(law(100), fit_trend(law(100)), "misclassification rate", 0.004)[1])
+    said = said_of(law(100), 0.004)[1]
     assert "The last 50 of the 100 trees lowered the misclassification rate from 0.2100 to 0.2050, by 0.005 (2.4%)." in said
-    assert "0.5 / trees, by which 100 more trees would lower it by about 0.0025, or 1.2%, to 0.2025." in said
-    assert "known to ±0.004 (one standard error), which is more than those trees would bring." in said
-    worse = " ".join(of_trees(law(100, slope=-0.5), fit_trend(law(100, slope=-0.5)), "misclassification rate", np.nan)[1])
+    assert "By the trend, 100 more trees would lower it by about 0.0025, or 1.2%, to 0.2025." in said
+    assert "known to ±0.004 for new rows (one standard error), which is more than those trees would bring." in said
+    worse = said_of(law(100, slope=-0.5))[1]
     assert "raised the misclassification rate from 0.1900 to 0.1950" in worse and "would not lower it" in worse
+    better = said_of(1 - law(100), is_error=False)[1]
+    assert "raised the misclassification rate from 0.7900 to 0.7950" in better and "would raise it by about 0.0025" in better
+
+
+def test_a_flat_curve_is_told_of_plainly():
+    said = said_of(np.where(np.arange(200) < 30, 0.02, 0.0135))[1]
+    assert said == "The misclassification rate out of bag stays at 0.0135 from 51 trees on: more trees do not change it."
+
+
+def test_iterations():
+    def said(values, is_error):
+        return of_iterations(Curve(np.arange(1, 101), values, "loss", is_error, "of rows held out", "iteration"))
+
+    verdict, (text,) = said((np.arange(100) - 40.0) ** 2 + 1, True)
+    assert verdict == "More iterations are unlikely to help"
+    assert text == "The loss of rows held out is best after 41 iterations, with 1; after all 100 it is 3,482."
+    verdict, paragraphs = said(np.arange(100.0), False)
+    assert verdict == "More iterations may help" and "best after 100 iterations, with 99, the last." in paragraphs[0]

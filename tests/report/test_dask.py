@@ -25,6 +25,6 @@ def test_reports_take_rows_in_memory():
             model.report(*lazy)
     report = model.report(X[::2], Y[::2])
     local = dforest.RandomForestClassifier(25, oob_score=True, random_state=0).fit(X, Y).report(X[::2], Y[::2])
-    assert "one standard error" in local.html and "one standard error" not in report.html  # of rows that the workers have
+    assert "is known to ±" in local.html and "is known to ±" not in report.html  # of rows that the workers have
     assert report.html.partition("dforest</th>")[2] == local.html.partition("dforest</th>")[2]  # digest and versions
     assert "<svg" in model.report().html

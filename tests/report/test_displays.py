@@ -11,6 +11,7 @@ from sklearn.inspection import permutation_importance
 
 from dforest import (
     DecisionTreeClassifier,
+    HistGradientBoostingClassifier,
     ImportanceDisplay,
     OutOfBagCurveDisplay,
     RandomForestClassifier,
@@ -80,9 +81,46 @@ def test_importances_by_permutation(forest):
     display = ImportanceDisplay.from_estimator(forest, X, Y, kind="oob", features=[1, 0], color="green")
     found = forest.oob_importance(X, Y)
     assert np.array_equal(display.importances_mean, found.importances_mean)
-    assert np.array_equal(display.importances_std, found.importances_std)
+    assert np.array_equal(display.importances_std, found.importances_std) and display.n_estimates == 40
     assert display.features_.tolist() == [1, 0]
     assert [bar.get_width() for bar in display.bars_] == found.importances_mean[[1, 0]].tolist()
+
+
+def lines_of(display):
+    """Half of the lengths of the lines of the bars."""
+    (segments,) = [part.get_segments() for part in display.bars_.errorbar.lines[2]]
+    return [(end[0] - start[0]) / 2 for start, end in segments]
+
+
+def test_lines_are_standard_errors(forest):
+    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="oob", features=range(4))
+    np.testing.assert_allclose(lines_of(display), forest.oob_importance(X, Y).importances_std / np.sqrt(40))
+    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=3, random_state=1, features=range(4))
+    found = permutation_importance(forest, X, Y, n_repeats=3, random_state=1)
+    np.testing.assert_allclose(lines_of(display), found.importances_std / np.sqrt(2))  # scikit-learn divides by 3
+    display = ImportanceDisplay.from_estimator(forest, features=range(4))
+    np.testing.assert_allclose(lines_of(display), display.importances_std)
+    one = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=1)
+    assert one.importances_std is None and one.bars_.errorbar is None
+
+
+def test_importances_by_a_score(forest):
+    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="oob", scoring="neg_log_loss", random_state=0)
+    found = forest.oob_importance(X, Y, scoring="neg_log_loss", random_state=0)
+    assert np.array_equal(display.importances_mean, found.importances_mean) and display.n_estimates == 5
+    assert display.ax_.get_xlabel() == "Mean loss of score when permuted"
+
+
+def test_importances_of_boosted_trees():
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, Y)
+    display = ImportanceDisplay.from_estimator(model)
+    assert np.array_equal(display.importances_mean, model.feature_importances_) and display.bars_.errorbar is None
+    assert display.ax_.get_xlabel() == "Share of the gain of all splits"
+    display = ImportanceDisplay.from_estimator(model, X, Y, kind="permutation", random_state=0)
+    found = permutation_importance(model, X, Y, random_state=0)
+    assert np.array_equal(display.importances_mean, found.importances_mean)
+    with pytest.raises(ValueError, match="kind='oob'; allowed for a HistGradientBoostingClassifier are 'gain', 'permutation'"):
+        ImportanceDisplay.from_estimator(model, X, Y, kind="oob")
 
 
 def test_names_are_no_formulas():
@@ -97,14 +135,14 @@ def test_names_are_no_formulas():
 def test_what_is_refused(display):
     with pytest.raises(NotFittedError):
         display.from_estimator(RandomForestClassifier())
-    with pytest.raises(ValueError, match="allowed for .*Display are the forests of dforest"):
+    with pytest.raises(ValueError, match="allowed for .*Display are the forests"):
         display.from_estimator(DecisionTreeClassifier().fit(X, Y))
 
 
 def test_bad_parameters(forest):
     with pytest.raises(ValueError, match="fit it with bootstrap=True and oob_score=True"):
         OutOfBagCurveDisplay.from_estimator(RandomForestClassifier(2).fit(X, Y))
-    with pytest.raises(ValueError, match="kind='gain'; allowed are 'impurity', 'permutation', 'oob'"):
+    with pytest.raises(ValueError, match="kind='gain'; allowed for a RandomForestClassifier are 'impurity', 'perm"):
         ImportanceDisplay.from_estimator(forest, kind="gain")
     with pytest.raises(ValueError, match="kind='oob' needs X and y"):
         ImportanceDisplay.from_estimator(forest, X, kind="oob")

@@ -9,6 +9,7 @@ from sklearn.metrics import get_scorer
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.inspection.report.assessment import permuted
+from dforest.inspection.report.measure import Measure
 from dforest.inspection.report.rows import Rows
 
 X, Y = load_iris(return_X_y=True)
@@ -31,14 +32,18 @@ def test_training_rows_are_recognised(model):
     assert not Rows(model, X + 0.5, Y).is_training
 
 
+def permuted_by_usual(model, X, y):
+    return permuted(Rows(model, X, y), Measure.usual(model, None, None), model.feature_importances_)
+
+
 @pytest.mark.parametrize("power", [-600, 600])
 def test_shares_of_variance_have_no_unit(power):
     X, y = load_diabetes(return_X_y=True)
     forests = [RandomForestRegressor(9, random_state=0).fit(X, np.ldexp(y, k)) for k in (0, power)]
-    found, scaled = (permuted(Rows(forest, X, np.ldexp(y, k))) for forest, k in zip(forests, (0, power), strict=True))
+    found, scaled = (permuted_by_usual(forest, X, np.ldexp(y, k)) for forest, k in zip(forests, (0, power), strict=True))
     assert found.is_out_of_bag and found.mean.max() > 0.1
-    np.testing.assert_allclose(scaled.mean, found.mean, rtol=1e-12)
-    np.testing.assert_allclose(scaled.std, found.std, rtol=1e-12)
+    np.testing.assert_allclose(scaled.mean, found.mean, rtol=1e-9)
+    np.testing.assert_allclose(scaled.error, found.error, rtol=1e-9)
 
 
 def test_rows_without_weight_belong_to_them():
@@ -59,8 +64,7 @@ def test_frames_of_labels():
     model = RandomForestClassifier(3, random_state=0).fit(frame, Y)
     rows = Rows(model, frame, Y)
     assert rows.is_training and rows.X.shape == (150, 5) and set(rows.X[:, 4]) == {0, 1}
-    assert np.array_equal(rows.predict(rows.X), model.predict_proba(frame))
-    assert np.array_equal(rows.leaves(rows.X), model.apply(frame))
+    assert np.array_equal(rows.model.predict(rows.X), model.predict_proba(frame))
 
 
 def test_training_rows_are_predicted_out_of_bag():
@@ -95,7 +99,7 @@ def test_importances_by_permutation_are_those_of_scikit_learn(kind):
     y = y > 140 if kind is RandomForestClassifier else y
     model = kind(20, max_depth=3, random_state=0).fit(X[::2], y[::2])
     X, y = X[1::2], y[1::2]
-    found = permuted(Rows(model, X, y))
+    found = permuted_by_usual(model, X, y)
     scoring = "accuracy" if kind is RandomForestClassifier else "r2"
 
     def importances(j):
@@ -106,8 +110,8 @@ def test_importances_by_permutation_are_those_of_scikit_learn(kind):
 
     expected = [importances(j) for j in range(10)]
     np.testing.assert_allclose(found.mean, np.mean(expected, axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.std, np.std(expected, axis=1, ddof=1), atol=1e-12)
+    np.testing.assert_allclose(found.error, np.std(expected, axis=1, ddof=1) / np.sqrt(5), atol=1e-12)
     assert not found.is_out_of_bag and found.n_rows == len(y)
     far = X.copy()
     far[X[:, 2] == X[:, 2].max(), 2] = np.inf
-    assert np.array_equal(permuted(Rows(model, far, y)).mean, found.mean)
+    assert np.array_equal(permuted_by_usual(model, far, y).mean, found.mean)

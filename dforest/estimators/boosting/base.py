@@ -34,8 +34,10 @@ from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, training_rows
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
+from dforest.estimators.kinds import BoostedTrees
 from dforest.estimators.other_names import NamesPart, with_hints
 from dforest.estimators.prediction import PredictionPart, of_one_fit
+from dforest.estimators.reporting import ReportPart
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.shapley import ShapPart
@@ -49,7 +51,8 @@ MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that 
 
 
 class BoostingEstimator(
-    CallbackSupportMixin, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart, NamesPart,
+    CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart,
+    NamesPart, BoostedTrees,
     BaseEstimator,
 ):  # fmt: skip
     """What boosted trees for classes and for numbers share."""

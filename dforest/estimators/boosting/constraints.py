@@ -27,13 +27,15 @@ def constraints_of(estimator, n_features):
     if estimator.interaction_cst is not None:
         most = {"no_interactions": 1, "pairwise": 2}.get(str(estimator.interaction_cst), 0)
         if most == 0:
-            groups = _groups(estimator.interaction_cst, n_features)
+            groups = _groups(estimator.interaction_cst, n_features, estimator._features.names or [])
     return Constraints(directions if directions.any() else None, most, groups)
 
 
-def _groups(interaction_cst, n_features):
+def _groups(interaction_cst, n_features, names):
     """Which features are in each group; those that are in none have one together."""
     allowed = f"allowed are lists, tuples or sets of numbers of features, from 0 to {n_features - 1}"
+    if names:
+        allowed += ", or of their names"
     try:
         given = [list(group) for group in interaction_cst]
     except TypeError:
@@ -44,6 +46,8 @@ def _groups(interaction_cst, n_features):
     groups = np.zeros((len(given) + 1, n_features), np.uint8)
     for row, group in zip(groups, given, strict=False):
         for feature in group:
+            if isinstance(feature, str) and feature in names:
+                feature = names.index(feature)
             if isinstance(feature, bool) or not isinstance(feature, Integral) or not 0 <= feature < n_features:
                 raise ValueError(
                     f"interaction_cst holds {feature!r}; {allowed}: Interaction constraints must consist of integer indices in "

@@ -277,11 +277,11 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "interaction_cst",
-        '{"pairwise", "no_interactions"}, list or tuple of lists/tuples/sets of int, or None',
+        '{"pairwise", "no_interactions"}, list or tuple of lists/tuples/sets of int or str, or None',
         None,
         [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         """Interaction constraints: which features may be tested together on one path from a root to a leaf. A list holds groups
-        of numbers of features; features that are in none of them form one more group. "no_interactions" means that each
+        of numbers or names of features; features that are in none of them form one more group. "no_interactions" means that each
         path tests a single feature, and "pairwise" that it tests two at most. None means no constraint.""",
         of=BOOSTING,
         group=COLUMNS,

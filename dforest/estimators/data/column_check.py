@@ -125,9 +125,13 @@ def _refusal_of_objects(values):
 
 def _refusal_of_text(first, values):
     """That of a column of objects in which there is text that is no number. first : the first such text"""
-    texts = [value for value in values if isinstance(value, str)]
-    n = len(set(texts))
-    if 2 * sum(map(_is_number, values)) > len(values):
+    try:
+        different = set(values)  # columns may be long
+    except TypeError:  # there are lists, say, behind the first text
+        different = values
+    texts = {value for value in different if isinstance(value, str)}
+    n = len(texts)
+    if any(map(_is_number, different)) and 2 * sum(map(_is_number, values)) > len(values):
         return Refusal(f"{first!r} among numbers", MIXED)
     first = first if len(first) <= LONGEST else f"{first[:LONGEST]}..."
     are_short = max(map(len, texts)) <= LONGEST

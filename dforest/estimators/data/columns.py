@@ -12,14 +12,27 @@ import numpy as np
 from scipy.sparse import issparse
 
 
-def columns_of(X):
+def columns_of(X, unique=True):
     """The reader of X's columns; None if X is not two-dimensional.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix
+    unique : bool, default=True
+        Whether names are checked.
 
     Raises
     ------
     ValueError
         If two columns have the same name.
     """
+    columns = _reader_of(X)
+    if unique and columns is not None and columns.names is not None:
+        _check_unique(columns.names)
+    return columns
+
+
+def _reader_of(X):
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return PandasColumns(X) if X.ndim == 2 else None
     if hasattr(X, "iter_columns"):
@@ -41,8 +54,6 @@ class ArrayColumns:
     def __init__(self, X):
         self.X = X
         self.n_rows, self.n_columns = X.shape
-        if self.names is not None:
-            _check_unique(self.names)
 
     def title(self, j):
         """What messages call column j."""

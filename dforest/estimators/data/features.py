@@ -108,15 +108,14 @@ class Features:
         columns = columns_of(X)
         if columns is None:
             return cls([], [])
-        kinds, categories = np.full(columns.n_columns, CONTINUOUS, np.uint8), [None] * columns.n_columns
-        _choose(kinds, columns, categorical_features, ordinal_features)
+        kinds, categories = kinds_of(columns, categorical_features, ordinal_features), [None] * columns.n_columns
         if issparse(X) and (kinds == CATEGORICAL).any():
             raise ValueError(
                 f"categorical_features names {columns.title(np.flatnonzero(kinds == CATEGORICAL)[0])}, but X is a sparse matrix, "
                 "whose columns hold numbers; allowed are arrays and frames, such as X.toarray()"
             )
         for j in np.flatnonzero(kinds != CONTINUOUS).tolist():
-            categories[j] = _categories(columns, j) if kinds[j] == CATEGORICAL else _levels(columns, j)
+            categories[j] = labels_of(columns, j, kinds[j])
         return cls(kinds, categories, columns.names)
 
     def title(self, j):
@@ -197,7 +196,7 @@ class Features:
             value = row[name]
             try:
                 result[j] = value if self._numbers[j] is None else self._numbers[j].get(value, np.nan)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):  # the last of integers that no float can hold
                 if not is_missing(value):
                     raise ValueError(f"{self.title(j)} holds {value!r}; {ALLOWED}") from None
                 result[j] = np.nan
@@ -324,8 +323,9 @@ class Features:
             )
 
 
-def _choose(kinds, columns, categorical_features, ordinal_features):
-    """Set the kinds of columns that the user gives, or that follow from their types."""
+def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_dtype"):
+    """The kinds of columns, as the user gives them or as their types tell: ndarray of shape (n_columns,), dtype uint8."""
+    kinds = np.full(columns.n_columns, CONTINUOUS, np.uint8)
     by_name = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
     given = {name: _numbers_of(name, choice, columns) for name, choice in by_name.items() if not _is_word(choice)}
     categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
@@ -345,6 +345,7 @@ def _choose(kinds, columns, categorical_features, ordinal_features):
                 kinds[j] = CATEGORICAL
     kinds[categorical] = CATEGORICAL
     kinds[ordinal] = ORDINAL
+    return kinds
 
 
 def _is_word(choice):
@@ -402,6 +403,17 @@ def _codes(columns, j):
             f"{columns.title(j)} can't be read as categories: {error}; allowed are strings, numbers and booleans"
         ) from None
     return codes, labels
+
+
+def labels_of(columns, j, kind):
+    """The labels that the numbers of a categorical or ordinal column stand for: ndarray; None if it holds numbers itself.
+
+    Raises
+    ------
+    ValueError
+        If labels can't be compared, or ordinal ones have no order.
+    """
+    return _categories(columns, j) if kind == CATEGORICAL else _levels(columns, j)
 
 
 def _categories(columns, j):

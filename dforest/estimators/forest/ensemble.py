@@ -1,12 +1,11 @@
 """What all forests share: how many trees there are, and what is estimated from the training rows."""
 
 import warnings
-from importlib.metadata import version
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
@@ -14,17 +13,15 @@ from dforest.core.sampling import AllRows
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
 from dforest.estimators.conversion import ConversionPart
-from dforest.estimators.data.agreement import Partition, check_alike, common_floats
-from dforest.estimators.data.fits import Plan, check_not_sparse, training_rows
-from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.fits import Plan
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import Forest
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.powers import times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
@@ -32,8 +29,9 @@ from dforest.estimators.results import importance, oob
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
+from dforest.estimators.results.permutation import OutOfBagPart
 from dforest.estimators.results.shapley import ShapPart
-from dforest.estimators.scoring import is_known, named_scorer
+from dforest.estimators.scoring import is_known, named_scorer, why_not
 from dforest.sampling import sampling_of
 from dforest.warning import warn
 
@@ -62,7 +60,7 @@ _SHARED_ATTRIBUTES = {
 }
 
 
-class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
+class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest):
     """What all forests share."""
 
     @with_hints
@@ -196,10 +194,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
                 warnings.simplefilter("ignore")
                 self._score_by(scorer, *trial, None)
         except Exception as error:
-            way_out = ""
-            if "pos_label" in str(error):
-                way_out = '. Say which class is the positive one, as functools.partial(metric, pos_label="...") does'
-            raise ValueError(f"oob_score={self.oob_score!r} can't score y: {str(error).rstrip('.')}{way_out}") from error
+            raise ValueError(f"oob_score={self.oob_score!r} can't score y: {why_not(error)}") from error
 
     def _check_out_of_bag(self, rows, forest):
         """Raise ValueError unless it is known which of encoded `TrainingRows` the trees of a forest left out. A collective."""
@@ -283,90 +278,6 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         self.oob_score_ = np.nan
         true, seen_prediction = rows.y[seen], found.prediction[seen]
         self._set_oob_score(prediction, true, seen_prediction, rows.ranks)
-
-    @of_one_fit
-    def oob_importance(self, X, y, sample_weight=None):
-        """Compute importances by permutation, on the rows that each tree left out (mean decrease of accuracy).
-
-        A feature is important if the errors of trees rise when its values are permuted among the rows. Each tree is asked
-        about the rows that its bootstrap left out, so that no other rows are needed.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data that the forest was fitted on, in the same order. Rows of weight 0, or of a class of weight 0, are left
-            out, as they were in the fit; the errors of the other rows are weighted. If several processes fitted the forest
-            together (see `dforest.config_context`), all of them must call this method, each with its own rows, and each is
-            given the importances computed from all rows. They need not be the processes that fitted the forest, but all rows
-            must come in the same order.
-
-        Returns
-        -------
-        Bunch
-            importances : ndarray of shape (n_features, n_estimators)
-                The rise of each tree's mean error (misclassification rate, or squared error) when the feature is
-                permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
-                a tree that left out no row.
-            importances_mean, importances_std : ndarray of shape (n_features,)
-                The mean and the standard deviation (ddof 1) over the trees that left out rows.
-            importances_scaled : ndarray of shape (n_features,)
-                The mean divided by its standard error; 0 where the standard error is 0.
-
-        Raises
-        ------
-        ValueError
-            If the forest has no out-of-bag rows, if it was grown on other rows or on these in another order, or if processes that
-            call this together have different forests.
-
-        References
-        ----------
-        L. Breiman, "Random forests", Machine Learning 45(1), 2001.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from dforest import RandomForestClassifier
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
-        >>> result = forest.oob_importance(X, y)
-        >>> X.columns[result.importances_mean.argsort()[::-1][:2]].tolist()
-        ['petal length (cm)', 'petal width (cm)']
-        """
-        return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
-
-    def _importance_of_partitions(self, partitions_of):
-        """`oob_importance` of the partitions of this rank, given a function that returns them for the rank's number.
-
-        All ranks of the estimator's communicator do this together.
-        """
-        by_tree, power = self._out_of_bag_rises(partitions_of)
-        mean, std = importance.summarise(by_tree, power)
-        return Bunch(
-            importances=times_power(by_tree, power).T,
-            importances_mean=mean,
-            importances_std=std,
-            importances_scaled=importance.summarise(by_tree, power, scaled=True)[0],
-        )
-
-    def _out_of_bag_rises(self, partitions_of):
-        """What `accuracy_decrease` says of the partitions: see `_importance_of_partitions`."""
-        with self._communicator().together() as ranks:
-            check_is_fitted(self)
-            partitions = partitions_of(ranks.rank)
-            device = self._device(*(array for partition in partitions for array in partition[1:]))
-            partitions = [partition.on_host() for partition in partitions]
-            is_shared = ranks.size > 1 or len(partitions) != 1
-            if is_shared:
-                check_not_sparse(partitions)
-                check_alike(ranks, self, partitions, version("dforest"), self.forest_)
-            known = {"reset": False, "y_numeric": self._has_numbers, "min_rows": 0 if is_shared else 1}
-            checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
-            parts = common_floats(ranks, [X for X, _ in checked])
-            y = [by_output(y) for _, y in checked if len(y)]
-            y = self._encode_known(np.concatenate(y)) if y else self._no_targets()
-            rows = training_rows(self, partitions, parts, y, ranks)
-            self._check_out_of_bag(rows, self.forest_)
-            return importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
 
     @property
     @of_one_fit

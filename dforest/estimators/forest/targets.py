@@ -77,7 +77,7 @@ class ClassTargets:
                      for given in (self.classes_, plan.classes)]  # fmt: skip
             raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
 
-    def _score_by(self, scorer, true, prediction, outputs):
+    def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):
         """What a scorer of the user says of predictions.
 
         Parameters
@@ -88,10 +88,12 @@ class ClassTargets:
         prediction : ndarray of shape (n_rows, n_values)
         outputs : tuple of slice
             As `Objective.outputs`.
+        sample_weight : ndarray of shape (n_rows,), optional
+            None means that the scorer is given no weights.
         """
         if true.ndim == 2:
-            return score_of_outputs(scorer, self.classes_, outputs, true, prediction)
-        return score_of_classes(scorer, self.classes_, self.classes_[true], prediction)
+            return score_of_outputs(scorer, self.classes_, outputs, true, prediction, sample_weight)
+        return score_of_classes(scorer, self.classes_, self.classes_[true], prediction, sample_weight)
 
     def _trial(self, rows):
         """(true, predicted) of some training rows, of all classes: all have the classes' shares; None for several outputs."""
@@ -176,8 +178,8 @@ class NumberTargets:
                     "the sum of what they predict is finite; rescale y"
                 )
 
-    def _score_by(self, scorer, true, prediction, outputs):
-        return score_of_numbers(scorer, true, prediction if true.ndim == 2 else prediction[:, 0])
+    def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):
+        return score_of_numbers(scorer, true, prediction if true.ndim == 2 else prediction[:, 0], sample_weight)
 
     def _trial(self, rows):
         """(true, predicted) of some training rows: predictions are right."""

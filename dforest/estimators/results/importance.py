@@ -7,6 +7,8 @@ MDA, mean decrease of accuracy: per tree, the rise of its mean error on the rows
 feature's values are permuted among these rows; the mean over trees is the raw importance. Scaled:
 divided by its standard error, sigma / sqrt(B), over the B trees that left out any row [2]_ [3]_.
 
+By a score: the fall of the score of the whole forest's predictions when the feature's values are permuted among the rows.
+
 Of boosted trees: the sum of gains over the nodes that test the feature, in all trees [4]_.
 
 References
@@ -21,6 +23,7 @@ References
 from importlib import import_module
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
@@ -93,6 +96,45 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         task = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
         tasks.append((draws.first, X, task))
     return permutations.permutation_rise(rows.ranks, tasks, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
+
+
+def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None):
+    """By how much a score falls when the values of a feature are permuted among rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    predict : callable
+        Predicts the rows, given an array like X.
+    score : callable
+        Says how good predictions are: the larger, the better.
+    used : ndarray of shape (n_features,), dtype bool
+        The features that trees test: the importances of others are 0.
+    n_repeats : int
+        How many permutations there are of each feature. They are the same for all features, and scikit-learn's for such a seed.
+    random_state : int, RandomState instance or None
+    donors : ndarray of the shape of X, optional
+        Rows whose values are dealt out, where X is not what its columns are drawn from. None means X.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_repeats), dtype float64
+    """
+    shuffles = np.random.RandomState(check_random_state(random_state).randint(np.iinfo(np.int32).max + 1))
+    shuffled, places = np.arange(len(X)), [np.arange(len(X))]
+    for _ in range(n_repeats):
+        shuffles.shuffle(shuffled)
+        places.append(places[-1][shuffled])
+    donors = X if donors is None else donors
+    baseline, X = score(predict(X)), X.copy()
+    decrease = np.zeros((X.shape[1], n_repeats))
+    for j in np.flatnonzero(used):
+        own = X[:, j].copy()
+        for r, place in enumerate(places[1:]):
+            X[:, j] = donors[place, j]
+            decrease[j, r] = baseline - score(predict(X))
+        X[:, j] = own
+    return decrease
 
 
 def features_used(forest):

@@ -221,6 +221,37 @@ def estimate(forest, rows, voting, n_threads, device=None):
     return conclude(counted, rows, exponent)
 
 
+class Predictor:
+    """Predicts training rows out of bag, as often as asked, also with other values in their columns.
+
+    Parameters
+    ----------
+    forest : Forest
+    rows : TrainingRows
+        Numbered, in one part of one rank, and dense.
+    voting : {"soft", "hard"}
+    n_threads : int
+    """
+
+    def __init__(self, forest, rows, voting, n_threads):
+        self._draws = TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads)
+        self._n_threads, several = n_threads, rows.y.ndim == 2
+        self._outputs = []
+        for o in range(rows.y.shape[1] if several else 1):
+            trees, own = (forest.of_output(o), rows.of_output(o)) if several else (forest, rows)
+            target = own.y.astype(np.float64), trees.leaf_class(), self._draws, exponent_of(trees, own)
+            self._outputs.append((trees.packed_leaves(voting), target))
+
+    def __call__(self, X):
+        """Predictions for the rows with the values of an encoded X, as `OutOfBag.prediction` has them."""
+        found = []
+        for packed, target in self._outputs:
+            sums, _, n_votes, *_ = predict_out_of_bag(packed, X, *target, self._n_threads)
+            seen = n_votes[:, None] > 0
+            found.append(np.divide(sums, n_votes[:, None], out=np.full(sums.shape, np.nan), where=seen))
+        return np.hstack(found)
+
+
 @dataclass
 class Counted:
     """The votes of trees for the rows of this rank that they never drew: see `predict_out_of_bag`."""

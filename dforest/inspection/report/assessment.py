@@ -4,26 +4,59 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn import metrics
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.calibration import calibration_curve
-from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.base import is_classifier
 
-from dforest.config import communicator
-from dforest.estimators.data.agreement import Partition
-from dforest.estimators.powers import next_power
-from dforest.estimators.results.importance import features_used, summarise
+from dforest.estimators.results.importance import features_used, score_decrease
 from dforest.inspection.report.rows import SEED
+from dforest.inspection.report.text import shortened
 
 CALIBRATION_BINS = 10
 ROWS_PER_BIN = 10  # at least, on average
-PERMUTED_ROWS, MIN_PERMUTED_ROWS = 2000, 100
-PERMUTED_VISITS = 400_000_000  # rows times trees times features, over all permutations, that fewer rows are taken for
+EVENTS_PER_BIN = 5  # at least, expected
+PERMUTED_ROWS, MIN_PERMUTED_ROWS = 2000, 200
+PERMUTED_VISITS = 24_000_000  # rows times trees times features, over all permutations, that fewer rows are taken for
 REPEATS = 5
-OUT_OF_BAG_VISITS = 200_000_000  # rows times trees times features, up to which importances are found out of bag
-DEPENDENCE_ROWS = 500
+PERMUTED_FEATURES = 40  # at most
+DEPENDENCE_ROWS = 300
 GRID = 25
 SHOWN_CATEGORIES = 12  # of a column
 SHOWN_CLASSES = 5  # of partial dependence
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What is found of a class if rows are taken for it from some probability on.
+
+    Attributes
+    ----------
+    threshold, precision, recall : ndarray of shape (n_thresholds,)
+    n_found : ndarray of shape (n_thresholds,), dtype int64
+        How many rows have at least this probability.
+    """
+
+    threshold: np.ndarray
+    precision: np.ndarray
+    recall: np.ndarray
+    n_found: np.ndarray
+
+    @classmethod
+    def of(cls, is_class, probability):
+        """Those of rows that are of the class or not, given their probabilities of it."""
+        precision, recall, threshold = metrics.precision_recall_curve(is_class, probability)
+        n_found = len(probability) - np.searchsorted(np.sort(probability), threshold)
+        return cls(threshold, precision[:-1], recall[:-1], n_found)
+
+    def at(self, threshold):
+        """(precision, recall, how many are found) from a probability on; None if no row has it."""
+        k = int(np.searchsorted(self.threshold, threshold))
+        return None if k == len(self.threshold) else (self.precision[k], self.recall[k], int(self.n_found[k]))
+
+    @property
+    def best(self):
+        """The threshold of the largest F1, the harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        score = np.divide(self.precision * self.recall, total, out=np.zeros(len(total)), where=total > 0)
+        return float(self.threshold[score.argmax()])
 
 
 @dataclass(frozen=True)
@@ -34,27 +67,35 @@ class ClassQuality:
     ----------
     true, predicted : ndarray of shape (n_rows,)
         Class numbers.
+    probability : ndarray of shape (n_rows, n_classes)
     figures : list of (str, float or None)
         Their names and values; None where one is not defined.
     commonest : float
         The accuracy of always predicting the class that most of the rows have.
     stated, observed : ndarray of shape (n_bins,)
         Probabilities that were predicted, on average in each bin, and the share of rows for which that came true.
+    error : ndarray of shape (n_bins,)
+        Standard errors of `observed`.
     claim : ndarray of shape (n_rows,)
-        The probabilities that these are made of: of two classes, that of the second one; else that of the predicted class.
+        The probabilities that these are made of: that of one class, or that of the predicted class.
+    thresholds : Thresholds or None
+        Of a rare class.
     """
 
     true: np.ndarray
     predicted: np.ndarray
+    probability: np.ndarray
     figures: list
     commonest: float
     stated: np.ndarray
     observed: np.ndarray
+    error: np.ndarray
     claim: np.ndarray
+    thresholds: Thresholds | None
 
     @property
     def calibration_error(self):
-        """The mean difference of stated and observed probabilities; bins hold about as many rows each."""
+        """The mean difference of stated and observed probabilities over the bins."""
         return float(np.abs(self.stated - self.observed).mean())
 
 
@@ -98,8 +139,20 @@ def _n_bins(n_rows):
     return max(1, min(CALIBRATION_BINS, n_rows // ROWS_PER_BIN))
 
 
-def assess_classes(true, probability):
-    """The `ClassQuality` of probabilities, ndarray of shape (n_rows, n_classes), for rows of these class numbers."""
+def assess_classes(true, probability, classes, positive, rare):
+    """The `ClassQuality` of probabilities, ndarray of shape (n_rows, n_classes), for rows of these class numbers.
+
+    Parameters
+    ----------
+    true : ndarray of shape (n_rows,)
+    probability : ndarray of shape (n_rows, n_classes)
+    classes : list of str
+        Names of the classes.
+    positive : int or None
+        The class whose probability is looked at; None: that of the predicted class.
+    rare : int or None
+        A class that few rows have.
+    """
     n_classes = probability.shape[1]
     predicted = probability.argmax(axis=1)
     numbers = np.arange(n_classes)
@@ -108,18 +161,44 @@ def assess_classes(true, probability):
     if n_classes > 1:
         recall = metrics.recall_score(true, predicted, labels=present, average="macro", zero_division=0)
         figures.append(("Balanced accuracy", recall))
+    thresholds = None
+    if rare is not None:
+        name, of_rare, found = shortened(classes[rare], 30), true == rare, predicted == rare
+        thresholds = Thresholds.of(of_rare, probability[:, rare])
+        figures.append((f"Average precision of {name}", metrics.average_precision_score(of_rare, probability[:, rare])))
+        figures.append((f"Recall of {name}", float(found[of_rare].mean())))
+        figures.append((f"Precision of {name}", float(of_rare[found].mean()) if found.any() else None))
+    if n_classes > 1:
         figures.append(("Log loss", metrics.log_loss(true, probability, labels=numbers)))
     if n_classes == 2:
         figures.append(("Brier score", float(np.mean((probability[:, 1] - true) ** 2))))
         both = len(present) == 2
         figures.append(("Area under the ROC curve", metrics.roc_auc_score(true, probability[:, 1]) if both else None))
-        came_true, claim = true == 1, probability[:, 1]
-    else:
+    if positive is None:
         came_true, claim = true == predicted, probability.max(axis=1)
-    observed, stated = calibration_curve(came_true, np.clip(claim, 0, 1), n_bins=_n_bins(len(true)), strategy="quantile",
-                                         pos_label=True)  # fmt: skip
+    else:
+        came_true, claim = true == positive, probability[:, positive]
+    bins = _bins_of(np.clip(claim, 0, 1), positive is not None and positive == rare)
+    stated, observed = (np.array([values[rows].mean() for rows in bins]) for values in (claim, came_true))
+    error = np.sqrt(observed * (1 - observed) / [len(rows) for rows in bins])
     commonest = float(np.bincount(true).max() / len(true))
-    return ClassQuality(true, predicted, figures, commonest, stated, observed, claim)
+    return ClassQuality(true, predicted, probability, figures, commonest, stated, observed, error, claim, thresholds)
+
+
+def _bins_of(claim, by_events):
+    """Numbers of rows in bins by their probabilities, so that equal ones are in one bin; ascending.
+
+    Each bin has about as many rows, or about as many for which the claim is expected to come true: where these are few, nearly
+    all rows have a small probability, and bins of rows would be all alike.
+    """
+    order = np.argsort(claim, kind="stable")
+    weight = claim[order] if by_events and claim.any() else np.ones(len(claim))
+    before = np.cumsum(weight)
+    n_bins = _n_bins(len(claim)) if not by_events else max(1, min(CALIBRATION_BINS, int(before[-1] / EVENTS_PER_BIN)))
+    places = np.minimum(np.searchsorted(before, before[-1] * np.arange(1, n_bins) / n_bins), len(claim) - 1)
+    edges = np.unique(claim[order][places])
+    number = np.searchsorted(edges, claim, side="left")
+    return [rows for rows in (np.flatnonzero(number == k) for k in range(len(edges) + 1)) if len(rows)]
 
 
 def assess_numbers(true, predicted):
@@ -144,85 +223,82 @@ class Importance:
 
     Attributes
     ----------
-    mean, std : ndarray of shape (n_features,)
-        By how much the misclassification rate rises, or the mean squared error, as a share of the targets' variance.
+    mean, error : ndarray of shape (n_features,)
+        By how much the score falls, on average over `REPEATS` permutations, and the standard error of this mean; NaN for features
+        that were not permuted. Those that no tree tests have 0.
+    n_asked : int
+        How many features were permuted: all that trees test, or, of many, those of the largest importances by the trees.
     is_out_of_bag : bool
-        Whether they were found on the rows that each tree left out, tree by tree; else on all trees' predictions, with
-        `REPEATS` permutations of `n_rows` rows.
+        Whether each row was predicted by the trees that left it out.
     n_rows : int
+        Of the rows that were permuted.
+    n_more : int
+        How many of these were taken beyond their share, as they have a rare class; their weights make up for it.
     """
 
     mean: np.ndarray
-    std: np.ndarray
+    error: np.ndarray
+    n_asked: int
     is_out_of_bag: bool
     n_rows: int
+    n_more: int
 
 
-def permuted(rows):
-    """The `Importance` of features by permutation, of `Rows` that have targets."""
-    forest = rows.forest
-    trees = forest.forest_
-    leaves_out = all(plan.leaves_rows_out for plan in trees.plans) and all(batch.kept is None for batch in forest._batches)
-    is_alone = communicator().size == 1  # what follows is a collective
-    if rows.is_training and leaves_out and is_alone and len(rows) * trees.n_trees * trees.n_features <= OUT_OF_BAG_VISITS:
-        by_tree, power = forest._out_of_bag_rises(lambda rank: [Partition(rank, *rows.given)])
-        unit = _unit(rows, slice(None))
-        scale = next_power(unit)
-        mean, std = summarise(by_tree, power - 2 * scale)
-        unit = np.ldexp(unit, -scale)
-        return Importance(mean / unit / unit, std / unit / unit, True, len(rows))
-    most = PERMUTED_VISITS // (trees.n_trees * trees.n_features * (REPEATS + 1))
-    chosen = rows.sample(min(max(most, MIN_PERMUTED_ROWS), PERMUTED_ROWS))
-    X, y, unit = rows.X[chosen].copy(), rows.y[chosen], _unit(rows, chosen)
-    # scikit-learn permutes the rows' numbers, feature by feature, as it takes no infinite values.
-    places = np.arange(len(X))[:, None]
-    mean, std = np.zeros(trees.n_features), np.zeros(trees.n_features)
-    for j in np.flatnonzero(features_used(trees).any(axis=0)):
-        column = X[:, j].copy()
+def permuted(rows, measure, own, rare=None):
+    """The `Importance` of features by permutation, of `Rows` that have targets.
 
-        def score(_, places, y, j=j, column=column):
-            X[:, j] = column[places[:, 0]]
-            prediction = rows.predict(X)
-            if is_classifier(forest):
-                return np.mean(prediction.argmax(axis=1) == y)
-            return -np.mean(((prediction[:, 0] - y) / unit) ** 2)
+    Parameters
+    ----------
+    rows : Rows
+    measure : Measure
+        What the score is.
+    own : ndarray of shape (n_features,)
+        Importances by the trees.
+    rare : int, optional
+        A class of which more rows are taken.
+    """
+    model = rows.model
+    trees = model.forest
+    used = features_used(trees).any(axis=0)
+    asked = np.zeros(len(used), bool)
+    asked[np.argsort(np.where(used, -own, np.inf), kind="stable")[:PERMUTED_FEATURES]] = True
+    asked &= used
+    n_asked = np.count_nonzero(asked)
+    most = PERMUTED_VISITS // (trees.n_trees * max(1, n_asked) * (REPEATS + 1))
+    most = min(max(most, MIN_PERMUTED_ROWS), PERMUTED_ROWS)
+    chosen = donors = rows.sample(most)
+    weight, n_more = None, 0
+    if rare is not None and measure.takes_weights and len(chosen) < len(rows):
+        chosen, weight, n_more = _with_more_of(rows, rare, most)
+    is_out_of_bag = rows.is_training and model.leaves_rows_out
+    X, true = rows.X[chosen], rows.y[chosen]
+    predict = model.out_of_bag(chosen) if is_out_of_bag else model.predict
 
-        found = permutation_importance(forest, places, y, scoring=score, n_repeats=REPEATS, random_state=SEED).importances[0]
-        X[:, j] = column
-        mean[j], std[j] = found.mean(), found.std(ddof=1)
-    return Importance(mean, std, False, len(chosen))
+    def score(prediction):
+        seen = ~np.isnan(prediction).any(axis=1)
+        if not seen.any():
+            return np.nan
+        return measure(true[seen], prediction[seen], None if weight is None else weight[seen])
 
-
-def _unit(rows, chosen):
-    """What the squares of numbers are divided by the square of: the standard deviation of some rows' targets."""
-    return 1.0 if is_classifier(rows.forest) else deviation(rows.y[chosen]) or 1.0
-
-
-class _Encoded(BaseEstimator):
-    """A fitted forest as scikit-learn's functions want it, for rows whose labels are numbers already."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def fit(self, X, y):  # scikit-learn asks whether there is one
-        raise NotImplementedError("the forest is fitted already")
+    found = score_decrease(X, predict, score, asked, REPEATS, SEED, rows.X[donors])
+    found[used & ~asked] = np.nan
+    error = found.std(axis=1, ddof=1) / np.sqrt(REPEATS)
+    return Importance(found.mean(axis=1), error, n_asked, is_out_of_bag, len(chosen), n_more)
 
 
-class _EncodedClassifier(ClassifierMixin, _Encoded):
-    @property
-    def classes_(self):
-        return self.rows.forest.classes_
-
-    def predict_proba(self, X):
-        return self.rows.predict(X)
-
-
-class _EncodedRegressor(RegressorMixin, _Encoded):
-    def predict(self, X):
-        return self.rows.predict(X)[:, 0]
+def _with_more_of(rows, rare, most):
+    """(numbers of so many rows, up to half of them of a rare class; weights that make up for it; how many there are beyond)."""
+    random = np.random.RandomState(SEED)
+    groups, chosen, weight = [np.flatnonzero((rows.y == rare) == is_rare) for is_rare in (True, False)], [], []
+    n_rare = min(len(groups[0]), most // 2)
+    for group, n in zip(groups, (n_rare, most - n_rare), strict=True):
+        n = min(n, len(group))
+        chosen.append(random.choice(group, n, replace=False))
+        weight.append(np.full(n, len(group) / n if n else 0.0))
+    chosen, weight = np.concatenate(chosen), np.concatenate(weight)
+    order = np.argsort(chosen)
+    n_more = n_rare - round(len(groups[0]) / len(rows) * most)
+    return chosen[order], weight[order], max(0, n_more)
 
 
 @dataclass(frozen=True)
@@ -250,13 +326,13 @@ class Dependence:
     shown: list
 
 
-def shown_classes(rows):
-    """The numbers of the classes whose probabilities are shown: the second of two, else those of the largest mean probability."""
-    if not is_classifier(rows.forest):
+def shown_classes(rows, positive):
+    """The numbers of the classes whose probabilities are shown: the one looked at, else those of the largest mean probability."""
+    if not is_classifier(rows.model.estimator):
         return []
-    if rows.forest.n_classes_ == 2:
-        return [1]
-    mean = rows.predict(rows.X[rows.sample(DEPENDENCE_ROWS)]).mean(axis=0)
+    if positive is not None:
+        return [positive]
+    mean = rows.model.predict(rows.X[rows.sample(DEPENDENCE_ROWS)]).mean(axis=0)
     return np.sort(np.argsort(-mean, kind="stable")[:SHOWN_CLASSES]).tolist()
 
 
@@ -270,25 +346,31 @@ def dependence(rows, feature, shown):
     shown : list of int
         What `shown_classes` returns.
     """
-    forest = rows.forest
+    estimator = rows.model.estimator
     X = rows.X[rows.sample(DEPENDENCE_ROWS)]
     X = X[np.isfinite(X[:, feature])]
     if not len(X):
         return None
-    has_labels = forest.categories_[feature] is not None
-    ends = np.quantile(X[:, feature], [0.05, 0.95])
-    percentiles = (0.05, 0.95) if ends[0] < ends[1] else (0, 1)
-    estimator = (_EncodedClassifier if is_classifier(forest) else _EncodedRegressor)(rows)
-    found = partial_dependence(
-        estimator, X, [feature], categorical_features=[feature] if has_labels else None, percentiles=percentiles,
-        grid_resolution=GRID, kind="both", method="brute",
-    )  # fmt: skip
-    grid, mean, each = found["grid_values"][0], found["average"], found["individual"]
-    if has_labels and len(grid) > SHOWN_CATEGORIES and forest.is_categorical_[feature]:
-        times = np.array([np.count_nonzero(X[:, feature] == value) for value in grid])
-        kept = np.sort(np.argsort(-times, kind="stable")[:SHOWN_CATEGORIES])
-        grid, mean, each = grid[kept], mean[:, kept], each[:, :, kept]
+    grid = _grid(X[:, feature], estimator.categories_[feature] is not None, rows.model.is_categorical[feature])
+    several = np.repeat(X[None], len(grid), axis=0)
+    several[:, :, feature] = grid[:, None]
+    found = rows.model.predict(several.reshape(-1, X.shape[1])).reshape(len(grid), len(X), -1)
+    found = found[:, :, shown or [0]]
+    mean = found.mean(axis=1).T
     if len(shown) > 1:
-        return Dependence(feature, grid, mean[shown], None, None, shown)
-    low, high = np.quantile(each[0], [0.1, 0.9], axis=0)
+        return Dependence(feature, grid, mean, None, None, shown)
+    low, high = np.quantile(found[:, :, 0], [0.1, 0.9], axis=1)
     return Dependence(feature, grid, mean, low, high, shown)
+
+
+def _grid(column, has_labels, is_categorical):
+    """The values that a feature is given: all that there are, or so many from its 5% to its 95% quantile."""
+    values, times = np.unique(column, return_counts=True)
+    if is_categorical and len(values) > SHOWN_CATEGORIES:
+        return values[np.sort(np.argsort(-times, kind="stable")[:SHOWN_CATEGORIES])]
+    if has_labels or len(values) < GRID:
+        return values
+    low, high = np.quantile(column, [0.05, 0.95])
+    if low == high:
+        low, high = values[[0, -1]]
+    return np.linspace(low, high, GRID).astype(column.dtype)

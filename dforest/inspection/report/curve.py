@@ -70,13 +70,15 @@ class Trend:
         return self.spread * math.sqrt(1 / self.last - 1 / (self.last + n_more))
 
 
-def fit_trend(curve):
+def fit_trend(curve, n_trees=None):
     """The law that an out-of-bag curve follows, by least squares.
 
     Parameters
     ----------
-    curve : array-like of shape (n_trees,)
-        The error of the first 1, 2, ... trees; NaN where there is none.
+    curve : array-like of shape (n_points,)
+        The error of some numbers of trees; NaN where there is none.
+    n_trees : ndarray of shape (n_points,), optional
+        These numbers, ascending. None means 1, 2, ...
 
     Returns
     -------
@@ -84,14 +86,79 @@ def fit_trend(curve):
         None for fewer than 20 trees, or for a curve that has no numbers in its last three quarters.
     """
     curve = np.asarray(curve, np.float64)
-    n_trees = np.arange(1, len(curve) + 1)
-    used = np.isfinite(curve) & (n_trees > len(curve) // 4)
-    if len(curve) < MIN_TREES or used.sum() < MIN_TREES // 2:
+    n_trees = np.arange(1, len(curve) + 1) if n_trees is None else n_trees
+    most = int(n_trees[-1]) if len(n_trees) else 0
+    used = np.isfinite(curve) & (n_trees > most // 4)
+    if most < MIN_TREES or used.sum() < MIN_TREES // 2:
         return None
-    law = np.column_stack([np.ones(used.sum()), 1 / n_trees[used]])
-    scale = np.abs(curve[used]).max() or 1.0  # squares of targets may be huge
-    (limit, slope), *_ = np.linalg.lstsq(law, curve[used] / scale, rcond=None)
-    steps = np.diff(n_trees * (curve / scale))[len(curve) // 4 :]
-    spread = steps[np.isfinite(steps)].std(ddof=1)
-    first, last = n_trees[used][[0, -1]].tolist()
-    return Trend(float(limit * scale), float(slope * scale), float(spread * scale), first, last)
+    curve, n_trees = curve[used], n_trees[used]
+    law = np.column_stack([np.ones(len(curve)), 1 / n_trees])
+    scale = np.abs(curve).max() or 1.0  # squares of targets may be huge
+    (limit, slope), *_ = np.linalg.lstsq(law, curve / scale, rcond=None)
+    steps, more = np.diff(n_trees * (curve / scale)), np.diff(n_trees)
+    strayed = (steps - more * steps.sum() / more.sum()) / np.sqrt(more)
+    spread = math.sqrt((strayed**2).sum() / (len(strayed) - 1))
+    return Trend(float(limit * scale), float(slope * scale), float(spread * scale), int(n_trees[0]), most)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A score, or an error, by the number of trees of a forest or of iterations of boosted trees.
+
+    Attributes
+    ----------
+    n_trees : ndarray of shape (n_points,)
+        Numbers of trees, or of iterations; ascending.
+    values : ndarray of shape (n_points,)
+        NaN where there is none.
+    name : str
+        Such as "misclassification rate".
+    is_error : bool
+        Whether lower is better.
+    where : str
+        What is predicted, such as "out of bag".
+    unit : str
+        "tree" or "iteration".
+    known_to : float
+        The standard error of the last value, as an estimate for new rows; NaN if it is not known.
+    other : ndarray of shape (n_points,), or None
+        The same of training rows.
+    n_scored : int or None
+        How many of the rows of X, drawn at random, were scored; None: all, or rows that are not X.
+    """
+
+    n_trees: np.ndarray
+    values: np.ndarray
+    name: str
+    is_error: bool
+    where: str
+    unit: str
+    known_to: float = np.nan
+    other: np.ndarray | None = None
+    n_scored: int | None = None
+
+    @property
+    def sign(self):
+        """What values are times to be errors, so that lower is better, and what errors are times to be values."""
+        return 1 if self.is_error else -1
+
+    @property
+    def trend(self):
+        """The law of the errors of a forest, or None. It holds for other smooth scores of means to first order too."""
+        return fit_trend(self.sign * self.values, self.n_trees) if self.unit == "tree" else None
+
+    @property
+    def axis(self):
+        return f"{self.name[0].upper()}{self.name[1:]} {self.where}"
+
+    @property
+    def lines(self):
+        """What is drawn: a list of (values, name or None, colour)."""
+        if self.other is None:
+            return [(self.values, None if self.trend is None else "measured", "c0")]
+        return [(self.other, "training rows", "c1"), (self.values, self.where.removeprefix("of "), "c0")]
+
+    def at(self, n):
+        """(the number of trees that a value is known for and that is nearest to n, the value)."""
+        k = int(np.abs(self.n_trees - n).argmin())
+        return int(self.n_trees[k]), float(self.values[k])

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from dforest.inspection.report.markup import count, details, element, joined, listed, number, paragraph, percent, table
-from dforest.inspection.report.svg import shortened
+from dforest.inspection.report.text import shortened
 
 LISTED_FEATURES = 100
 OPEN_FEATURES = 12  # a longer list is shown when asked for
@@ -16,25 +16,27 @@ LONGEST_VALUE = 160  # characters of a parameter's value
 
 def lead(study):
     """The first sentences of the page."""
-    forest = study.forest
-    kinds = [count(forest.n_trees, "tree"), count(int(forest.n_rows[-1]), "row"), count(len(study.names), "feature")]
+    model = study.model
+    kinds = [count(model.n_steps, model.unit), count(model.n_rows, "row"), count(len(study.names), "feature")]
     said = f"{type(study.estimator).__name__} of {kinds[0]}, grown on {listed(kinds[1:])}."
     if study.rows is not None:
-        what = "these rows" if study.rows.is_training else count(len(study.rows), "other row")
+        what = "these rows" if study.rows.is_training else count(len(study.rows), "other row" if study.is_forest else "row")
         said += f" Its predictions are shown for {what}."
     return said
 
 
 def tiles(study):
-    """The main figures: a list of (name, value)."""
-    forest = study.forest
-    found = [("Trees", f"{forest.n_trees:,}"), ("Rows grown on", f"{forest.n_rows[-1]:,}"), ("Features", f"{len(study.names):,}")]
-    found += study.target.tiles(study)
-    if study.has_targets and study.quality is not None and study.target.shows_quality(study.predictions[2]):
-        name, amount = study.quality.figures[0]
-        where = "out of bag" if study.predictions[2] else "on its training rows" if study.rows.is_training else "on the rows of X"
-        found.append((f"{name} {where}", study.target.figure(amount)))
-    return found
+    """The main figures, the measure first: a list of (name, value)."""
+    found = []
+    if study.has_targets and study.quality is not None:
+        found.append((f"{study.measure.title} {study.where}", study.measure.text(study.score)))
+        if study.rare is not None:
+            recall = float((study.quality.predicted == study.rare)[study.quality.true == study.rare].mean())
+            found.append((f"Rows of {shortened(study.classes[study.rare], 20)} that are recognised", percent(recall)))
+    unit = study.model.unit.capitalize()
+    found += [(f"{unit}s", f"{study.model.n_steps:,}"), ("Rows grown on", f"{study.model.n_rows:,}")]
+    found.append(("Features", f"{len(study.names):,}"))
+    return found + study.target.tiles(study)
 
 
 def data(study):
@@ -42,11 +44,11 @@ def data(study):
     shown = study.order[:LISTED_FEATURES]
     head, numeric, lines = features_table(study, shown)
     listing = table(head, lines, "Features, the most important ones first", numeric, class_="features")
-    said = f"The most important one comes first, by {'impurity' if study.permutation is None else 'permutation'}."
+    said = f"The most important one comes first, by {study.model.importance if study.permutation is None else 'permutation'}."
     if len(study.names) > len(shown):
         said += f" The first {len(shown):,} of {len(study.names):,} are listed."
     parts = [
-        table(None, facts(study), "The data that the forest was grown on", class_="values"),
+        table(None, facts(study), f"The data that the {study.model.noun} was grown on", class_="values"),
         element("h3", "Parameters"),
         parameters(study),
         element("h3", "Features"),
@@ -59,24 +61,23 @@ def data(study):
 def facts(study):
     """What is known of the data: rows of a table."""
     forest = study.forest
-    weighed = "" if study.estimator._batches[-1].kept is None else " of positive weight"
-    found = [
-        ("Estimator", type(study.estimator).__name__),
-        ("Rows grown on", f"{forest.n_rows[-1]:,}{weighed}"),
-        ("Draws per tree", f"{forest.n_draws[-1]:,}, {forest.plans[-1].manner}"),
-        ("Features", kinds_of(study)),
-    ]
+    weighed = " of positive weight" if study.is_forest and study.estimator._batches[-1].kept is not None else ""
+    found = [("Estimator", type(study.estimator).__name__), ("Rows grown on", f"{study.model.n_rows:,}{weighed}")]
+    if study.is_forest:
+        found.append(("Draws per tree", f"{forest.n_draws[-1]:,}, {forest.plans[-1].manner}"))
+    else:
+        found.append(("Trees", f"{forest.n_trees:,}, {study.estimator.n_trees_per_iteration_:,} in each iteration"))
+    found.append(("Features", kinds_of(study)))
     found += study.target.facts(study)
     if study.rows is not None:
         targets = "with targets" if study.has_targets else "without targets"
-        what = "the rows that it was grown on" if study.rows.is_training else "not the rows that it was grown on"
-        found.append(("Rows of X", f"{len(study.rows):,}, {targets}; {what}"))
+        what = "; the rows that it was grown on" if study.rows.is_training else "; not the rows that it was grown on"
+        found.append(("Rows of X", f"{len(study.rows):,}, {targets}{what if study.is_forest else ''}"))
     return found
 
 
 def kinds_of(study):
-    estimator = study.estimator
-    n, n_categorical, n_ordinal = len(study.names), int(np.sum(estimator.is_categorical_)), int(np.sum(estimator.is_ordinal_))
+    n, n_categorical, n_ordinal = len(study.names), int(study.model.is_categorical.sum()), int(study.model.is_ordinal.sum())
     kinds = [f"{times:,} {kind}" for kind, times in (("categorical", n_categorical), ("ordinal", n_ordinal)) if times]
     others = n - n_categorical - n_ordinal
     return f"{n:,}: {listed([f'{others:,} of numbers'] * bool(others) + kinds)}" if kinds else f"{n:,} of numbers"
@@ -102,7 +103,7 @@ def features_table(study, shown):
     lines = []
     for j in shown:
         labels = estimator.categories_[j]
-        kind = "categorical" if estimator.is_categorical_[j] else "ordinal" if estimator.is_ordinal_[j] else "number"
+        kind = "categorical" if study.model.is_categorical[j] else "ordinal" if study.model.is_ordinal[j] else "number"
         line = [study.names[j], kind if labels is None else f"{kind}, {count(len(labels), 'label')}"]
         if rows is not None:
             column = rows.X[:, j]
@@ -123,9 +124,9 @@ def features_table(study, shown):
 def provenance(study):
     """The section on where the forest comes from."""
     if not isinstance(study.estimator.random_state, Integral):
-        said = "random_state is not a number, so another fit may grow another forest; the seed is the one that came of it."
+        said = "random_state is not a number, so another fit may grow other trees; the seed is the one that came of it."
     else:
-        said = "A fit to the same data, with the same parameters and version, grows the forest of this digest, on any machine."
+        said = "A fit to the same data, with the same parameters and version, grows the trees of this digest, on any machine."
     lines = [
         ["Seed, forest_.seed", f"{study.forest.seed}"],
         ["Digest of the trees (SHA-256)", element("code", study.digest)],

@@ -1,25 +1,27 @@
-"""Pictures of a forest alone, in the manner of scikit-learn's displays: made by `from_estimator`, drawn anew by `plot`."""
+"""Pictures of an estimator alone, in the manner of scikit-learn's displays: made by `from_estimator`, drawn anew by `plot`."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.kinds import Forest
+from dforest.estimators.kinds import BoostedTrees, Forest
+from dforest.extras import needed
 from dforest.inspection.export import names_of_features
 from dforest.inspection.report.curve import fit_trend
 from dforest.inspection.report.facts import impurity_importance
-from dforest.inspection.report.svg import need_matplotlib, shortened
+from dforest.inspection.report.text import shortened
 
 KINDS = {
     "impurity": "Mean decrease in impurity",
+    "gain": "Share of the gain of all splits",
     "permutation": "Mean loss of score when permuted",
     "oob": "Mean rise of the error out of bag when permuted",
 }
 NAME_LENGTH = 26  # characters of a feature's name
 
 
-def _check_forest(estimator, display):
-    if not isinstance(estimator, Forest):
-        raise ValueError(f"estimator={estimator!r}; allowed for {display} are the forests of dforest")
+def _check_fitted(estimator, display, kinds, allowed):
+    if not isinstance(estimator, kinds):
+        raise ValueError(f"estimator={estimator!r}; allowed for {display} are {allowed}")
     check_is_fitted(estimator)
 
 
@@ -28,7 +30,7 @@ class _Display:
 
     def _axes(self, ax):
         """The axes to draw on: those given, or those of a new figure of pyplot's."""
-        need_matplotlib(type(self).__name__)
+        needed("matplotlib", "plot", type(self).__name__)
         if ax is None:
             from matplotlib import pyplot
 
@@ -110,7 +112,7 @@ class OutOfBagCurveDisplay(_Display):
         ImportError
             If matplotlib is not installed: the extra ``dforest[plot]`` has it.
         """
-        _check_forest(estimator, cls.__name__)
+        _check_fitted(estimator, cls.__name__, Forest, "the forests of dforest")
         curve = getattr(estimator, "oob_curve_", None)
         if curve is None:
             raise ValueError(
@@ -162,20 +164,30 @@ class OutOfBagCurveDisplay(_Display):
 
 
 class ImportanceDisplay(_Display):
-    """A picture of the importances of features, as bars with lines for the spread of the estimates.
+    """A picture of the importances of features, as bars with lines for how sure they are.
+
+    The lines of importances by permutation, which are means of many estimates, reach one standard error of the mean to both
+    sides; those of importances by impurity show the standard deviation over trees.
 
     Use `from_estimator` to make and draw it. All parameters are stored as attributes.
 
     Parameters
     ----------
-    importances_mean, importances_std : ndarray of shape (n_features,)
-        The importances and their standard deviations.
+    importances_mean : ndarray of shape (n_features,)
+        The importances.
+    importances_std : ndarray of shape (n_features,), or None
+        Their standard deviations; None means that no lines are drawn.
     feature_names : list of str
         Names of the features.
-    kind : {"impurity", "permutation", "oob"}, default="impurity"
+    kind : {"impurity", "gain", "permutation", "oob"}, default="impurity"
         The kind of the importances, for the label of the axis: see `from_estimator`.
     estimator_name : str, default=None
         Name of the estimator, for a title. None means that there is no name.
+    n_estimates : int, default=None
+        Number of estimates that each importance is the mean of, so that lines show the standard error, which is the standard
+        deviation divided by the root of this number. None means that lines show the standard deviation.
+    scoring : str or callable, default=None
+        Score that ``kind="oob"`` is about; None means the errors of trees.
 
     Attributes
     ----------
@@ -199,40 +211,47 @@ class ImportanceDisplay(_Display):
     4
     """
 
-    def __init__(self, importances_mean, importances_std, feature_names, *, kind="impurity", estimator_name=None):
+    def __init__(
+        self, importances_mean, importances_std, feature_names, *, kind="impurity", estimator_name=None, n_estimates=None,
+        scoring=None,
+    ):  # fmt: skip
         self.importances_mean = importances_mean
         self.importances_std = importances_std
         self.feature_names = feature_names
         self.kind = kind
         self.estimator_name = estimator_name
+        self.n_estimates = n_estimates
+        self.scoring = scoring
 
     @classmethod
     def from_estimator(
-        cls, estimator, X=None, y=None, *, kind="impurity", scoring=None, n_repeats=5, random_state=None, features=None,
+        cls, estimator, X=None, y=None, *, kind=None, scoring=None, n_repeats=5, random_state=None, features=None,
         max_features=20, name=None, ax=None, **kwargs,
     ):  # fmt: skip
-        """Draw the importances of a fitted forest.
+        """Draw the importances of a fitted forest, or of fitted boosted trees.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted forest of dforest.
+            A fitted forest, or fitted boosted trees, of dforest.
         X : array-like of shape (n_rows, n_features), default=None
-            Rows, which all kinds but "impurity" need.
+            Rows, which the kinds "permutation" and "oob" need.
         y : array-like of shape (n_rows,), default=None
             True targets of these rows.
-        kind : {"impurity", "permutation", "oob"}, default="impurity"
-            Kind of the importances:
+        kind : {"impurity", "gain", "permutation", "oob"}, default=None
+            Kind of the importances. None means "impurity" for forests, and "gain" for boosted trees.
 
-            - "impurity": the mean over trees of the decrease of impurity that a feature brings (`feature_importances_`), with
-              the standard deviation over trees.
+            - "impurity", of forests: the mean over trees of the decrease of impurity that a feature brings
+              (`feature_importances_`), with the standard deviation over trees.
+            - "gain", of boosted trees: the share of a feature in the gain of all splits (`feature_importances_`).
             - "permutation": how much the score falls when the values of a feature are permuted, by
-              ``sklearn.inspection.permutation_importance``, with the standard deviation over permutations; it is best computed
+              ``sklearn.inspection.permutation_importance``, with the standard error over permutations; it is best computed
               on rows that were held out.
-            - "oob": how much the error on the rows that each tree left out rises when the values of a feature are permuted
-              (`oob_importance`), with the standard deviation over trees; X and y must be the training data.
+            - "oob", of forests: how much the error on the rows that each tree left out rises when the values of a feature are
+              permuted, with the standard error over trees, or, with `scoring`, how much the score out of bag falls, with the
+              standard error over permutations (`oob_importance`); X and y must be the training data.
         scoring, n_repeats, random_state
-            Passed on to ``permutation_importance``.
+            Passed on to ``permutation_importance`` or, with a `scoring`, to `oob_importance`.
         features, max_features, ax, **kwargs
             Passed on to `plot`.
         name : str, default=None
@@ -246,33 +265,38 @@ class ImportanceDisplay(_Display):
         Raises
         ------
         ValueError
-            If the estimator is not a forest, or if the kind is unknown or needs X and y.
+            If the estimator is neither a forest nor boosted trees, or if it does not have this kind, which may need X and y.
         ImportError
             If matplotlib is not installed: the extra ``dforest[plot]`` has it.
         """
-        _check_forest(estimator, cls.__name__)
-        if kind not in KINDS:
-            raise ValueError(f"kind={kind!r}; allowed are {', '.join(map(repr, KINDS))}")
-        if kind != "impurity" and (X is None or y is None):
-            raise ValueError(f"kind={kind!r} needs X and y; without them allowed is 'impurity'")
-        need_matplotlib(cls.__name__)
+        _check_fitted(estimator, cls.__name__, (Forest, BoostedTrees), "the forests and the boosted trees of dforest")
+        kinds = ["impurity", "permutation", "oob"] if isinstance(estimator, Forest) else ["gain", "permutation"]
+        kind = kinds[0] if kind is None else kind
+        if kind not in kinds:
+            raise ValueError(f"kind={kind!r}; allowed for a {type(estimator).__name__} are {', '.join(map(repr, kinds))}")
+        if kind in ("permutation", "oob") and (X is None or y is None):
+            raise ValueError(f"kind={kind!r} needs X and y; without them allowed is {kinds[0]!r}")
+        needed("matplotlib", "plot", cls.__name__)
+        n_estimates, settings = None, {"scoring": scoring, "n_repeats": n_repeats, "random_state": random_state}
         if kind == "impurity":
             mean, std = impurity_importance(estimator.forest_)
-        elif kind == "oob":
-            found = estimator.oob_importance(X, y)
-            mean, std = found.importances_mean, found.importances_std
+        elif kind == "gain":
+            mean, std = estimator.feature_importances_, None
         else:
-            from sklearn.inspection import permutation_importance
+            if kind == "permutation":
+                from sklearn.inspection import permutation_importance  # which takes long to import
 
-            found = permutation_importance(
-                estimator, X, y, scoring=scoring, n_repeats=n_repeats, random_state=random_state
-            )
-            mean, std = found.importances_mean, found.importances_std
-        display = cls(mean, std, names_of_features(estimator, None), kind=kind, estimator_name=name)
+                found = permutation_importance(estimator, X, y, **settings)
+            else:
+                found = estimator.oob_importance(X, y, **settings if scoring is not None else {})
+            mean, n_estimates = found.importances_mean, int(np.isfinite(found.importances).all(axis=0).sum())
+            std = np.nanstd(found.importances, axis=1, ddof=1) if n_estimates > 1 else None
+        names = names_of_features(estimator, None)
+        display = cls(mean, std, names, kind=kind, estimator_name=name, n_estimates=n_estimates, scoring=scoring)
         return display.plot(ax, features=features, max_features=max_features, **kwargs)
 
     def plot(self, ax=None, *, features=None, max_features=20, name=None, **kwargs):
-        """Draw the importances as bars, with lines that are two standard deviations long.
+        """Draw the importances as bars, with lines that reach a standard error, or deviation, to both sides.
 
         Parameters
         ----------
@@ -293,18 +317,21 @@ class ImportanceDisplay(_Display):
             This object.
         """
         ax = self._axes(ax)
-        mean, std = np.asarray(self.importances_mean), np.asarray(self.importances_std)
+        mean = np.asarray(self.importances_mean)
         if features is None:
             features = np.argsort(-mean, kind="stable")[:max_features]
         self.features_ = np.asarray(features)
         places = np.arange(len(self.features_))
         style = {"height": 0.7, "error_kw": {"elinewidth": 1, "ecolor": "0.5"}}
-        self.bars_ = ax.barh(places, mean[self.features_], xerr=std[self.features_], **style | kwargs)
+        if self.importances_std is not None:
+            style["xerr"] = np.asarray(self.importances_std)[self.features_] / np.sqrt(self.n_estimates or 1)
+        self.bars_ = ax.barh(places, mean[self.features_], **style | kwargs)
         names = [shortened(self.feature_names[j], NAME_LENGTH) for j in self.features_]
         ax.set_yticks(places, names, parse_math=False)
         ax.set_ylim(len(places) - 0.4, -0.6)
         ax.grid(False, axis="y")
-        ax.set_xlabel(KINDS.get(self.kind, self.kind))
+        kind = "permutation" if self.kind == "oob" and self.scoring is not None else self.kind
+        ax.set_xlabel(KINDS.get(kind, kind))
         name = self._legend(name)
         if name is not None:
             ax.set_title(name, parse_math=False)

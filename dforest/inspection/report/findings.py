@@ -3,26 +3,24 @@
 import numpy as np
 
 from dforest.inspection.report.markup import count, number, percent, precise
-from dforest.inspection.report.svg import shortened
+from dforest.inspection.report.text import shortened
 
 CLEAR = 2.0  # how many standard deviations a gain must have, to be told from chance
 MAX_NAME = 40  # characters of a name in a sentence
 TOP = 5  # features by which two kinds of importances are compared
-WORTHWHILE = 0.01  # of the error: a gain that is worth its trees
+WORTHWHILE = 0.01  # of the error or the score: a gain that is worth its trees
+FLAT = 1e-9  # of a value: what it differs by is rounding
+LATE = 0.95  # of the iterations: a best value after them is late
 
 
-def of_trees(curve, trend, name, known_to):
+def of_trees(curve, trend):
     """Whether more trees would help.
 
     Parameters
     ----------
-    curve : ndarray of shape (n_trees,)
-        Errors out of bag.
+    curve : dforest.inspection.report.curve.Curve
     trend : dforest.inspection.report.curve.Trend or None
-    name : str
-        What the errors are called.
-    known_to : float
-        The standard error of the last of them, or NaN.
+        Of its errors.
 
     Returns
     -------
@@ -30,74 +28,131 @@ def of_trees(curve, trend, name, known_to):
         In a few words.
     paragraphs : list of str
     """
-    n_trees, error = len(curve), curve[-1]
+    n_trees, name, last = int(curve.n_trees[-1]), curve.name, float(curve.values[-1])
     if trend is None:
         return "Too few trees to tell", [
-            f"With {count(n_trees, 'tree')} the error out of bag says little about what more trees would bring: that is "
+            f"With {count(n_trees, 'tree')} the {name} {curve.where} says little about what more trees would bring: that is "
             "estimated from 20 trees on. Most forests have some hundreds."
         ]
-    if error == 0:
-        return "More trees would not help", ["All rows are predicted rightly out of bag, so there is nothing left to gain."]
-    before = curve[n_trees // 2 - 1]
-    said = [f"The last {n_trees - n_trees // 2:,} of the {n_trees:,} trees {_change(before, error, name)}."]
+    if curve.is_error and last == 0:
+        return "More trees would not help", [f"The {name} {curve.where} is 0, so there is nothing left to gain."]
+    later = curve.values[curve.n_trees >= trend.first]
+    later = later[np.isfinite(later)]
+    if np.ptp(later) <= FLAT * abs(last):
+        return "More trees would not help", [
+            f"The {name} {curve.where} stays at {number(last)} from {trend.first:,} trees on: more trees do not change it."
+        ]
+    half, before = curve.at(n_trees // 2)
+    said = [f"The last {n_trees - half:,} of the {n_trees:,} trees {_change(before, last, name)}."]
     gain, chance = trend.gain(n_trees), trend.chance(n_trees)
-    sign = "+" if trend.slope >= 0 else "−"
-    law = f"{precise(trend.limit, chance)} {sign} {number(abs(trend.slope))} / trees"
+    better = "lower" if curve.is_error else "raise"
     if gain <= CLEAR * chance:
         verdict = "More trees are unlikely to help"
-        change = f"would lower it by about {number(gain)}" if gain > 0 else "would not lower it"
-        ending = ", so such a gain can't be told from chance" if gain > 0 else ""
+        change = f"{better} it by about {number(gain)}" if gain > chance / 10 else f"not {better} it"
+        ending = ", so such a gain can't be told from chance" if gain > chance / 10 else ""
         said.append(
-            f"The curve follows {law}, by which {n_trees:,} more trees {change}. Chance moves it by "
-            f"±{number(chance)} over as many trees (one standard deviation){ending}."
+            f"By the trend, {n_trees:,} more trees would {change}. Chance alone moves it by about {number(chance)} over as many "
+            f"trees (one standard deviation){ending}."
         )
     else:
-        verdict = "More trees would help" if gain >= WORTHWHILE * error else "More trees would help very little"
+        clear = gain >= WORTHWHILE * abs(last)
+        verdict = "More trees would help" if clear else "More trees would help very little"
+        share = f", or {percent(gain / abs(last))}," if last else ""
+        then = curve.sign * trend.at(2 * n_trees)
         said.append(
-            f"The curve follows {law}, by which {n_trees:,} more trees would lower it by about {number(gain)}, or "
-            f"{percent(gain / error)}, to {precise(trend.at(2 * n_trees), gain)}. Chance moves it by "
-            f"±{number(chance)} over as many trees (one standard deviation)."
+            f"By the trend, {n_trees:,} more trees would {better} it by about {number(gain)}{share} to {precise(then, gain)}. "
+            f"Chance alone moves it by about {number(chance)} over as many trees (one standard deviation)."
         )
-    if np.isfinite(known_to) and known_to > 0:
-        ending = ", which is more than those trees would bring" if known_to > gain > 0 else ""
-        said.append(f"With these rows, the error on new rows is known to ±{number(known_to)} (one standard error){ending}.")
+    if np.isfinite(curve.known_to) and curve.known_to > 0:
+        ending = ", which is more than those trees would bring" if curve.known_to > gain > 0 else ""
+        said.append(f"With these rows, it is known to ±{number(curve.known_to)} for new rows (one standard error){ending}.")
     return verdict, said
 
 
-def _change(before, error, name):
-    """What the later trees did to an error."""
+def of_iterations(curve):
+    """Whether more iterations would help, as `of_trees` says it of trees."""
+    errors, n = curve.sign * curve.values, int(curve.n_trees[-1])
+    best = int(np.nanargmin(errors))
+    n_best, value = int(curve.n_trees[best]), curve.values[best]
+    said = f"The {curve.name} {curve.where} is best after {count(n_best, 'iteration')}, with {number(value)}"
+    said += f"; after all {n:,} it is {number(curve.values[-1])}." if best < len(errors) - 1 else ", the last."
+    if n_best > LATE * n:
+        return "More iterations may help", [
+            said, "The best value is among the last ones: raise max_iter, or wait longer before growing stops (n_iter_no_change)."
+        ]  # fmt: skip
+    return "More iterations are unlikely to help", [said]
+
+
+def _change(before, after, name):
+    """What the later trees did to a value."""
     if not np.isfinite(before):
         return f"brought the first {name}s"
-    change = before - error
+    change = after - before
     if change == 0:
-        return f"left the {name} at {number(error)}"
-    share = percent(abs(change) / before) if before else "from nothing"
+        return f"left the {name} at {number(after)}"
+    share = f" ({percent(abs(change) / abs(before))})" if before else ""
     return (
-        f"{'lowered' if change > 0 else 'raised'} the {name} from {precise(before, change)} to {precise(error, change)}, by "
-        f"{number(abs(change))} ({share})"
+        f"{'raised' if change > 0 else 'lowered'} the {name} from {precise(before, change)} to {precise(after, change)}, by "
+        f"{number(abs(change))}{share}"
+    )
+
+
+def never_predicted(quality, classes, noun):
+    """Which classes of the rows are predicted for none: a sentence, or None.
+
+    Parameters
+    ----------
+    quality : ClassQuality
+    classes : list of str
+    noun : str
+        "forest" or "model".
+    """
+    true = np.bincount(quality.true, minlength=len(classes))
+    never = np.flatnonzero((true > 0) & (np.bincount(quality.predicted, minlength=len(classes)) == 0))
+    if not len(never):
+        return None
+    n_rows = len(quality.true)
+    if len(never) > 1:
+        names = ", ".join(shortened(classes[k], MAX_NAME) for k in never[:TOP])
+        more = f" and {len(never) - TOP:,} more" if len(never) > TOP else ""
+        return (
+            f"The {noun} never predicts {len(never):,} of the classes: {names}{more}. {count(int(true[never].sum()), 'row')} of "
+            f"{n_rows:,} have them."
+        )
+    (k,) = never
+    largest = quality.probability[:, k].max()
+    return (
+        f"The {noun} never predicts the class {shortened(classes[k], MAX_NAME)}, though {true[k]:,} of {n_rows:,} rows "
+        f"({percent(true[k] / n_rows)}) have it: no row's probability of it is the largest one; the highest is "
+        f"{number(largest)}. To find such rows, choose a lower threshold on this probability."
     )
 
 
 def of_calibration(quality, what, n_classes):
     """How far probabilities can be taken at their word; `what` says which ones."""
     off = quality.calibration_error
-    leaning = float((quality.stated - quality.observed).mean())
-    sentence = f"On average over the bins, {what} is off by {precise(off, 0.001)}."
-    if n_classes != 2 and off > 0.02 and abs(leaning) > 0.8 * off:
-        sentence += " The forest is less sure than it could be." if leaning < 0 else " The forest is surer than it should be."
+    over = quality.stated - quality.observed
+    sentence = f"On average over the bins, {what} is off by {precise(off, 0.1 * off or 0.001)}."
+    if off > 2 * float(quality.error.mean()) and len(over) > 1:
+        if (over < 0).all() or (over > 0).all():
+            sentence += f" It is {'lower' if over[0] < 0 else 'higher'} than what comes true throughout."
+        elif over[-1] < -2 * quality.error[-1]:
+            sentence += " Where it is high, even more comes true."
+        elif over[-1] > 2 * quality.error[-1]:
+            sentence += " Where it is high, less comes true."
     return sentence
 
 
-def of_importances(impurity, permutation, names):
-    """Where the two kinds of importances disagree: a sentence, or None."""
-    top = int(impurity.argmax())
-    if permutation[top] <= 0 < impurity[top]:
+def of_importances(own, permutation, names, kind):
+    """Where importances by "impurity" or "gain" and those by permutation disagree: a sentence, or None."""
+    top, permutation = int(own.argmax()), np.nan_to_num(permutation, nan=-np.inf)
+    if permutation[top] <= 0 < own[top]:
         name = shortened(names[top], MAX_NAME)
-        return f"{name} is first by impurity, but permuting it does not hurt: features of many values are favoured by impurity."
+        return f"{name} is first by {kind}, but permuting it does not hurt: features of many values are favoured by {kind}."
     if len(names) <= TOP:
         return None
-    ranks = [np.argsort(np.argsort(-mean, kind="stable"), kind="stable") for mean in (impurity, permutation)]
+    ranks = [np.argsort(np.argsort(-mean, kind="stable"), kind="stable") for mean in (own, permutation)]
     both = np.count_nonzero((ranks[0] < TOP) & (ranks[1] < TOP))
     if both == TOP:
-        return f"The {TOP} most important features are the same by impurity and by permutation."
-    return f"Of the {TOP} most important features by impurity, {both} are among the {TOP} most important by permutation."
+        return f"The {TOP} most important features are the same by {kind} and by permutation."
+    return f"Of the {TOP} most important features by {kind}, {both} are among the {TOP} most important by permutation."

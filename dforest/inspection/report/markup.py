@@ -3,7 +3,7 @@
 import html
 import math
 
-from dforest.inspection.report.svg import clean
+from dforest.inspection.report.text import clean
 
 
 class Markup(str):

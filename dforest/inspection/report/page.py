@@ -20,15 +20,22 @@ PARTS = [
 ]
 
 
-def page_of(study):
-    """The HTML of a report on a `Study`: str."""
-    forest = study.estimator
-    extra = "Extremely randomised trees" if forest.splitter == "random" else "Random forest"
-    title = f"{extra} for {study.target.task}"
-    parts = [
-        element("section", element("h2", name), content(study), id=anchor) for anchor, name, content in PARTS
-    ]
-    links = element("nav", element("ul", *(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in PARTS)),
+def parts_of(study):
+    """The sections of a `Study`: a list of (anchor, name, function of the study that returns HTML)."""
+    if study.is_forest:
+        return PARTS
+    renamed = {"trees": "Would more iterations help?"}
+    return [(anchor, renamed.get(anchor, name), content) for anchor, name, content in PARTS if anchor != "map"]
+
+
+def page_of(study, tell=lambda n_done: None):
+    """The HTML of a report on a `Study`: str. `tell` is called with the number of sections that are there."""
+    title = f"{study.model.title} for {study.target.task}"
+    named, parts = parts_of(study), []
+    for anchor, name, content in named:
+        parts.append(element("section", element("h2", name), content(study), id=anchor))
+        tell(len(parts))
+    links = element("nav", element("ul", *(element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in named)),
                     aria_label="Sections")  # fmt: skip
     tiles = element("dl", *(element("div", element("dt", name), element("dd", text)) for name, text in description.tiles(study)),
                     class_="tiles")  # fmt: skip

@@ -1,179 +1,206 @@
-"""The pictures of a report: each function paints one on a figure of matplotlib."""
+"""The pictures of a report: each function returns one, as HTML."""
+
+from functools import partial
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.inspection.report.chart import SERIES, STEPS, Chart, round_numbers, shares
 from dforest.inspection.report.markup import tick
-from dforest.inspection.report.svg import PALETTE, SERIES, STEPS, shortened
+from dforest.inspection.report.text import shortened
 
 # Sizes in pixels. Pictures grow and shrink with the screen; on a phone of 390 pixels they have nearly these sizes.
-PANEL, SMALL_PANEL, TALL_PANEL, MAP_PANEL = (370, 260), (330, 250), (370, 335), (370, 385)
+PANEL, SMALL_PANEL, MAP_PANEL = (370, 250), (330, 220), (370, 320)
 POINTS = 600  # of a scatter
-TICK_LABEL, SHORT_LABEL = 18, 14  # characters of a category or a class; of those of which three stand side by side
+NAME, TICK_LABEL = 26, 18  # characters of a feature, and of a category or a class
+BAR = 22  # pixels of a bar that lies
 
 
-def colour(name):
-    return PALETTE[name]
+def curve(label, curve, trend):
+    """A score, or an error, by the number of trees or iterations, and the law that it follows, if there is one."""
+    chart = Chart(*PANEL, label, f"Number of {curve.unit}s", curve.axis)
+    if trend is not None:
+        n_trees = np.geomspace(trend.first, 2 * trend.last, 60)
+        fitted = curve.sign * trend.at(n_trees)
+        chart.line(n_trees, fitted, "c1", "fitted, and extended", dashed=True)
+    for values, name, colour in curve.lines:
+        chart.line(curve.n_trees, values, colour, name)
+    seen = [values[np.isfinite(values) & (curve.n_trees > curve.n_trees[-1] // 5)] for values, *_ in curve.lines]
+    seen = np.concatenate(seen if trend is None else [*seen, fitted])
+    low, high = seen.min(), seen.max()  # the first few trees err so much more that nothing else could be seen
+    if high > low:
+        chart.y.limit(low - 0.08 * (high - low), high + 0.08 * (high - low))
+    else:
+        chart.y.limit(*((0, 1) if low == 0 else sorted((0.9 * low, 1.1 * low))))
+    chart.x.limit(0)
+    if trend is not None:
+        chart.strokes((trend.last, trend.last), (chart.y.fixed[0], chart.y.fixed[1]), "muted", "dotted")
+    return chart.markup()
 
 
-def _marks(ax, x, y, colour_name, **kwargs):
-    style = {"linestyle": "none", "marker": "o", "markersize": 3.4, "markeredgewidth": 0, "alpha": 0.75, "clip_on": True}
-    ax.plot(x, y, **style | {"color": colour(colour_name)} | kwargs)
+def importances(label, mean, error, names, features, axis):
+    """Importances as bars that lie, with lines for their errors, if these are known."""
+    places = -np.arange(len(features))
+    chart = Chart(PANEL[0], 40 + BAR * max(3, len(features)), label, axis)
+    chart.bars(places, mean[features], "c0", 0.35, lies=True)
+    if error is not None:
+        ends = mean[features] - error[features], mean[features] + error[features]
+        chart.strokes(ends, (places, places), "muted", "thin")
+    chart.strokes((0, 0), (0.5, places[-1] - 0.5), "muted", "thin")
+    chart.y.ticks = [(place, shortened(names[j], NAME)) for place, j in zip(places, features, strict=True)]
+    chart.y.limit(places[-1] - 0.6, 0.6)
+    chart.x.most, chart.has_grid = 5, (True, False)
+    return chart.markup()
 
 
-def _few_ticks(axis, n=5):
-    axis.set_major_locator(MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+def calibration(label, quality, what):
+    """Stated and observed probabilities, with two standard errors."""
+    chart = Chart(*PANEL, label, what, "Share for which it came true")
+    low, high = ((quality.observed + k * quality.error).clip(0, 1) for k in (-2, 2))
+    ends = [min(1.0, 1.05 * float(part.max()) or 1.0) for part in (quality.stated, high)]  # low where a class is rare
+    chart.strokes((0, min(ends)), (0, min(ends)), "muted", "dashed")
+    chart.strokes((quality.stated, quality.stated), (low, high), "c0", "thin")
+    chart.line(quality.stated, quality.observed, "c0")
+    chart.points(quality.stated, quality.observed, "c0", class_="spots")
+    chart.keys = [("observed", "c0", "line"), ("as stated", "muted", "dash")]
+    chart.x.limit(0, ends[0])
+    chart.y.limit(0, ends[1])
+    return chart.markup()
 
 
-def out_of_bag_curve(figure, curve, error_name):
-    ax = figure.add_subplot()
-    display = OutOfBagCurveDisplay(curve, error_name=f"Out-of-bag {error_name}").plot(ax, label="measured", color=colour("c0"))
-    if display.trend_line_ is not None:
-        display.trend_line_.set(color=colour("c1"), label="fitted, and extended")
-        ax.axvline(len(curve), color=colour("muted"), linewidth=0.8, linestyle=(0, (1, 2)))
-        ax.legend(loc="upper right")
-    ax.set_xlim(left=0)
-    _few_ticks(ax.xaxis)
-    _few_ticks(ax.yaxis)
+def claims(label, claim, what):
+    """How often which probabilities are stated, on a scale of powers of ten."""
+    most = float(claim.max()) or 1.0
+    counts, edges = np.histogram(claim, np.linspace(0, most, 26))
+    chart = Chart(PANEL[0], 110, label, what, "Rows")
+    chart.bars((edges[1:] + edges[:-1]) / 2, np.log10(counts + 1.0), "c0", 0.45 * most / 25)
+    power = int(np.log10(counts.max() + 1))
+    chart.y.ticks = [(np.log10(10.0**k + 1), tick(10**k)) for k in range(0, power + 1, 1 + power // 3)]
+    chart.y.limit(0)
+    chart.x.limit(0, most)
+    chart.has_grid = False, True
+    return chart.markup()
 
 
-def importances(figure, mean, std, names, kind, features):
-    ax = figure.add_subplot()
-    display = ImportanceDisplay(mean, std, names, kind=kind)
-    display.plot(ax, features=features, color=colour("c0"), error_kw={"elinewidth": 1.1, "ecolor": colour("muted")})
-    if kind != "impurity":
-        ax.set_xlabel("Rise of the error when permuted")
-    ax.tick_params(axis="y", length=0, labelcolor=colour("ink"))
-    ax.spines["left"].set_visible(False)
-    ax.axvline(0, color=colour("muted"), linewidth=0.6)
-    _few_ticks(ax.xaxis, 4)
+def thresholds(label, found, what):
+    """Precision and recall by the threshold."""
+    chart = Chart(*PANEL, label, f"Threshold on the probability of {what}")
+    chart.line(found.threshold, found.precision, "c0", "precision: right among those found")
+    chart.line(found.threshold, found.recall, "c1", "recall: found among those there are")
+    chart.y.ticks = shares
+    chart.y.limit(0, 1.02)
+    chart.x.limit(0, found.threshold.max())
+    if 0.5 <= found.threshold.max():
+        chart.strokes((0.5, 0.5), (0, 1), "muted", "dotted")
+    return chart.markup()
 
 
-def calibration(figure, quality, what):
-    """Stated and observed probabilities, and below how often which probabilities are stated."""
-    ax, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
-    ax.plot([0, 1], [0, 1], color=colour("muted"), linewidth=0.9, linestyle=(0, (2, 2)), label="as stated")
-    ax.plot(quality.stated, quality.observed, color=colour("c0"), marker="o", markersize=4, label="observed")
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel="Share for which it came true")
-    ax.legend(loc="upper left")
-    below.hist(quality.claim, bins=np.linspace(0, 1, 26), color=colour("c0"), alpha=0.55)
-    below.set(xlabel=what, ylabel="Rows")
-    below.grid(False)
-    _few_ticks(below.yaxis, 2)
-
-
-def agreement(figure, quality):
+def agreement(label, quality):
     """Means of targets by predictions: the calibration of numbers."""
-    ax = figure.add_subplot()
+    chart = Chart(*PANEL, label, "Mean prediction", "Mean target")
     ends = [min(quality.stated.min(), quality.observed.min()), max(quality.stated.max(), quality.observed.max())]
-    ax.plot(ends, ends, color=colour("muted"), linewidth=0.9, linestyle=(0, (2, 2)), label="equal")
-    ax.errorbar(quality.stated, quality.observed, 2 * np.nan_to_num(quality.error), color=colour("c0"), marker="o", markersize=4,
-                elinewidth=1, label="mean target")  # fmt: skip
-    ax.set(xlabel="Mean prediction", ylabel="Mean target")
-    ax.legend(loc="upper left")
-    _few_ticks(ax.xaxis)
-    _few_ticks(ax.yaxis)
+    chart.strokes(ends, ends, "muted", "dashed")
+    error = 2 * np.nan_to_num(quality.error)
+    chart.strokes((quality.stated, quality.stated), (quality.observed - error, quality.observed + error), "c0", "thin")
+    chart.line(quality.stated, quality.observed, "c0")
+    chart.points(quality.stated, quality.observed, "c0", class_="spots")
+    chart.keys = [("mean target", "c0", "line"), ("equal", "muted", "dash")]
+    return chart.markup()
 
 
-def residuals(figure, quality, chosen):
+def residuals(label, quality, chosen):
     """What targets exceed predictions by."""
-    ax = figure.add_subplot()
-    difference = quality.true - quality.predicted
-    ax.axhline(0, color=colour("muted"), linewidth=0.9, linestyle=(0, (2, 2)))
-    _marks(ax, quality.predicted[chosen], difference[chosen], "c0", markersize=3, alpha=0.5)
-    ax.set(xlabel="Prediction", ylabel="Target less prediction")
-    _few_ticks(ax.xaxis)
-    _few_ticks(ax.yaxis)
+    chart = Chart(*PANEL, label, "Prediction", "Target less prediction")
+    chart.points(quality.predicted[chosen], quality.true[chosen] - quality.predicted[chosen], "c0")
+    chart.strokes((quality.predicted[chosen].min(), quality.predicted[chosen].max()), (0, 0), "muted", "dashed")
+    return chart.markup()
 
 
-def dependence(figure, found, name, limits):
+def dependence(label, found, name, limits):
     """How predictions depend on a number."""
-    ax = figure.add_subplot()
+    chart = Chart(*SMALL_PANEL, label, title=shortened(name, 40))
     if found.low is not None:
-        ax.fill_between(found.grid, found.low, found.high, color=colour("c0"), alpha=0.16, linewidth=0)
-    marker = {"marker": "o", "markersize": 4} if len(found.grid) < 3 else {}
+        chart.band(found.grid, found.low, found.high, "c0")
     for k, mean in enumerate(found.mean):
-        ax.plot(found.grid, mean, color=colour(SERIES[k]), **marker)
-    ax.set_title(shortened(name, 34))
-    ax.set_ylim(*limits)
-    _few_ticks(ax.xaxis, 4)
-    _few_ticks(ax.yaxis, 4)
+        chart.line(found.grid, mean, SERIES[k])
+        if len(found.grid) < 3:
+            chart.points(found.grid, mean, SERIES[k], class_="spots")
+    chart.y.limit(*limits)
+    chart.x.most = 5
+    return chart.markup()
 
 
-def dependence_on_labels(figure, found, name, levels, limits):
+def dependence_on_labels(label, found, name, limits, levels):
     """How predictions depend on a feature whose values are labels; `levels` are their names."""
-    ax = figure.add_subplot()
-    places = np.arange(len(levels))
+    places = -np.arange(len(levels))
+    chart = Chart(SMALL_PANEL[0], max(SMALL_PANEL[1], 60 + 16 * len(levels)), label, title=shortened(name, 40))
     if found.low is not None:
-        ax.hlines(places, found.low, found.high, color=colour("c0"), alpha=0.3, linewidth=4)
+        chart.strokes((found.low, found.high), (places, places), "c0", "wide")
     for k, mean in enumerate(found.mean):
-        ax.plot(mean, places, color=colour(SERIES[k]), linestyle="none", marker="o", markersize=4.5)
-    ax.set_title(shortened(name, 34))
-    ax.set_yticks(places, [shortened(level, TICK_LABEL) for level in levels])
-    ax.set_ylim(len(levels) - 0.4, -0.6)
-    ax.set_xlim(*limits)
-    ax.tick_params(axis="y", length=0)
-    _few_ticks(ax.xaxis, 4)
+        chart.points(mean, places, SERIES[k], class_="spots")
+    chart.y.ticks = [(place, shortened(level, TICK_LABEL)) for place, level in zip(places, levels, strict=True)]
+    chart.y.limit(places[-1] - 0.6, 0.6)
+    chart.x.limit(*limits)
+    chart.x.most = 5
+    return chart.markup()
 
 
-def proximity_of_classes(figure, points, number, names):
+def proximity_of_classes(label, points, number, names):
     """The map, coloured by class; `names` are those of the classes that have a colour of their own, the rest are one."""
-    ax = figure.add_subplot()
-    for k, (value, name) in enumerate(names.items()):
-        _marks(ax, *points[number == value].T, SERIES[k], label=shortened(name, TICK_LABEL))
+    chart = _map(label)
     others = ~np.isin(number, list(names))
     if others.any():
-        _marks(ax, *points[others].T, "other", label="other classes", zorder=1.9)
-    _finish_map(figure, ax)
+        chart.points(*points[others].T, "other")
+    colours = dict(zip(names, SERIES, strict=False))
+    for value in sorted(names, key=lambda value: -np.count_nonzero(number == value)):  # so that none hides the rarer ones
+        chart.points(*points[number == value].T, colours[value])
+    chart.keys = [(shortened(name, TICK_LABEL), colours[value], "dot") for value, name in names.items()]
+    if others.any():
+        chart.keys.append(("other classes", "other", "dot"))
+    return chart.markup()
 
 
-def proximity_of_numbers(figure, points, value, name):
+def proximity_of_numbers(label, points, value):
     """The map, coloured by a number, in as many steps as there are colours, of equally many rows."""
-    ax = figure.add_subplot()
+    chart = _map(label)
     edges = np.unique(np.quantile(value, np.linspace(0, 1, len(STEPS) + 1)[1:-1]))
     step = np.searchsorted(edges, value, side="right")
     bounds = [value.min(), *edges, value.max()]
     for k in range(len(edges) + 1):
         shade = STEPS[round(k * (len(STEPS) - 1) / max(1, len(edges)))]
         ends = (tick(float(f"{bound:.3g}")) for bound in bounds[k : k + 2])
-        _marks(ax, *points[step == k].T, shade, label=" to ".join(ends))
-    _finish_map(figure, ax, name)
+        chart.points(*points[step == k].T, shade, " to ".join(ends))
+    return chart.markup()
 
 
-def _finish_map(figure, ax, title=None):
-    """What maps share: axes without numbers, and what colours mean below."""
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.grid(False)
-    ax.tick_params(length=0, labelbottom=False, labelleft=False)
-    ax.set(xlabel="First coordinate", ylabel="Second coordinate")
-    longest = max(map(len, ax.get_legend_handles_labels()[1]))
-    figure.legend(loc="outside lower center", ncols=3 if longest <= SHORT_LABEL else 2, markerscale=1.6, handletextpad=0.2,
-                  columnspacing=1.2, title=title, title_fontsize=8.5)  # fmt: skip
+def _map(label):
+    """A chart without numbers at its axes, on which a distance is as long in all directions."""
+    chart = Chart(*MAP_PANEL, label, "First coordinate", "Second coordinate")
+    chart.x.ticks = chart.y.ticks = []
+    chart.same_unit = True
+    return chart
 
 
-def depths(figure, leaves_by_depth):
-    ax = figure.add_subplot()
-    share = leaves_by_depth / leaves_by_depth.sum()
-    ax.bar(np.arange(len(share)), share, width=0.85, color=colour("c0"))
-    ax.set(xlabel="Depth of a leaf", ylabel="Share of all leaves", xlim=(-0.7, len(share) - 0.3))
-    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
-    _shares(ax)
+def depths(label, leaves_by_depth):
+    chart = Chart(*PANEL, label, "Depth of a leaf", "Share of all leaves")
+    chart.bars(np.arange(len(leaves_by_depth)), leaves_by_depth / leaves_by_depth.sum(), "c0")
+    chart.x.ticks = partial(_integers, last=len(leaves_by_depth) - 1)
+    return _of_shares(chart)
 
 
-def leaf_sizes(figure, leaves_by_draws):
-    ax = figure.add_subplot()
-    share = leaves_by_draws / leaves_by_draws.sum()
-    places = np.arange(len(share))
-    ax.bar(places, share, width=0.85, color=colour("c0"))
-    labelled = places[:: 1 + len(places) // 11]
-    ax.set_xticks(labelled, [tick(2**k) for k in labelled.tolist()])
-    ax.set(xlabel="Draws in a leaf, at least", ylabel="Share of all leaves")
-    _shares(ax)
+def _integers(low, high, most, last):
+    """Ticks at integers from 0 to the last one."""
+    return [(number, text) for number, text in round_numbers(0, max(last, 1), most) if number == int(number) and number <= last]
 
 
-def _shares(ax):
-    ax.grid(False, axis="x")
-    _few_ticks(ax.yaxis, 4)
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+def leaf_sizes(label, leaves_by_draws, unit):
+    chart = Chart(*PANEL, label, f"{unit.capitalize()} in a leaf, at least", "Share of all leaves")
+    places = np.arange(len(leaves_by_draws))
+    chart.bars(places, leaves_by_draws / leaves_by_draws.sum(), "c0")
+    chart.x.ticks = [(k, tick(2**k)) for k in places[:: 1 + len(places) // 11].tolist()]
+    return _of_shares(chart)
+
+
+def _of_shares(chart):
+    chart.y.ticks, chart.has_grid = shares, (False, True)
+    chart.y.limit(0)
+    return chart.markup()

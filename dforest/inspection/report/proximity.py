@@ -11,8 +11,11 @@ References
 """
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
-MAP_ROWS = 500
+MAP_ROWS = 400
 REGIONS = 20
 
 
@@ -57,14 +60,17 @@ def regions_of(forest, leaves):
 def proximity_of(leaves):
     """The shares of trees in which rows share a leaf: ndarray of shape (n_rows, n_rows), given what `apply` returns."""
     n_rows, n_trees = leaves.shape
-    together = np.zeros((n_rows, n_rows), np.int64)
-    for leaf in np.ascontiguousarray(leaves.T):
-        together += leaf[:, None] == leaf
-    return together / n_trees
+    leaves = leaves + np.arange(n_trees) * (leaves.max(initial=0) + 1)
+    numbers = np.unique(leaves, return_inverse=True)[1].ravel()
+    shape = n_rows, int(numbers.max(initial=0)) + 1
+    is_in = csr_array((np.ones(leaves.size), numbers, np.arange(0, leaves.size + 1, n_trees)), shape=shape)
+    return (is_in @ is_in.T).toarray() / n_trees
 
 
 def classical_scaling(squares):
-    """Points in the plane, given squared distances: two columns, and the share of the variance that each stands for.
+    """Points in the plane, given squares of Euclidean distances: two columns, and the share of variance that each stands for.
+
+    1 less the proximities are half of such squares: proximities are inner products of vectors that have an entry for each leaf.
 
     Parameters
     ----------
@@ -75,20 +81,21 @@ def classical_scaling(squares):
     points : ndarray of shape (n_points, 2)
         Centred; the coordinate of the largest magnitude in each column is positive.
     shares : ndarray of shape (2,)
-        Of the sum of the positive eigenvalues; 0 where the column is.
+        Of the sum of the eigenvalues; 0 where the column is.
     """
     n_points = len(squares)
     rows = squares.mean(axis=0)
     products = -0.5 * (squares - rows - rows[:, None] + squares.mean())
-    values, vectors = np.linalg.eigh(products)
-    values, vectors = np.maximum(values, 0), vectors[:, ::-1]
-    values = values[::-1]
+    total = np.trace(products)  # the sum of all eigenvalues, of which none is below 0
+    with threadpool_limits(1, user_api="blas"):  # more threads take longer for so few points
+        values, vectors = eigh(products, subset_by_index=[max(0, n_points - 2), n_points - 1])
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     values[values < 1e-9 * max(1.0, values[0])] = 0
     points = np.zeros((n_points, 2))
-    points[:, : min(2, n_points)] = vectors[:, :2] * np.sqrt(values[:2])
+    points[:, : min(2, n_points)] = vectors * np.sqrt(values)
     largest = np.abs(points).argmax(axis=0)
     points *= np.where(points[largest, [0, 1]] < 0, -1, 1)
     shares = np.zeros(2)
-    if values.sum() > 0:
-        shares[: min(2, n_points)] = values[:2] / values.sum()
+    if values[0] > 0:
+        shares[: min(2, n_points)] = values / total
     return points, shares

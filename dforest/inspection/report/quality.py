@@ -5,20 +5,22 @@ from sklearn.metrics import confusion_matrix
 
 from dforest.inspection.report import findings, pictures
 from dforest.inspection.report.markup import absent, count, details, element, figure, joined, number, paragraph, percent, table
-from dforest.inspection.report.pictures import PANEL, TALL_PANEL
 from dforest.inspection.report.rows import SEED
-from dforest.inspection.report.svg import drawing, shortened
+from dforest.inspection.report.text import shortened
 
 MATRIX_CLASSES = 12  # more than that, and the commonest confusions are listed
+BESIDE_CLASSES = 7  # more than that, and the matrix needs the width of the page
 LISTED_CONFUSIONS = 15
 LISTED_CLASSES = 30
+THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # that are listed, besides the one of the largest F1
 
 
 def predictions(study):
     """The section."""
     if not study.has_targets:
         cure = (
-            "How well rows are predicted is not known: pass rows, best such as the forest was not grown on, as X and y to report."
+            f"How well rows are predicted is not known: pass rows, best such as the {study.model.noun} was not grown on, as X "
+            "and y to report."
             if study.rows is None
             else "How well the rows are predicted is not known: pass their targets as y to report, besides X."
         )
@@ -26,15 +28,15 @@ def predictions(study):
     if study.quality is None:
         return absent("No tree left out any of the rows, so none is predicted out of bag. More trees leave out more rows.")
     said, is_warning = source(study)
-    parts = study.target.parts(study)
-    return joined([paragraph(said, class_="note" if is_warning else None), *parts])
+    return joined([paragraph(said, class_="note" if is_warning else None), *study.target.parts(study)])
 
 
 def known_out_of_bag(study):
-    """What the forest itself knows about its errors: a sentence, or nothing."""
-    if study.curve is None or not np.isfinite(study.curve[-1]):
+    """What the estimator itself knows about its errors: a sentence, or nothing."""
+    curve = study.curve
+    if curve is None or not np.isfinite(curve.values[-1]):
         return ""
-    return f" Out of bag, the {study.target.error_name} is {number(study.curve[-1])}."
+    return f" The {curve.name} {curve.where} is {number(curve.values[-1])}."
 
 
 def source(study):
@@ -56,6 +58,11 @@ def source(study):
             "X and y are the rows that the forest was grown on, and it knows them: these figures are too good, and say little "
             f"about new rows. {cure}"
         ), True
+    if not study.is_forest:
+        return (
+            f"These are the predictions for the {count(n, 'row')} of X. A model does not know the rows that it was grown on: if "
+            "these are among them, the figures are too good."
+        ), False
     return (
         f"These are the predictions of all trees for the {count(n, 'row')} of X, which the forest does not recognise as the rows "
         "that it was grown on. If some of them are among those, though in another order, the figures are too good."
@@ -63,10 +70,10 @@ def source(study):
 
 
 def figures_table(study, more):
-    """The figures of quality, and a line more."""
-    where = "out of bag" if study.predictions[2] else "of the rows of X"
-    lines = [[name, number(amount)] for name, amount in [*study.quality.figures, more]]
-    return table(["Figure", "Value"], lines, f"The quality of the predictions {where}", {1})
+    """The measure, the figures of quality, and a line more."""
+    found = [(study.measure.title, float(study.measure.shown(study.score))), *study.quality.figures, more]
+    lines = [[name, number(amount)] for name, amount in dict(found).items()]
+    return table(["Figure", "Value"], lines, f"The quality of the predictions {study.where}", {1})
 
 
 def class_parts(study):
@@ -77,30 +84,72 @@ def class_parts(study):
     figures = figures_table(study, ("Accuracy of always the commonest class", quality.commonest))
     confused = confusion(study, matrix) if n_classes <= MATRIX_CLASSES else confusions(study, matrix)
     left, right = element("div", element("h3", "Quality"), figures), element("div", element("h3", "Confusion"), confused)
-    parts = [element("div", left, right, class_="beside")]
+    never = findings.never_predicted(quality, study.classes, study.model.noun)
+    parts = [paragraph(never, class_="note")] if never else []
+    if study.rare is not None and not study.measure.is_chosen:
+        parts.append(paragraph(on_accuracy(study)))
+    is_wide = BESIDE_CLASSES < n_classes <= MATRIX_CLASSES
+    parts += [left, right] if is_wide else [element("div", left, right, class_="beside")]
     if n_classes > 2:
         parts.append(by_class(study, matrix))
+    if quality.thresholds is not None:
+        parts += [element("h3", "Precision and recall"), thresholds(study)]
     return [*parts, element("h3", "Calibration"), calibration(study)]
+
+
+def on_accuracy(study):
+    """Why accuracy says little: a sentence."""
+    quality, n_rows = study.quality, len(study.quality.true)
+    n, name = np.count_nonzero(quality.true == study.rare), shortened(study.classes[study.rare], 30)
+    looked_at = f" This page looks at the {study.measure.name} instead." if len(study.classes) == 2 else ""
+    return (
+        f"The class {name} is rare: {n:,} of {n_rows:,} rows have it ({percent(n / n_rows)}). So accuracy says little: always "
+        f"predicting the commonest class is right for {percent(quality.commonest)} of the rows.{looked_at} report(scoring=...) "
+        "takes any other measure."
+    )
+
+
+def thresholds(study):
+    """Precision and recall of the rare class by the threshold on its probability."""
+    found, name = study.quality.thresholds, shortened(study.classes[study.rare], 24)
+    label = f"Precision and recall of {name} by the threshold on its probability"
+    chart = pictures.thresholds(label, found, name)
+    caption = (
+        f"If all rows are taken for {name} whose probability of it is at least the threshold. The F1, which is the harmonic mean "
+        f"of both, is largest at {number(found.best)}."
+    )
+    lines = []
+    for threshold in sorted({*THRESHOLDS, float(f"{found.best:.3g}")}, reverse=True):
+        there = found.at(threshold)
+        cells = ["none", "0%", "0"] if there is None else [percent(there[0]), percent(there[1]), f"{there[2]:,}"]
+        lines.append([number(threshold), *cells])
+    head = ["Threshold", "Precision", "Recall", "Rows found"]
+    listing = table(head, lines, label, {0, 1, 2, 3}, row_head=False)
+    return element("div", figure(chart, caption), element("div", listing), class_="beside")
 
 
 def calibration(study):
     quality, n_classes = study.quality, len(study.classes)
     if n_classes == 1:
         return absent("There is one class, whose probability is always 1.")
-    claim = "the probability of " + (shortened(study.classes[1], 24) if n_classes == 2 else "the predicted class")
+    is_rare = study.positive is not None and study.positive == study.rare
+    which = "the predicted class" if study.positive is None else shortened(study.classes[study.positive], 24)
+    claim, axis = f"the probability of {which}", f"Predicted probability of {which}"
     label = f"Reliability of {claim}: stated probabilities, and the share of rows for which they came true"
-    axis = f"Predicted {claim.removeprefix('the ')}"
-    svg = drawing(lambda sheet: pictures.calibration(sheet, quality, axis), *TALL_PANEL, label, "calibration-")
-    caption = (
-        f"Rows in {count(len(quality.stated), 'bin')} by {claim}, about as many in each. Points above the dashed line came true "
-        "more often than predicted. The histogram counts the rows."
+    charts = pictures.calibration(label, quality, axis)
+    charts += pictures.claims(f"How often which probability of {which} is stated", quality.claim, axis)
+    caption = f"Rows in {count(len(quality.stated), 'bin')} by {claim}, " + (
+        "each with about as many rows that should have the class by it" if is_rare else "about as many in each"
     )
-    pairs = zip(quality.stated, quality.observed, strict=True)
-    lines = [[f"{stated:.3f}", f"{observed:.3f}"] for stated, observed in pairs]
+    caption += (
+        ", with two standard errors. Points above the dashed line came true more often than predicted. The bars count the rows, "
+        "on a scale of powers of ten."
+    )
+    lines = [[number(stated), number(observed)] for stated, observed in zip(quality.stated, quality.observed, strict=True)]
     name = "Predicted probabilities, and how often they came true"
     listing = table(["Predicted, mean", "Came true"], lines, name, {0, 1}, row_head=False)
     said = element("div", paragraph(findings.of_calibration(quality, claim, n_classes)), listing)
-    return element("div", figure(svg, caption), said, class_="beside")
+    return element("div", figure(charts, caption), said, class_="beside")
 
 
 def confusion(study, matrix):
@@ -155,9 +204,8 @@ def number_parts(study):
     if len(chosen) > pictures.POINTS:
         chosen = np.sort(np.random.RandomState(SEED).choice(len(chosen), pictures.POINTS, replace=False))
     difference = quality.true - quality.predicted
-    left = drawing(lambda sheet: pictures.residuals(sheet, quality, chosen), *PANEL, "Residuals by predictions", "residuals-")
-    label = "Mean targets by mean predictions"
-    right = drawing(lambda sheet: pictures.agreement(sheet, quality), *PANEL, label, "agreement-")
+    left = pictures.residuals("Residuals by predictions", quality, chosen)
+    right = pictures.agreement("Mean targets by mean predictions", quality)
     shown = "" if len(chosen) == len(difference) else f" {len(chosen):,} of {len(difference):,} rows are drawn."
     low, high = np.quantile(difference, [0.1, 0.9])
     left_caption = (

@@ -5,7 +5,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from dforest.inspection.report.page import page_of
+from sklearn import config_context
+
+from dforest.estimators.progress import ProgressLine
+from dforest.inspection.report.page import page_of, parts_of
 from dforest.inspection.report.study import Study
 
 HEIGHT = 720  # of a report in a notebook, in pixels
@@ -93,11 +96,21 @@ def check_writable(path):
         ) from None
 
 
-def report_of(forest, X=None, y=None, path=None):
-    """The `Report` on a fitted forest: see `dforest.estimators.reporting.ReportPart.report`."""
+def report_of(estimator, X=None, y=None, path=None, scoring=None, verbose=0):
+    """The `Report` on a fitted forest or model: see `dforest.estimators.reporting.ReportPart.report`."""
     if y is not None and X is None:
         raise ValueError("y is given without X; allowed are X and y, X alone, or neither")
     if path is not None:
         check_writable(path)
-    report = Report(page_of(Study(forest, X, y)), type(forest).__name__)
+    study, line = Study(estimator, X, y, scoring), None
+    if verbose:
+        line = ProgressLine(len(parts_of(study)), verbose, "sections")
+        line.begin(0)
+    try:
+        with config_context(assume_finite=True, skip_parameter_validation=True):  # as all rows have been checked
+            html = page_of(study, line.tell if line else lambda n_done: None)
+    finally:
+        if line:
+            line.end()
+    report = Report(html, type(estimator).__name__)
     return report if path is None else report.save(path)

@@ -10,7 +10,9 @@ from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.kinds import Forest
 from dforest.estimators.results import oob
+from dforest.inspection.report.models import model_of
 
 SEED = 0  # of all subsamples and permutations of a report
 
@@ -55,7 +57,9 @@ class Rows:
         With the numbers of labels.
     y : ndarray of shape (n_rows,), or None
         Class numbers, or numbers.
+    model : ForestModel or BoostedModel
     is_training : bool
+        Whether they are known to be the training rows; boosted trees can't tell.
 
     Raises
     ------
@@ -78,20 +82,11 @@ class Rows:
         else:
             self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._has_numbers)
             self.y = forest._encode_known(y)
-        self.forest = forest
-        self.is_training = are_training_rows(forest, self.X)
+        self.model = model_of(forest)
+        self.is_training = isinstance(forest, Forest) and are_training_rows(forest, self.X)
 
     def __len__(self):
         return len(self.X)
-
-    def predict(self, X):
-        """What the forest predicts for encoded rows: ndarray of shape (n_rows, n_classes) or (n_rows, 1)."""
-        packed = self.forest.forest_.packed(getattr(self.forest, "voting", "soft"))
-        return packed.mean(X, count_threads(self.forest.n_jobs))
-
-    def leaves(self, X):
-        """What `apply` returns for encoded rows."""
-        return self.forest.forest_.packed().apply(X, count_threads(self.forest.n_jobs))
 
     def sample(self, most):
         """Numbers of at most so many rows, ascending, drawn with a fixed seed."""
@@ -110,10 +105,10 @@ class Rows:
             Out of bag, if these are training rows and the forest has such predictions; else of all trees.
         is_out_of_bag : bool
         """
-        name = "oob_decision_function_" if is_classifier(self.forest) else "oob_prediction_"
-        known = getattr(self.forest, name, None) if self.is_training else None
+        name = "oob_decision_function_" if is_classifier(self.model.estimator) else "oob_prediction_"
+        known = getattr(self.model.estimator, name, None) if self.is_training else None
         if known is None:
-            return np.arange(len(self)), self.predict(self.X), False
+            return np.arange(len(self)), self.model.predict(self.X), False
         known = known.reshape(len(self), -1)
         rows = np.flatnonzero(~np.isnan(known).any(axis=1))
         return rows, known[rows], True

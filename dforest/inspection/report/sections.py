@@ -1,13 +1,11 @@
 """The sections of a report on trees, importances, dependence and proximity, each a function of a `Study` that returns HTML."""
 
-from functools import partial
-
 import numpy as np
+from sklearn.base import is_classifier
 
 from dforest.inspection.export import export_text
-from dforest.inspection.report import assessment, findings, pictures, proximity, tree
+from dforest.inspection.report import assessment, chart, findings, pictures, proximity, tree
 from dforest.inspection.report.markup import (
-    Markup,
     absent,
     count,
     details,
@@ -22,12 +20,23 @@ from dforest.inspection.report.markup import (
     scrolling,
     table,
 )
-from dforest.inspection.report.pictures import PANEL, SMALL_PANEL
 from dforest.inspection.report.rows import SEED
-from dforest.inspection.report.svg import SERIES, drawing, shortened
+from dforest.inspection.report.text import shortened
 
 BARS = 15
 NAMED_LEVELS = 40  # most levels of an ordinal feature that are named at an axis
+NO_CURVE = {  # by whether it is a forest, and whether trees leave out rows
+    (True, True): "No errors out of bag are known. Fit the forest with oob_score=True to see whether more trees would help.",
+    (True, False): (
+        "No errors out of bag are known. Fit the forest with bootstrap=True, without which trees leave out no rows, and with "
+        "oob_score=True, or pass rows held out as X and y, to see whether more trees would help."
+    ),
+    (False, False): (
+        "No scores by iteration are known. Pass rows held out as X and y, or fit the model with early_stopping=True, to see "
+        "whether more iterations would help."
+    ),
+}
+NO_CURVE[False, True] = NO_CURVE[False, False]
 NO_ROWS = "This section needs rows: pass them as X and y to report."
 
 
@@ -39,53 +48,57 @@ def sentence_on_sample(n_used, n_all):
 
 
 def number_of_trees(study):
-    curve, trend = study.curve, study.trend
+    curve = study.curve
     if curve is None:
-        cure = "oob_score=True"
-        if not study.bootstraps:
-            cure = "bootstrap=True, without which trees leave out no rows, and with oob_score=True"
-        return absent(f"No errors out of bag are known. Fit the forest with {cure} to see whether more trees would help.")
-    known = curve[np.isfinite(curve)]
-    if not len(known):
+        return absent(NO_CURVE[study.is_forest, study.bootstraps])
+    if not np.isfinite(curve.values[-1]):
+        if curve.where != "out of bag":
+            return absent(f"The {curve.name} {curve.where} is not defined.")
         return absent("No tree left out any row, so no error out of bag is known. More trees leave out more rows.")
-    verdict, paragraphs = findings.of_trees(curve, trend, study.target.error_name, study.known_to)
-    label = f"The error out of bag by the number of trees, from 1 to {len(curve)}. {verdict}."
-    svg = drawing(lambda sheet: pictures.out_of_bag_curve(sheet, curve, study.target.error_name), *PANEL, label, "curve-")
-    caption = f"The {study.target.error_name} of the rows, each predicted by the trees that left it out."
+    trend = curve.trend
+    verdict, paragraphs = findings.of_trees(curve, trend) if study.is_forest else findings.of_iterations(curve)
+    if study.measure.is_chosen and curve.name != study.measure.name:
+        paragraphs.append(f"Pass the training rows in their order, or rows held out, to see the {study.measure.name} here.")
+    last = int(curve.n_trees[-1])
+    label = f"The {curve.name} {curve.where} by the number of {curve.unit}s, to {last}. {verdict}."
+    svg = pictures.curve(label, curve, trend)
+    caption = f"The {curve.name} {curve.where}, by the first {curve.unit}s."
+    if curve.n_scored is not None:
+        caption += f" Scored were {sentence_on_sample(curve.n_scored, len(study.rows))}."
     if trend is not None:
-        caption += " The dashed line is the law limit + slope / trees, fitted to the last three quarters of the curve."
-    places = sorted({max(1, round(len(curve) * share)) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)})
-    step = np.ptp(known) if trend is None else trend.chance(len(curve))
-    lines = [[f"{n:,}", precise(curve[n - 1], step)] for n in places]
+        caption += " The dashed line is the trend, limit + slope / trees, fitted to the last three quarters of the curve."
+    places = dict(curve.at(max(1, round(last * share))) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1))
+    known = curve.values[np.isfinite(curve.values)]
+    step = np.ptp(known) if trend is None else trend.chance(last)
+    lines = [[f"{n:,}", precise(value, step)] for n, value in places.items()]
     if trend is not None:
-        lines.append([f"{2 * len(curve):,}, expected", precise(trend.at(2 * len(curve)), step)])
-    steps = table(["Trees", f"Out-of-bag {study.target.error_name}"], lines, "The error out of bag by the number of trees", {1})
+        lines.append([f"{2 * last:,}, expected", precise(curve.sign * trend.at(2 * last), step)])
+    heads = [f"{curve.unit.capitalize()}s", curve.name[0].upper() + curve.name[1:]]
+    steps = table(heads, lines, f"The {curve.name} by the number of {curve.unit}s", {1})
     said = element("div", element("p", f"{verdict}.", class_="verdict"), *map(paragraph, paragraphs), steps)
     return element("div", said, figure(svg, caption), class_="beside")
 
 
 def importances(study):
-    mean, std = study.impurity
-    shown, height = study.order[:BARS], 90 + 22 * max(3, min(BARS, len(study.names)))
+    mean, std = study.own_importance
+    shown, model = study.order[:BARS], study.model
 
-    def bars(title, mean, std, kind, prefix):
+    def bars(title, mean, error, axis):
         label = f"Importances by {title}: " + ", ".join(f"{study.names[j]} {number(mean[j])}" for j in shown[:5])
-        paint = partial(pictures.importances, mean=mean, std=std, names=study.names, kind=kind, features=shown)
-        return drawing(paint, PANEL[0], height, label, prefix)
+        return pictures.importances(label, mean, error, study.names, shown, axis)
 
-    left = figure(
-        bars("impurity", mean, std, "impurity", "impurity-"),
-        "By impurity: the share of a feature in all decreases of impurity, with the standard deviation over trees. It is found "
-        "on the rows that the forest was grown on, and favours features of many values.",
-    )
+    left = figure(bars(model.importance, mean, std, model.axis), model.of_importance)
     parts, found = [], study.permutation
     if found is None:
         cure = "rows, as X and y" if study.rows is None else "the targets of the rows, as y"
         right = absent(f"Importances by permutation are not known: pass {cure}, to report.")
+    elif not np.isfinite(found.mean[shown]).all():
+        right = absent("Importances by permutation are not known: no score can be computed for these rows.")
     else:
-        kind = "oob" if found.is_out_of_bag else "permutation"
-        right = figure(bars("permutation", found.mean, found.std, kind, "permutation-"), permutation_caption(study, found))
-        said = findings.of_importances(mean, found.mean, study.names)
+        way = "Rise" if study.measure.is_error else "Fall"
+        axis = f"{way} of the {study.measure.name} when permuted"
+        right = figure(bars("permutation", found.mean, found.error, axis), permutation_caption(study, found))
+        said = findings.of_importances(mean, found.mean, study.names, model.importance)
         parts += [paragraph(said)] if said else []
     if len(shown) < len(study.names):
         parts.append(paragraph(f"The first {len(shown)} of {len(study.names):,} features are drawn."))
@@ -93,18 +106,18 @@ def importances(study):
 
 
 def permutation_caption(study, found):
-    error = study.target.permuted_error
-    if found.is_out_of_bag:
-        return (
-            f"By permutation: by how much {error} of a tree rises on the rows that it left out if the feature is permuted among "
-            "them, with the standard deviation over trees."
-        )
+    trees, change = " out of bag" if found.is_out_of_bag else "", "rises" if study.measure.is_error else "falls"
     said = (
-        f"By permutation: by how much {error} of the forest rises if the feature is permuted, with the standard deviation over "
-        f"{assessment.REPEATS} permutations of {sentence_on_sample(found.n_rows, len(study.rows))}."
+        f"By permutation: by how much the {study.measure.name}{trees} {change} if a feature is permuted, on average over "
+        f"{assessment.REPEATS} permutations of {sentence_on_sample(found.n_rows, len(study.rows))}"
     )
-    if study.rows.is_training:
-        said += " The forest was grown on these rows: this says what it relies on, not what helps with new rows."
+    if np.isnan(found.mean).any():
+        said += f", for the {found.n_asked} most important features by {study.model.importance}"
+    if found.n_more:
+        said += f", {found.n_more:,} of them beyond the share of their rare class, with smaller weights"
+    said += ". A line is the mean with one standard error to both sides."
+    if study.rows.is_training and not found.is_out_of_bag:
+        said += f" The {study.model.noun} was grown on these rows: this says what it relies on, not what helps with new rows."
     return said
 
 
@@ -136,20 +149,16 @@ def partial_dependence(study):
         said += f" Of {len(study.classes):,} classes, the {len(shown)} that are predicted most often are drawn."
     parts = [paragraph(said)]
     if len(shown) > 1:
-        keys = [element("li", study.classes[k], style=f"--key:var(--{name})") for k, name in zip(shown, SERIES, strict=False)]
-        parts.append(element("ul", *keys, class_="keys", aria_label="Colours of the classes"))
+        parts.append(chart.keys([(study.classes[k], name, "line") for k, name in zip(shown, chart.SERIES, strict=False)]))
     return joined([*parts, element("div", *drawn, class_="pictures small")])
 
 
 def dependence_figure(study, found, limits):
     name, levels = study.names[found.feature], levels_of(study, found)
-    paint = {"found": found, "name": name, "limits": limits}
-    if levels is None:
-        paint = partial(pictures.dependence, **paint)
-    else:
-        paint = partial(pictures.dependence_on_labels, levels=levels, **paint)
     label = f"How predictions depend on {name}: means from {number(found.mean.min())} to {number(found.mean.max())}"
-    return element("figure", Markup(drawing(paint, *SMALL_PANEL, label, f"dependence-{found.feature}-")))
+    if levels is None:
+        return figure(pictures.dependence(label, found, name, limits))
+    return figure(pictures.dependence_on_labels(label, found, name, limits, levels))
 
 
 def levels_of(study, found):
@@ -169,7 +178,7 @@ def proximity_map(study):
     if study.has_targets:
         noun, by = study.target.noun, study.rows.y[chosen]
     else:
-        noun, by = "prediction", study.target.value(study.rows.predict(study.rows.X[chosen]))
+        noun, by = "prediction", study.target.value(study.model.predict(study.rows.X[chosen]))
     label = f"Map of {count(len(chosen), 'row')}: rows that often share a leaf lie near each other; coloured by {noun}"
     said = [
         "Rows that share a leaf in many trees are near each other, and rows that share none are far apart: the map shows which "
@@ -181,26 +190,27 @@ def proximity_map(study):
     ]
     if study.rows.is_training:
         said.append("The forest was grown on these rows, which sets classes and targets further apart than those of new rows.")
-    svg = drawing(study.target.paint_map(study, points, by, noun), *pictures.MAP_PANEL, label, "map-")
-    return element("div", element("div", *map(paragraph, said)), figure(svg), class_="beside")
+    picture = figure(study.target.map(study, label, points, by))
+    return element("div", element("div", *map(paragraph, said)), picture, class_="beside")
 
 
 def trees(study):
     sizes = study.sizes
     deepest, leaves = (np.quantile(part, [0, 0.5, 1], method="nearest").tolist() for part in (sizes.depth, sizes.n_leaves))
     draws = [sizes.draws[k] for k in (0, 2, 4)]
-    amounts = {"Depth of a tree": deepest, "Leaves of a tree": leaves, "Draws in a leaf": draws}
+    draws_or_rows = "draws" if study.bootstraps else "rows"
+    amounts = {"Depth of a tree": deepest, "Leaves of a tree": leaves, f"{draws_or_rows.capitalize()} in a leaf": draws}
     lines = [[name, *(f"{amount:,}" for amount in known)] for name, known in amounts.items()]
     deepest_label = f"Share of leaves at each depth, from 0 to {len(sizes.leaves_by_depth) - 1}"
-    sizes_label = f"Share of leaves by how many draws they have, from {draws[0]:,} to {draws[2]:,}"
+    sizes_label = f"Share of leaves by how many {draws_or_rows} they have, from {draws[0]:,} to {draws[2]:,}"
     unit = "draws of the bootstrap: a row that a tree drew twice counts twice" if study.bootstraps else "rows"
     both = [
         figure(
-            drawing(lambda sheet: pictures.depths(sheet, sizes.leaves_by_depth), *PANEL, deepest_label, "depths-"),
+            pictures.depths(deepest_label, sizes.leaves_by_depth),
             f"Depths of all {sizes.n_leaves.sum():,} leaves; a root has depth 0.",
         ),
         figure(
-            drawing(lambda sheet: pictures.leaf_sizes(sheet, sizes.leaves_by_draws), *PANEL, sizes_label, "sizes-"),
+            pictures.leaf_sizes(sizes_label, sizes.leaves_by_draws, draws_or_rows),
             f"Sizes of all leaves, in {unit}. The bars stand for 1, 2 to 3, 4 to 7, ... of them.",
         ),
     ]
@@ -213,17 +223,20 @@ def one_tree(study):
     """The upper levels of a typical tree, as a picture and as text."""
     sizes, t = study.sizes, study.sizes.typical_tree
     said = f"Of {study.forest.n_trees:,} trees, this one's number of leaves is nearest to the median: {sizes.n_leaves[t]:,}."
-    head = element("h3", f"One of the trees, estimators_[{t}]")
+    trees = study.estimator.estimators_
+    places = (t,) if study.is_forest else divmod(t, study.estimator.n_trees_per_iteration_)
+    single, place = trees[places if len(places) > 1 else t], f"estimators_[{', '.join(map(str, places))}]"
+    head = element("h3", f"One of the trees, {place}")
     if sizes.depth[t] == 0:
         return joined([head, paragraph("It is a single leaf.")])
     if sizes.depth[t] >= tree.LEVELS:
         said += f" Its first {tree.LEVELS} levels of tests are drawn; (...) stands for what lies below."
     said += " Rows for which a test holds go left. "
-    said += study.target.of_boxes
-    label = f"The upper levels of the tree estimators_[{t}]"
-    single = study.estimator.estimators_[t]
-    svg = drawing(lambda sheet: tree.paint(sheet, single, study.names), *tree.SIZE, label, "tree-")
-    names = study.classes or None
+    said += study.target.of_boxes if study.is_forest else "A box has what it would add to the raw predictions."
+    label = f"The upper levels of the tree {place}"
+    unit = "draw" if study.bootstraps else "row"
+    svg = tree.picture(single, study.names, label, unit, study.model.node_value)
+    names = [shortened(name, tree.LABEL) for name in study.classes] if is_classifier(single) else None
     text = export_text(single, feature_names=study.names, class_names=names, max_depth=tree.LEVELS - 1)
     rules = details("The rules as text", scrolling(preformatted(text, class_="rules"), "The rules as text"))
     return joined([head, paragraph(said), scrolling(figure(svg, class_="wide"), label), rules])

@@ -1,35 +1,44 @@
-"""All that a report shows of a forest, computed."""
+"""All that a report shows of a forest or of boosted trees, computed."""
 
 from functools import cached_property
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from dforest.estimators.data.validation import count_threads
+from dforest.estimators.kinds import Forest
 from dforest.inspection.export import names_of_features
 from dforest.inspection.report import assessment, proximity
-from dforest.inspection.report.curve import fit_trend
+from dforest.inspection.report.curve import Curve
 from dforest.inspection.report.digest import digest_of
-from dforest.inspection.report.facts import impurity_importance, parameters_of, sizes_of
+from dforest.inspection.report.facts import parameters_of, sizes_of
+from dforest.inspection.report.measure import Measure
+from dforest.inspection.report.models import model_of
 from dforest.inspection.report.rows import Rows
-from dforest.inspection.report.svg import clean
 from dforest.inspection.report.targets import Classes, Numbers
+from dforest.inspection.report.text import clean, shortened
 
 DEPENDENCES = 6  # features whose partial dependence is shown
+RARE = 0.2  # of the share that a class would have if all were equally common
+CURVE_POINTS = 40  # of a score that is not known already
+CURVE_ROWS = 20_000  # that are scored for it
 
 
 class Study:
-    """A fitted forest, and what follows from it and from rows, each computed when it is first asked for.
+    """A fitted forest or model, and what follows from it and from rows, each computed when it is first asked for.
 
     Parameters
     ----------
-    forest : estimator
+    estimator : estimator
         Fitted.
     X, y
         Rows and their targets, as `report` is given them.
+    scoring : str, callable or None
 
     Attributes
     ----------
     estimator : estimator
+    model : ForestModel or BoostedModel
     forest : dforest.core.forest.arrays.Forest
     rows : dforest.inspection.report.rows.Rows or None
     target : Classes or Numbers
@@ -38,18 +47,38 @@ class Study:
         Names of the classes; empty for regression.
     names : list of str
         Names of the features.
-    curve : ndarray of shape (n_trees,), or None
-        Errors out of bag of the first 1, 2, ... trees: misclassification rates, or roots of mean squared errors, which follow
-        the law of `dforest.inspection.report.curve` too, to first order.
+    rare : int or None
+        The least common class of the rows, if it has far less than its share.
+    positive : int or None
+        The class whose probability is looked at: of two classes, the rare one or the second one; None if there are not two.
+    measure : Measure
     """
 
-    def __init__(self, forest, X, y):
-        self.estimator, self.forest = forest, forest.forest_
-        self.rows = None if X is None else Rows(forest, X, y)
-        self.target = Classes() if is_classifier(forest) else Numbers()
-        self.classes = [clean(label) for label in getattr(forest, "classes_", np.empty(0)).tolist()]
-        self.names = [clean(name) for name in names_of_features(forest, None)]
-        self.curve = self.target.curve(getattr(forest, "oob_curve_", None))
+    def __init__(self, estimator, X, y, scoring=None):
+        self.estimator, self.model = estimator, model_of(estimator)
+        self.forest = self.model.forest
+        self.rows = None if X is None else Rows(estimator, X, y)
+        self.target = Classes() if is_classifier(estimator) else Numbers()
+        self.classes = [clean(label) for label in getattr(estimator, "classes_", np.empty(0)).tolist()]
+        self.names = [clean(name) for name in names_of_features(estimator, None)]
+        self.rare = self._rare_class()
+        self.positive = None if len(self.classes) != 2 else 1 if self.rare is None else self.rare
+        if scoring is None:
+            rare_name = None if self.rare is None else shortened(self.classes[self.rare], 30)
+            self.measure = Measure.usual(estimator, self.rare, rare_name)
+        else:
+            self.measure = Measure.named(estimator, scoring)
+
+    def _rare_class(self):
+        if not self.has_targets or len(self.classes) < 2:
+            return None
+        counts = np.bincount(self.rows.y, minlength=len(self.classes))
+        least = int(np.where(counts > 0, counts, len(self.rows) + 1).argmin())
+        return least if counts[least] < RARE / len(self.classes) * len(self.rows) else None
+
+    @property
+    def is_forest(self):
+        return isinstance(self.estimator, Forest)
 
     @property
     def has_targets(self):
@@ -59,19 +88,71 @@ class Study:
     def bootstraps(self):
         return all(plan.leaves_rows_out for plan in self.forest.plans)
 
+    @property
+    def where(self):
+        """Of which rows predictions are, and by which trees."""
+        if self.predictions[2]:
+            return "out of bag"
+        return "of its training rows" if self.rows.is_training else "of the rows of X"
+
     @cached_property
-    def known_to(self):
+    def curve(self):
+        """The `Curve` of the measure by the number of trees or iterations, or of the error that is known; None without any."""
+        known = self._known_curve()
+        says_more = self.measure.is_chosen or (self.is_forest and self.rare is not None)
+        if self.has_targets and (says_more or known is None):
+            return self._measured_curve() or known
+        return known
+
+    def _known_curve(self):
+        """The curve that the estimator has."""
+        if self.is_forest:
+            errors = self.target.curve(getattr(self.estimator, "oob_curve_", None))
+            if errors is None:
+                return None
+            n_trees = np.arange(1, len(errors) + 1)
+            return Curve(n_trees, errors, self.target.error_name, True, "out of bag", "tree", self._known_to(errors[-1]))
+        for name, scores in self.estimator.score_history_.items():
+            is_error = name == "loss" or name.startswith("neg_")
+            sign = -1 if is_error else 1
+            training, held_out = (
+                None if array is None else sign * array[1 : self.model.n_steps + 1]
+                for array in (scores["training"], scores.get("validation"))
+            )
+            numbers, name = np.arange(1, len(training) + 1), clean(name).removeprefix("neg_").replace("_", " ")
+            if held_out is None:
+                return Curve(numbers, training, name, is_error, "of training rows", "iteration")
+            return Curve(numbers, held_out, name, is_error, "of rows held out", "iteration", other=training)
+        return None
+
+    def _measured_curve(self):
+        """The curve of the measure on the rows; None where trees know these, and can't be told from others."""
+        numbers = np.unique(np.linspace(1, self.model.n_steps, CURVE_POINTS).round().astype(int))
+        scored = self.rows.sample(CURVE_ROWS)
+        if not self.rows.is_training:
+            staged = ((scored, found) for found in self.model.staged(self.rows.X[scored], numbers))
+        elif self.model.leaves_rows_out and self.predictions[2]:
+            staged = self._staged_out_of_bag(numbers, scored)
+        else:
+            return None
+        values = np.array([self.measure(self.rows.y[rows], found) if len(rows) else np.nan for rows, found in staged])
+        name, is_error = self.measure.name, self.measure.is_error
+        n_scored = len(scored) if len(scored) < len(self.rows) else None
+        return Curve(numbers, self.measure.shown(values), name, is_error, self.where, self.model.unit, n_scored=n_scored)
+
+    def _staged_out_of_bag(self, numbers, scored):
+        is_scored = np.isin(np.arange(len(self.rows)), scored)
+        for seen, found in self.model.staged_out_of_bag(self.rows.given, numbers):
+            rows = np.flatnonzero(seen)
+            yield rows[is_scored[rows]], found[is_scored[rows]]
+
+    def _known_to(self, last):
         """The standard error of the last error out of bag, as an estimate for new rows; NaN if it is not known."""
         error = getattr(self.estimator, "oob_error_per_observation_", np.zeros(0))  # those of dforest.dask have none
         error = error[np.isfinite(error)]
         if len(error) < 2:
             return np.nan
-        return self.target.known_to(assessment.deviation(error, 1) / np.sqrt(len(error)), self.curve[-1])
-
-    @cached_property
-    def trend(self):
-        """The law of the curve, or None."""
-        return None if self.curve is None else fit_trend(self.curve)
+        return self.target.known_to(assessment.deviation(error, 1) / np.sqrt(len(error)), last)
 
     @cached_property
     def predictions(self):
@@ -82,32 +163,37 @@ class Study:
     def quality(self):
         """A `ClassQuality` or `NumberQuality` of the rows; None if none of them has a prediction."""
         rows, prediction, _ = self.predictions
-        true = self.rows.y[rows]
-        return self.target.assess(true, prediction) if len(rows) else None
+        return self.target.assess(self, self.rows.y[rows], prediction) if len(rows) else None
 
     @cached_property
-    def impurity(self):
-        """(mean, standard deviation over trees) of importances by impurity."""
-        return impurity_importance(self.forest)
+    def score(self):
+        """The measure of the predictions for the rows: float."""
+        rows, prediction, _ = self.predictions
+        return self.measure(self.rows.y[rows], prediction)
+
+    @cached_property
+    def own_importance(self):
+        """(importances that the trees have by themselves, their standard deviations over trees or None)."""
+        return self.model.own_importances()
 
     @cached_property
     def permutation(self):
         """The `Importance` by permutation, or None."""
-        return assessment.permuted(self.rows) if self.has_targets else None
+        return assessment.permuted(self.rows, self.measure, self.own_importance[0], self.rare) if self.has_targets else None
 
     @cached_property
     def order(self):
-        """Numbers of the features, the most important one first: by permutation where that is known, else by impurity."""
-        mean = self.impurity[0] if self.permutation is None else self.permutation.mean
-        mean = np.nan_to_num(mean, nan=-np.inf)
-        return np.lexsort([-self.impurity[0], -mean])
+        """Numbers of the features, the most important one first: by permutation where that is known, else as trees say."""
+        own = self.own_importance[0]
+        mean = np.nan_to_num(own if self.permutation is None else self.permutation.mean, nan=-np.inf)
+        return np.lexsort([-own, -mean])
 
     @cached_property
     def dependences(self):
         """The `Dependence` of predictions on the most important features; none if there is one class."""
         if len(self.classes) == 1:
             return []
-        shown = assessment.shown_classes(self.rows)
+        shown = assessment.shown_classes(self.rows, self.positive)
         found = [assessment.dependence(self.rows, int(j), shown) for j in self.order[:DEPENDENCES]]
         return [each for each in found if each is not None]
 
@@ -115,8 +201,8 @@ class Study:
     def map(self):
         """(numbers of the rows on it, points, shares of variance) of the proximity map."""
         chosen = self.rows.sample(proximity.MAP_ROWS)
-        regions = proximity.regions_of(self.forest, self.rows.leaves(self.rows.X[chosen]))
-        near = proximity.proximity_of(regions)
+        leaves = self.forest.packed().apply(self.rows.X[chosen], count_threads(self.estimator.n_jobs))
+        near = proximity.proximity_of(proximity.regions_of(self.forest, leaves))
         return chosen, *proximity.classical_scaling(1 - near)
 
     @cached_property

@@ -35,9 +35,25 @@ overflow-wrap:anywhere}
 .beside{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:8px 40px;align-items:start}
 figure{margin:0;min-width:0}
 figure svg{display:block;width:100%;height:auto;overflow:visible}
-figure.wide svg{width:auto;max-width:none!important}
-svg *{stroke-linejoin:round;stroke-linecap:butt}
-svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+figure.wide svg{width:auto}
+svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
+font-size:11.5px;fill:var(--muted)}
+svg .title{font-size:12.5px;font-weight:600;fill:var(--ink)}
+svg text.box{font-size:12px;fill:var(--ink)}
+svg .middle{text-anchor:middle}
+svg .end{text-anchor:end}
+svg path{fill:none;stroke:var(--mark);stroke-width:1.6;stroke-linejoin:round}
+svg path.grid{stroke:var(--grid);stroke-width:.7}
+svg path.axes{stroke:var(--muted);stroke-width:.8}
+svg path.dashed{stroke-width:1.2;stroke-dasharray:4 3}
+svg path.dotted{stroke-width:1;stroke-dasharray:1.5 3}
+svg path.thin{stroke-width:1.2}
+svg path.wide{stroke-width:5;opacity:.3}
+svg path.dots{stroke-width:4;stroke-linecap:round;opacity:.65}
+svg path.spots{stroke-width:6;stroke-linecap:round}
+svg path.bars{fill:var(--mark);stroke:none}
+svg path.band{fill:var(--mark);stroke:none;opacity:.17}
+svg rect.box{fill:color-mix(in srgb,var(--mark) var(--part),var(--paper));stroke:var(--muted);stroke-width:.8}
 figcaption{color:var(--muted);font-size:.88rem;line-height:1.5;margin-top:8px;max-width:68ch;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;margin:12px 0 16px;max-width:100%}
 .scroll:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
@@ -59,13 +75,16 @@ table.confusion td{background:color-mix(in srgb,var(--tone) var(--part),transpar
 table.confusion td.right{--tone:var(--c0)}
 table.confusion td.wrong{--tone:var(--c1)}
 pre.rules{font:.82rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;margin:8px 0}
-.keys{list-style:none;margin:8px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 20px;font-size:.9rem}
-.keys li::before{content:"";display:inline-block;width:18px;height:3px;border-radius:2px;margin-right:7px;vertical-align:middle;
-background:var(--key)}
+.keys{list-style:none;margin:4px 0 8px;padding:0;display:flex;flex-wrap:wrap;gap:2px 18px;font-size:.82rem;color:var(--muted)}
+.keys li::before{content:"";display:inline-block;width:18px;border-top:3px solid var(--key);margin-right:7px;
+vertical-align:middle}
+.keys li.dash::before{border-top:2px dashed var(--key)}
+.keys li.dot::before{width:9px;height:9px;border:0;border-radius:50%;background:var(--key)}
 details{margin:12px 0}
 summary{cursor:pointer;color:var(--accent);font-size:.92rem}
 footer{color:var(--muted);font-size:.85rem;padding-top:24px;padding-bottom:48px}
 @media (max-width:600px){main,header,footer{padding-left:18px;padding-right:18px}header{padding-top:24px}h1{font-size:1.55rem}
+thead th{white-space:normal}
 section{padding-top:26px;margin-top:20px}.tiles{grid-template-columns:1fr 1fr;gap:10px}.tiles dd{font-size:1.2rem}
 .tiles div{padding:10px 12px}}
 @media print{:root{color-scheme:light}section,figure{break-inside:avoid}nav{display:none}}

@@ -1,12 +1,10 @@
 """What a report says of classes, and what it says of numbers: sentences, figures and pictures that differ between the two."""
 
-from functools import partial
-
 import numpy as np
 
 from dforest.inspection.report import assessment, pictures, quality
 from dforest.inspection.report.markup import number, percent
-from dforest.inspection.report.svg import shortened
+from dforest.inspection.report.text import shortened
 
 LISTED_LABELS = 12
 OWN_COLOURS = 10  # classes on the map
@@ -18,7 +16,6 @@ class Classes:
     task = "classification"
     noun = "class"
     error_name = "misclassification rate"
-    permuted_error = "the misclassification rate"
     of_boxes = "A box names the class of most weight, and its share."
     of_map = "Groups within a class, and rows among those of another, are worth a look."
     out_of_bag = "oob_decision_function_"  # the attribute that has predictions
@@ -31,27 +28,21 @@ class Classes:
         """The standard error of an error that is shown, given that of the mean error."""
         return deviation
 
-    def assess(self, true, prediction):
+    def assess(self, study, true, prediction):
         """A `ClassQuality`."""
-        return assessment.assess_classes(true, prediction)
+        return assessment.assess_classes(true, prediction, study.classes, study.positive, study.rare)
 
     def parts(self, study):
         """The parts of the section on predictions."""
         return quality.class_parts(study)
 
-    def figure(self, amount):
-        """A figure of quality, as text."""
-        return percent(amount)
-
     def tiles(self, study):
-        """Figures for the head of the page: a list of (name, value)."""
-        error = None if study.curve is None else study.estimator.oob_error_
+        """Figures for the head of the page that need no rows: a list of (name, value)."""
         found = [("Classes", f"{len(study.classes):,}")]
-        return found + ([] if error is None or not np.isfinite(error) else [("Out-of-bag accuracy", percent(1 - error))])
-
-    def shows_quality(self, is_out_of_bag):
-        """Whether a figure of quality is for the head of the page as well: the accuracy out of bag is there already."""
-        return not is_out_of_bag
+        error = getattr(study.estimator, "oob_error_", np.nan)
+        is_known = study.has_targets and study.predictions[2]  # the measure is there already, of the same predictions
+        shows = np.isfinite(error) and study.rare is None and not study.measure.is_chosen and not is_known
+        return found + [("Out-of-bag accuracy", percent(1 - error))] * bool(shows)
 
     def facts(self, study):
         """What is known of the targets: rows of a table."""
@@ -63,13 +54,13 @@ class Classes:
         """What rows are coloured by if they have no targets."""
         return prediction.argmax(axis=1)
 
-    def paint_map(self, study, points, by, noun):
-        """A function that paints a proximity map, whose points are coloured by class numbers."""
+    def map(self, study, label, points, by):
+        """The proximity map, whose points are coloured by class numbers."""
         counts = np.bincount(by, minlength=len(study.classes))
         most = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-        own = np.sort(most[: OWN_COLOURS])
+        own = np.sort(most[:OWN_COLOURS])
         names = {int(k): study.classes[k] for k in own}
-        return partial(pictures.proximity_of_classes, points=points, number=by, names=names)
+        return pictures.proximity_of_classes(label, points, by, names)
 
 
 class Numbers:
@@ -78,7 +69,6 @@ class Numbers:
     task = "regression"
     noun = "target"
     error_name = "root mean squared error"
-    permuted_error = "the mean squared error, as a share of the targets' variance,"
     of_boxes = "A box has the mean of its targets."
     of_map = "Rows apart from all others, or among others of quite another colour, are worth a look."
     out_of_bag = "oob_prediction_"
@@ -89,22 +79,17 @@ class Numbers:
     def known_to(self, deviation, error):
         return deviation / (2 * error) if error > 0 else np.nan
 
-    def assess(self, true, prediction):
+    def assess(self, study, true, prediction):
         return assessment.assess_numbers(true, prediction[:, 0])
 
     def parts(self, study):
         return quality.number_parts(study)
 
-    def figure(self, amount):
-        return number(amount)
-
     def tiles(self, study):
-        if study.curve is None or not np.isfinite(study.curve[-1]):
+        curve = study.curve
+        if study.measure.is_chosen or curve is None or curve.where != "out of bag" or not np.isfinite(curve.values[-1]):
             return []
-        return [("Out-of-bag root mean squared error", number(study.curve[-1]))]
-
-    def shows_quality(self, is_out_of_bag):
-        return True
+        return [("Out-of-bag root mean squared error", number(curve.values[-1]))]
 
     def facts(self, study):
         return []
@@ -112,5 +97,5 @@ class Numbers:
     def value(self, prediction):
         return prediction[:, 0]
 
-    def paint_map(self, study, points, by, noun):
-        return partial(pictures.proximity_of_numbers, points=points, value=by, name=noun)
+    def map(self, study, label, points, by):
+        return pictures.proximity_of_numbers(label, points, by)

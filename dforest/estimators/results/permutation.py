@@ -1,0 +1,166 @@
+"""`OutOfBagPart`: the method of forests that permutes columns of the training rows, out of bag."""
+
+from importlib.metadata import version
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.estimators.data.agreement import Partition, check_alike, common_floats
+from dforest.estimators.data.fits import check_not_sparse, training_rows
+from dforest.estimators.data.outputs import by_output
+from dforest.estimators.data.validation import check_number, check_X, count_threads
+from dforest.estimators.powers import times_power
+from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.results import importance, oob
+from dforest.estimators.scoring import named_scorer, why_not
+
+
+class OutOfBagPart:
+    """What makes a forest compute importances out of bag."""
+
+    @of_one_fit
+    def oob_importance(self, X, y, sample_weight=None, *, scoring=None, n_repeats=5, random_state=None):
+        """Compute importances by permutation, on the rows that each tree left out.
+
+        A feature is important if predictions get worse when its values are permuted among the rows. Each tree is asked about
+        the rows that its bootstrap left out, so that no other rows are needed.
+
+        By default, the error of each tree is looked at (mean decrease of accuracy). With `scoring`, it is the score of the
+        forest's predictions out of bag, which are those of `oob_decision_function_` or `oob_prediction_`. Where a class is rare,
+        choose a score such as "average_precision": the accuracy hardly changes, whatever is permuted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the forest was fitted on, in the same order. Rows of weight 0, or of a class of weight 0, are left
+            out, as they were in the fit; the other rows are weighted in errors and scores. If several processes fitted the
+            forest together (see `dforest.config_context`), all of them must call this method, each with its own rows, and each
+            is given the importances computed from all rows. They need not be the processes that fitted the forest, but all
+            rows must come in the same order.
+        scoring : str or callable, default=None
+            What the predictions out of bag are scored by: a name of scikit-learn's scorers, such as "roc_auc"; what
+            ``sklearn.metrics.make_scorer`` returns; or a metric that is called with true and predicted values, and with
+            `sample_weight` if there are weights. Larger scores must be better; so wrap errors by
+            ``make_scorer(metric, greater_is_better=False)``. A fit by several processes, and sparse X, need None, which means
+            the errors of single trees.
+        n_repeats : int, default=5
+            Number of permutations of each feature with `scoring`. Without it, each tree has one permutation.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the permutations with `scoring`. Without it, they follow from the seeds of the trees.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators) or (n_features, n_repeats)
+                The rise of each tree's mean error (misclassification rate, or squared error) when the feature is
+                permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
+                a tree that left out no row. With `scoring`: by how much each permutation lowers the score.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                The mean and the standard deviation (ddof 1) over the trees that left out rows. With `scoring`: over the
+                permutations (ddof 0), as ``sklearn.inspection.permutation_importance`` returns them.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where the standard error is 0. With `scoring`, there is no such entry.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, if it was grown on other rows or on these in another order, if `scoring` can't
+            score the predictions, or if processes that call this together have different forests.
+        TypeError
+            If X is a sparse matrix and `scoring` is given.
+
+        References
+        ----------
+        L. Breiman, "Random forests", Machine Learning 45(1), 2001.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+        >>> result = forest.oob_importance(X, y)
+        >>> X.columns[result.importances_mean.argsort()[::-1][:2]].tolist()
+        ['petal length (cm)', 'petal width (cm)']
+        >>> result = forest.oob_importance(X, y, scoring="neg_log_loss", random_state=0)
+        >>> result.importances.shape
+        (4, 5)
+        """
+        if scoring is None:
+            return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
+        check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
+        score = named_scorer(scoring, "scoring")
+        if not callable(score):
+            raise ValueError(f"scoring={scoring!r}; allowed are names of scikit-learn's scorers, callables and None")
+        if issparse(X):
+            raise TypeError(f"X is a sparse matrix, which scoring={scoring!r} does not support; allowed is X.toarray()")
+        with self._communicator().together() as ranks:
+            if ranks.size > 1:
+                raise ValueError(f"scoring={scoring!r} needs one process that has all rows; with {ranks.size} allowed is None")
+            rows, _ = self._known_rows([Partition(0, X, y, sample_weight)], ranks)
+        score_of = self._out_of_bag_scorer(rows, score, f"scoring={scoring!r}")
+        used = importance.features_used(self.forest_).any(axis=0)
+        predict = oob.Predictor(self.forest_, rows, getattr(self, "voting", "soft"), count_threads(self.n_jobs))
+        found = importance.score_decrease(rows.parts[0], predict, score_of, used, n_repeats, random_state)
+        return Bunch(importances=found, importances_mean=found.mean(axis=1), importances_std=found.std(axis=1))
+
+    def _out_of_bag_scorer(self, rows, score, given):
+        """A function that scores predictions out of bag of encoded `TrainingRows`; rows that have none (NaN) don't count.
+
+        It raises ValueError where the score, which was `given` so, can't score such rows or isn't a number.
+        """
+
+        def score_of(prediction):
+            seen = ~np.isnan(prediction).any(axis=1)
+            weight = None if rows.sample_weight is None else rows.sample_weight[seen]
+            if not seen.any():
+                raise ValueError(f"{given} has nothing to score, as no tree left out any row; allowed are more trees")
+            try:
+                found = self._score_by(score, rows.y[seen], prediction[seen], self.forest_.objective.outputs, weight)
+            except Exception as error:
+                raise ValueError(f"{given} can't score y: {why_not(error)}") from error
+            if not isinstance(found, Real) or np.isnan(found):
+                raise ValueError(f"{given} returned {found!r}; allowed are numbers other than NaN")
+            return float(found)
+
+        return score_of
+
+    def _importance_of_partitions(self, partitions_of):
+        """`oob_importance` of the partitions of this rank, given a function that returns them for the rank's number.
+
+        All ranks of the estimator's communicator do this together.
+        """
+        with self._communicator().together() as ranks:
+            rows, device = self._known_rows(partitions_of(ranks.rank), ranks)
+            by_tree, power = importance.accuracy_decrease(self.forest_, rows, count_threads(self.n_jobs), device)
+        mean, std = importance.summarise(by_tree, power)
+        return Bunch(
+            importances=times_power(by_tree, power).T,
+            importances_mean=mean,
+            importances_std=std,
+            importances_scaled=importance.summarise(by_tree, power, scaled=True)[0],
+        )
+
+    def _known_rows(self, partitions, ranks):
+        """(the `TrainingRows` of this rank's partitions, the device that they are on). A collective.
+
+        Raises ValueError unless they are the rows that the forest was grown on.
+        """
+        check_is_fitted(self)
+        device = self._device(*(array for partition in partitions for array in partition[1:]))
+        partitions = [partition.on_host() for partition in partitions]
+        is_shared = ranks.size > 1 or len(partitions) != 1
+        if is_shared:
+            check_not_sparse(partitions)
+            check_alike(ranks, self, partitions, version("dforest"), self.forest_)
+        known = {"reset": False, "y_numeric": self._has_numbers, "min_rows": 0 if is_shared else 1}
+        checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
+        parts = common_floats(ranks, [X for X, _ in checked])
+        y = [by_output(y) for _, y in checked if len(y)]
+        y = self._encode_known(np.concatenate(y)) if y else self._no_targets()
+        rows = training_rows(self, partitions, parts, y, ranks)
+        self._check_out_of_bag(rows, self.forest_)
+        return rows, device

@@ -1,0 +1,111 @@
+"""The nodes of trees as a data frame, as LightGBM's and XGBoost's functions of this name have them."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.estimators.results.shapley import check_tests
+from dforest.inspection.export import names_of_features
+
+
+def trees_to_dataframe(estimator, *, feature_names=None):
+    """Return a table of all nodes of all trees, with a row for each node.
+
+    Trees come in order, and the nodes of each in preorder. ``frame.to_json(orient="records")`` writes the table as JSON, and
+    ``frame["feature"].value_counts()`` counts the splits by each feature.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted forest, single tree or boosted trees.
+    feature_names : list of str, default=None
+        Names of the features. None means those that the estimator was fitted with, or else numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns, of which those that are about splits are missing for leaves:
+
+        - `tree`, `node`, `depth`: numbers from 0;
+        - `left`, `right`: the numbers of the node's children;
+        - `feature`: what the node tests;
+        - `threshold`: values up to it go left; missing if the feature is categorical;
+        - `categories_left`: a list of the labels that go left;
+        - `missing_left`: whether missing values go left;
+        - `gain`: what the split gains: the weight of the node's training draws times the decrease of the impurity; of boosted
+          trees, twice what the split takes off the loss, to second order;
+        - `n_node_samples`: training draws, of which a row counts as often as the tree drew it;
+        - `weighted_n_node_samples`: their sample weight;
+        - `impurity`: of the node; not there for boosted trees;
+        - `value`: what the node predicts, or would predict as a leaf: a number; or, with classes, a list of their shares; of
+          boosted trees, what the node adds to the sum, or a list with several outputs.
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    ValueError
+        If the splitter makes tests of its own, or `feature_names` is not as described.
+    ImportError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> import dforest
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = dforest.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> frame = dforest.trees_to_dataframe(tree)
+    >>> frame[["node", "left", "right", "feature", "threshold", "n_node_samples"]]
+       node  left  right            feature  threshold  n_node_samples
+    0     0     1      2  petal length (cm)       2.45             150
+    1     1  <NA>   <NA>               <NA>        NaN              50
+    2     2  <NA>   <NA>               <NA>        NaN             100
+    """
+    check_is_fitted(estimator)
+    import pandas
+
+    forest = estimator.forest_
+    check_tests(forest)
+    names = np.array([*names_of_features(estimator, feature_names, "{}"), None], object)
+    return pandas.concat([_frame_of(estimator, forest, t, names, pandas) for t in range(forest.n_trees)], ignore_index=True)
+
+
+def _frame_of(estimator, forest, t, names, pandas):
+    tree, table = forest.tree(t), forest.node_table(t)
+    n, inner = len(tree.feature), tree.feature >= 0
+    numbers = np.arange(n)
+    weight = forest.objective.total_weight(table.weight).astype(np.float64) * forest.weight_unit[t]
+    gains = table.decrease if forest.objective.keeps_gains else table.decrease * forest.weight_unit[t]
+
+    def of_splits(values, dtype):
+        return pandas.Series(values).astype(dtype).where(inner)
+
+    columns = {
+        "tree": np.full(n, t),
+        "node": numbers,
+        "depth": tree.depths(),
+        "left": of_splits(numbers + 1, "Int64"),
+        "right": of_splits(tree.link.astype(np.int64), "Int64"),
+        "feature": pandas.array(names[tree.feature], dtype="string"),
+        "threshold": np.where(inner, tree.threshold, np.nan),
+        "categories_left": [_labels_left(estimator, tree, node) for node in numbers.tolist()],
+        "missing_left": of_splits(tree.missing_left, "boolean"),
+        "gain": np.where(inner, gains, np.nan),
+        "n_node_samples": table.draws,
+        "weighted_n_node_samples": weight,
+        "impurity": table.impurity,
+        "value": table.value[:, 0] if table.value.shape[1] == 1 else table.value.tolist(),
+    }
+    if forest.objective.keeps_gains:
+        del columns["impurity"]
+    return pandas.DataFrame(columns)
+
+
+def _labels_left(estimator, tree, node):
+    """The labels that a node sends left; None if it tests none."""
+    subset = tree.subset_of(node)
+    if subset is None:
+        return None
+    labels = estimator._features.categories[tree.feature[node]]
+    is_left = np.isin(np.arange(len(labels)), subset) != tree.missing_left[node]
+    return labels[is_left].tolist()

@@ -1,0 +1,136 @@
+"""`check_table`."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import sklearn
+from scipy.sparse import issparse
+
+from dforest.config import config_context, on_host
+from dforest.estimators.data.columns import columns_of
+from dforest.estimators.data.validation import check_number
+from dforest.inspection.table.cells import keys_of, mixed
+from dforest.inspection.table.columns import SparseTable, Table
+from dforest.inspection.table.finding import Finding, TableFindings
+from dforest.inspection.table.target import targets_of
+
+REPEATED = "if these are copies, keep one of each, or all in one fold by GroupKFold; if columns are few, equal rows may be right"
+CONTRADICTING = "no model can tell these rows apart: look for values of y that are wrong, or columns that are lacking"
+IN_BOTH = "take them out of one part: a score on rows of the training data says nothing"
+
+
+def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv=5, max_score=0.99, task=None):
+    """Look for what is wrong with a table, or suspicious, before a model is fitted to it.
+
+    Found are
+
+    - columns that `fit` refuses, such as dates, amounts and free text;
+    - columns that have no values, a single value, the values of another column, or a different value in each row, as ids have:
+      integers count as ids only if as many numbers of their range that are drawn by chance would not all be different;
+    - columns that give y away: a small tree on this column alone predicts y for rows that it was not grown on;
+    - rows that are equal, with equal or with different y, and rows of `X_test` that are in X too;
+    - missing and infinite values of y, a single class, and classes with fewer rows than there are folds.
+
+    Nothing is changed, and bad data raise no error.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+        The table, as it would be passed to `fit`.
+    y : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
+        Classes or numbers.
+    X_test : array-like, frame or sparse matrix of shape (n_test_rows, n_features), optional
+        Rows of a test set, with the columns of X.
+    categorical_features : {"from_dtype", "auto"}, array-like or None, default="from_dtype"
+        As it would be passed to an estimator: such columns are not refused.
+    cv : int, default=5
+        Number of folds that cross-validation is to have.
+    max_score : float, default=0.99
+        A column gives y away if its score reaches this. For classes, the score is the balanced accuracy, which is the mean, over
+        the classes, of the share of rows that are predicted right; for numbers, it is R2 of their ranks. It is that of two trees,
+        each grown on one half of the rows and applied to the other half. The trees have as many leaves as there are classes, so a
+        single split for two classes, or 32 leaves for numbers. At most 10,000 rows are used, about as many of each class.
+    task : {"classification", "regression"}, optional
+        What y is for. By default, y has classes if it holds text, booleans, or few different whole numbers: at most 20, each in
+        four rows or more on average, or two.
+
+    Returns
+    -------
+    dforest.inspection.table.finding.TableFindings
+        A tuple of `dforest.inspection.table.finding.Finding`: those about columns come first, in the order of the columns, then
+        those about rows and about y. It prints as a table with one line for each finding; `pandas.DataFrame` makes a frame of it.
+
+    Raises
+    ------
+    ValueError
+        If X is not two-dimensional or has no rows, if y has another number of rows or holds neither numbers nor classes, if
+        `X_test` has other columns, or if another parameter has a value that is not allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import check_table
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X[:, 0] + X[:, 1] > 0
+    >>> X[:, 2] = np.where(y, 7, 8)
+    >>> [(finding.column, finding.kind) for finding in check_table(X, y)]
+    [(2, 'gives y away')]
+    """
+    check_number("cv", cv, Integral, "integers from 2", lambda n: n >= 2)
+    check_number("max_score", max_score, Real, "numbers above 0 and up to 1", lambda score: 0 < score <= 1)
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task={task!r}; allowed are 'classification', 'regression' and None")
+    table = _table(X, "X", categorical_features)
+    # Trees are grown here alone; the checks of their parameters would take longer than they.
+    with config_context(queue=None, communicator=None), sklearn.config_context(skip_parameter_validation=True):
+        with np.errstate(all="ignore"):  # infinite values
+            targets = [] if y is None else targets_of(y, table.n_rows, task)
+            found = list(table.findings(targets, max_score))
+    found += of_rows(table.keys, targets)
+    if X_test is not None:
+        test = _table(X_test, "X_test", categorical_features)
+        if issparse(X) != issparse(X_test) or test.names != table.names or test.n_columns != table.n_columns:
+            raise ValueError("X_test has other columns than X; allowed are a table of the same kind with the same columns")
+        for _ in test.read():
+            pass
+        keys = np.sort(table.keys)  # np.isin takes ten times as long
+        n = np.count_nonzero(keys[np.minimum(np.searchsorted(keys, test.keys), len(keys) - 1)] == test.keys)
+        if n:
+            found.append(Finding(None, "rows in both parts", f"{n:,} of {test.n_rows:,} rows of X_test are in X too", IN_BOTH))
+    for target in targets:
+        found += target.findings(cv)
+    return TableFindings(found, (table.n_rows, table.n_columns))
+
+
+def _table(X, name, categorical_features):
+    X = on_host(X)
+    columns = columns_of(X, unique=False)
+    if columns is None or columns.n_rows == 0:
+        raise ValueError(f"{name} has the shape {np.shape(X)}; allowed are tables of two dimensions with one row or more")
+    return (SparseTable if issparse(X) else Table)(columns, categorical_features)
+
+
+def of_rows(keys, targets):
+    """Findings of equal rows, given the keys of rows."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    first = first[group]  # of each row, the first row that equals it
+    n = np.count_nonzero(first != np.arange(len(keys)))
+    if n == 0:
+        return []
+    of_y, known = np.zeros(len(keys), np.uint64), np.ones(len(keys), bool)
+    for place, target in enumerate(targets):
+        of_y += mixed(np.uint64(place), keys_of(target.cells.values))
+        known &= target.cells.values == target.cells.values
+    what = f"{n:,} rows are equal to earlier ones, such as {_example(first != np.arange(len(keys)), first)}"
+    found = [Finding(None, "repeated rows", what, REPEATED)]
+    differs = (of_y != of_y[first]) & known & known[first]
+    if differs.any():
+        n = np.count_nonzero(np.isin(group, group[differs]))
+        what = f"{n:,} rows are equal to rows with another y, such as {_example(differs, first)}"
+        found.append(Finding(None, "contradicting rows", what, CONTRADICTING))
+    return found
+
+
+def _example(which, first):
+    row = int(np.argmax(which))
+    return f"rows {first[row]} and {row}"

@@ -1,0 +1,148 @@
+"""The columns of a table, dense or sparse, and what is found in them."""
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from dforest.estimators.data.column_check import FEW, IDS, LARGEST_EXACT, ROWS_OF_IDS, WORDS, Refusal, refusal_of
+from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of, labels_of
+from dforest.estimators.data.sparse import in_order
+from dforest.inspection.table.cells import Cells, keys_of, mixed, numbered
+from dforest.inspection.table.finding import Finding, short
+
+DUPLICATE = "leave one of the two out: they share their importance"
+CONSTANT = "leave it out: no split can use it"
+
+
+class Table:
+    """A table whose columns are read one after another.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n_rows,), dtype uint64
+        The keys of rows, once all columns have been read.
+    """
+
+    def __init__(self, columns, categorical_features):
+        self.columns, self.names = columns, columns.names
+        self.n_rows, self.n_columns = columns.n_rows, columns.n_columns
+        self.kinds = kinds_of(columns, categorical_features)
+        self.keys = np.zeros(self.n_rows, np.uint64)
+
+    def read(self):
+        """Yield the number and the `Cells` of each column; None for cells that can't be told from each other, as lists can't."""
+        places = np.arange(self.n_rows, dtype=np.uint64)
+        for j in range(self.n_columns):
+            cells = self._cells(j)
+            self.keys += mixed(np.uint64(j), places if cells is None else cells.keys())  # no two rows are equal then
+            yield j, cells
+
+    def name(self, j):
+        return j if self.names is None else self.names[j]
+
+    def findings(self, targets, max_score):
+        """Yield what is found in columns."""
+        names, firsts = set(), {}  # of each key of columns, the first column
+        places = np.arange(self.n_rows, dtype=np.uint64)
+        for j, cells in self.read():
+            name, refusal = self.name(j), self._refusal(j)
+            if name in names:
+                yield Finding(name, "refused", "has the name of another column", "rename one of them")
+            names.add(name)
+            if refusal is not None:
+                yield Finding(name, "id" if refusal.advice == IDS else "refused", refusal.what, refusal.advice)
+            elif cells is not None and self.kinds[j] == CONTINUOUS:
+                cells = cells.as_numbers()
+            if cells is None:
+                continue
+            yield from self._of_values(j, cells, refusal is not None)
+            if not cells.varies:
+                continue
+            key = int(mixed(places, cells.own_keys()).sum())
+            first = self.name(firsts.setdefault(key, j))
+            if firsts[key] != j:
+                yield Finding(name, "duplicate", f"says the same as column {first!r} in each row", DUPLICATE)
+            if cells.labels is None or len(cells.labels) <= FEW:
+                for target in targets:
+                    yield from target.given_away(name, cells.values.take, cells.labels is not None, max_score)
+
+    def _refusal(self, j):
+        """Why `fit` refuses column j: `Refusal`, or None."""
+        if self.kinds[j] == CONTINUOUS:
+            return refusal_of(self.columns.known(j))
+        try:
+            labels_of(self.columns, j, self.kinds[j])
+        except ValueError as error:
+            return Refusal(str(error).removeprefix(f"{self.columns.title(j)} "))
+        return None
+
+    def _cells(self, j):
+        if self.kinds[j] == CONTINUOUS and self.columns.known(j).dtype.kind in "biuf":
+            values = np.asarray(self.columns.numbers(j))
+            if values.dtype.kind not in "iu" or -LARGEST_EXACT <= values.min() and values.max() <= LARGEST_EXACT:
+                return Cells(values.astype(np.float64))
+        try:
+            return Cells(*numbered(*self.columns.codes(j)))
+        except TypeError:
+            return None
+
+    def _of_values(self, j, cells, is_refused):
+        name = self.name(j)
+        if not cells.n_known:
+            yield Finding(name, "missing", "all values are missing", CONSTANT)
+        elif not cells.varies:
+            yield Finding(name, "constant", f"all rows have the value {short(cells.first())}", CONSTANT)
+        elif not is_refused and cells.are_ids():
+            what = "integers" if cells.labels is None else "labels"
+            yield Finding(name, "id", f"{what} that differ in each row, such as {short(cells.first())}", IDS)
+        elif self.kinds[j] == CATEGORICAL and len(cells.labels) > MAX_CATEGORIES:
+            what = f"{len(cells.labels):,} different labels; allowed are up to {MAX_CATEGORIES:,}"
+            yield Finding(name, "refused", what, WORDS)
+        elif self.kinds[j] == CATEGORICAL and ROWS_OF_IDS <= cells.n_known < 2 * len(cells.labels):
+            what = f"{len(cells.labels):,} different labels in {cells.n_known:,} rows, such as {short(cells.first())}"
+            yield Finding(name, "many labels", what, f"too few rows share a label to learn from it: {WORDS}")
+
+
+class SparseTable(Table):
+    """A sparse matrix, of which the values that it stores are read."""
+
+    def __init__(self, columns, categorical_features):
+        super().__init__(columns, categorical_features)
+        self.stored = csc_array(in_order(columns.X))
+        self.stored.eliminate_zeros()
+        self.rows = self.stored.indices.astype(np.uint64)
+        self.column = np.repeat(np.arange(self.n_columns, dtype=np.uint64), np.diff(self.stored.indptr))
+
+    def findings(self, targets, max_score):
+        X = self.stored
+        refusal = refusal_of(X.data)
+        if refusal is not None:
+            yield Finding(None, "refused", f"X has {refusal.what}", refusal.advice)
+            return
+        keys = self._added(self.rows, self.column, self.n_columns)
+        for _ in self.read():
+            pass
+        may_give_away = [target.may_give_away(X, max_score) for target in targets]
+        firsts = {}
+        for j, n_stored in enumerate(np.diff(X.indptr).tolist()):
+            if n_stored in (0, self.n_rows):
+                cells = Cells(X[:, [j]].toarray().ravel().astype(np.float64))
+                yield from self._of_values(j, cells, False)
+                if not cells.varies:
+                    continue
+            first = firsts.setdefault(int(keys[j]), j)
+            if first != j:
+                yield Finding(j, "duplicate", f"says the same as column {first} in each row", DUPLICATE)
+            for target, may in zip(targets, may_give_away, strict=True):
+                if may[j]:
+                    yield from target.given_away(j, X[:, [j]].toarray().ravel().take, False, max_score)
+
+    def read(self):
+        self.keys = self._added(self.column, self.rows, self.n_rows)
+        return iter(())
+
+    def _added(self, places, own, n):
+        """The n keys of columns or rows, given for each entry its place there and which of them it belongs to: 0 adds nothing."""
+        cells = mixed(places, keys_of(self.stored.data)) - mixed(places, keys_of(np.zeros(1)))
+        keys = np.zeros(n, np.uint64)
+        np.add.at(keys, own, cells)
+        return keys

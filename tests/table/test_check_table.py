@@ -1,0 +1,305 @@
+"""What `check_table` finds in tables, and that it finds nothing where nothing is wrong."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
+
+import dforest
+from dforest import check_table
+from dforest.inspection.table.finding import Finding
+
+N = 200
+RANDOM = np.random.default_rng(0)
+TOWN = RANDOM.choice(["Aachen", "Bern", "Cadiz"], N)
+NUMBER = RANDOM.normal(size=N)
+Y = RANDOM.integers(2, size=N)
+LIBRARIES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+
+
+def kinds(*arguments, **parameters):
+    """The (column, kind) of all findings."""
+    return [(found.column, found.kind) for found in check_table(*arguments, **parameters)]
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine])
+def test_nothing_is_wrong_with_real_columns(load):
+    """Iris has copies of a row, and `petal length` nearly gives its classes away."""
+    found = check_table(*load(return_X_y=True, as_frame=True))
+    assert {finding.kind for finding in found} <= {"repeated rows"}
+
+
+@LIBRARIES
+def test_columns(frame):
+    table = frame(
+        {
+            "number": NUMBER,
+            "town": TOWN.tolist(),
+            "day": pd.date_range("2020-01-01", periods=N).date.tolist(),
+            "fee": [f"${abs(value):.2f}" for value in NUMBER],
+            "member": [f"M{i}" for i in range(N)],
+            "row": np.arange(N),
+            "same": np.full(N, 3),
+            "none": [None] * N,
+            "twin": NUMBER,
+            "half": [1.0, None] * (N // 2),
+        }
+    )
+    refused = [("day", "refused"), ("fee", "refused"), ("member", "id"), ("row", "id")]
+    rest = [("same", "constant"), ("none", "missing"), ("twin", "duplicate")]
+    assert kinds(table, Y) == [("town", "refused"), *refused, *rest]
+    # All of these are labels then.
+    labels = [("day", "refused"), ("member", "id"), ("row", "id"), *rest]
+    auto = kinds(table, Y, categorical_features="auto")
+    assert [found for found in auto if found[0] != "fee"] == labels
+
+
+def test_messages_are_those_of_fit():
+    X = pd.DataFrame({"town": TOWN, "number": NUMBER})
+    (found,) = check_table(X)
+    with pytest.raises(ValueError, match="categorical_features") as caught:
+        dforest.RandomForestClassifier().fit(X, Y)
+    assert found.what in str(caught.value) and found.advice[1:] in str(caught.value)
+
+
+def test_labels_that_fit_refuses():
+    X = pd.DataFrame({"mixed": ["a", 1] * (N // 2), "lists": [[1]] * N, "many": [f"n{i % 150}" for i in range(N)]})
+    mixed, lists, many = check_table(X, categorical_features=["mixed", "many"])[:3]
+    what = "holds labels of the types int, str, which can't be sorted; allowed are labels of one type"
+    assert mixed == ("mixed", "refused", what, "")
+    assert lists[:2] == ("lists", "refused") and many.what == "150 different labels in 200 rows, such as 'n0'"
+    X = pd.DataFrame({"town": pd.Categorical(np.tile(np.arange(65536), 2))})
+    assert check_table(X)[0][:3] == ("town", "refused", "65,536 different labels; allowed are up to 65,535")
+
+
+def test_two_columns_of_one_name():
+    X = pd.DataFrame(np.stack([NUMBER, NUMBER**2], axis=1), columns=["a", "a"])
+    assert kinds(X) == [("a", "refused")]
+
+
+def test_integers_are_ids_only_if_chance_would_repeat_them():
+    n = 1000
+    distinct = RANDOM.choice(20 * n, n, replace=False)  # chance would bring 25 equal pairs
+    scattered = RANDOM.choice(10**6, n, replace=False)  # half a pair
+    X = np.stack([distinct, scattered, distinct + 0.5, np.append(distinct[1:], distinct[1])], axis=1)
+    assert kinds(X) == [(0, "id")]
+    X[::7, 0] = np.nan
+    assert kinds(X) == [(0, "id")]
+    assert kinds(np.arange(29)[:, None]) == []
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_columns_that_give_classes_away(n_classes):
+    y = RANDOM.integers(n_classes, size=2000)
+    y[:20] = 0
+    noise = RANDOM.random(len(y))
+    X = pd.DataFrame(
+        {
+            "noise": noise,
+            "later": y + noise / 2,
+            "word": [f"word {k}" for k in y],
+            "told": np.where(y == 0, np.nan, y),
+            "nearly": np.where(noise < 0.05, 1 - y, y) + noise,
+            "id": [f"n{i % 250}" for i in range(len(y))],
+        }
+    )
+    found = kinds(X, y, categorical_features="auto")
+    assert found == [(name, "gives y away") for name in ("later", "word", "told")]
+    what = check_table(X[["later"]], y)[0].what
+    assert what == f"predicts y alone, by {'a single split' if n_classes == 2 else '5 leaves'}: balanced accuracy 1.000"
+    assert kinds(X[["nearly"]], y, max_score=0.9 if n_classes == 2 else 0.7) == [("nearly", "gives y away")]
+
+
+def test_rare_classes_count_as_much_as_others():
+    y = np.zeros(5000, int)
+    y[:50] = 1
+    noise = RANDOM.random(len(y))
+    X = np.stack([noise, y + noise, np.where(RANDOM.random(len(y)) < 0.5, 0, y) + noise], axis=1)
+    assert kinds(X, y) == [(1, "gives y away")]  # no column has less than 99 % of the rows right
+
+
+@pytest.mark.parametrize("scale", [1, 1e250, 1e-250])
+def test_columns_that_give_numbers_away(scale):
+    y = np.exp(RANDOM.normal(size=3000))
+    X = np.stack([y, np.log(y), -y + RANDOM.normal(scale=0.01, size=len(y)), y + RANDOM.normal(size=len(y))], axis=1)
+    found = check_table(X, y * scale)
+    assert [(finding.column, finding.kind) for finding in found] == [(j, "gives y away") for j in (0, 1, 2)]
+    assert "by 32 leaves: R2 of ranks 0.99" in found[0].what
+
+
+def test_no_column_is_lost_by_the_bound():
+    """Columns are tried on trees only if the order of their rows allows the score: the same findings without that."""
+    from dforest.inspection.table.target import targets_of
+
+    checked = 0
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        y = random.integers(3, size=300) if seed % 2 else random.normal(size=300)
+        (target,) = targets_of(y, 300, None)
+        x = np.round(y + random.normal(scale=random.choice([0.01, 0.1, 0.5]), size=300), random.integers(3))
+        x[random.random(300) < 0.05] = np.nan
+        n_leaves = 3 if seed % 2 else 32
+        bound = 1 - target._least_loss(x.take, n_leaves)
+        target._least_loss = lambda *_: 0.0
+        found = list(target.given_away("x", x.take, False, 0.3))
+        if found:
+            checked += 1
+            assert float(found[0].what.split()[-1]) <= bound + 5e-4
+    assert checked > 15
+
+
+def test_several_outputs():
+    y = np.stack([Y, RANDOM.integers(3, size=N)], axis=1)
+    y[:3, 1] = 7
+    X = np.stack([NUMBER, Y + RANDOM.random(N)], axis=1)
+    given, rare = check_table(X, y)
+    assert given[:2] == (1, "gives y away") and given.what.startswith("predicts column 0 of y alone")
+    assert rare.what == "1 class of column 1 of y with fewer rows than 5 folds: 7 (3)"
+
+
+def test_rows():
+    X = pd.DataFrame({"number": NUMBER.round(1), "town": TOWN})
+    X = pd.concat([X, X[:10]], ignore_index=True)
+    X.loc[0, "number"] = X.loc[N, "number"] = np.nan
+    y = np.append(Y, Y[:10])
+    y[N + 1] = 1 - y[1]
+    repeated = X.duplicated()
+    groups = pd.Series(y).groupby([X["number"].fillna(99), X["town"]]).transform("nunique")
+    rows, contradicting = check_table(X, y, categorical_features="auto")
+    first = X.index[repeated][0]
+    assert rows.kind == "repeated rows"
+    assert rows.what.startswith(f"{repeated.sum()} rows are equal to earlier ones, such as rows ")
+    assert rows.what.endswith(f" and {first}")
+    assert contradicting.kind == "contradicting rows"
+    assert contradicting.what.startswith(f"{(groups > 1).sum()} rows are equal to rows with another y")
+    # A missing y contradicts none.
+    assert [found.kind for found in check_table(X[:1].iloc[[0, 0]], [1.0, np.nan])][-2:] != ["contradicting rows", "y"]
+
+
+@LIBRARIES
+def test_rows_of_both_parts(frame):
+    def table(rows, **others):
+        return frame({"number": NUMBER[rows], "town": TOWN[rows].tolist(), "whole": np.arange(N)[rows] % 7} | others)
+
+    X = table(np.arange(100))
+    whole = {"whole": (np.arange(N)[90:110] % 7).astype(float)}  # of another type
+    for test in (table(np.arange(90, 110)), table(np.arange(90, 110), **whole)):
+        found = check_table(X, X_test=test, categorical_features="auto")[-1]
+        assert found[1:3] == ("rows in both parts", "10 of 20 rows of X_test are in X too")
+    assert kinds(X, X_test=table(np.arange(100, N)), categorical_features="auto") == []
+    with pytest.raises(ValueError, match="X_test has other columns than X"):
+        check_table(X, X_test=frame({"number": NUMBER}))
+
+
+def test_y():
+    X = NUMBER[:, None]
+    y = NUMBER.copy()
+    y[:3], y[5] = np.nan, np.inf
+    assert [found.what for found in check_table(X**2, y)] == ["y has 3 missing values", "y has 1 infinite value"]
+    assert [found.what for found in check_table(X, np.full(N, 2.5))] == ["y is 2.5 in all rows"]
+    assert [found.what for found in check_table(X, ["a"] * N)] == ["y is 'a' in all rows"]
+    classes = np.array(["a", "b", "c", None], object)[np.repeat([0, 1, 2, 3], [N - 10, 4, 2, 4])]
+    found = check_table(X, classes)
+    assert [finding.kind for finding in found] == ["y", "rare classes"]
+    assert found[1].what == "2 classes of y with fewer rows than 5 folds: 'c' (2), 'b' (4)"
+    assert kinds(X, classes, cv=2) == [(None, "y")]
+    assert kinds(X, np.full(N, np.nan)) == [(None, "y")]
+
+
+def test_task():
+    counts = np.arange(N) % 40
+    assert kinds(NUMBER[:, None], counts, cv=6) == []
+    few = np.repeat([3, 5, 8], [1, 3, 7])  # four rows for each would be 12
+    assert kinds(NUMBER[:11, None], few) == []
+    assert kinds(NUMBER[:12, None], np.append(few, 8)) == [(None, "rare classes")]
+    assert kinds(NUMBER[:3, None], [0, 1, 1]) == [(None, "rare classes")]
+    assert kinds(NUMBER[:, None], counts, cv=6, task="classification") == [(None, "rare classes")]
+    assert kinds(NUMBER[:, None], Y + 1.0, task="regression") == []
+    with pytest.raises(ValueError, match="y holds 'a'; allowed with task='regression' are numbers"):
+        check_table(NUMBER[:, None], ["a"] * N, task="regression")
+
+
+@pytest.mark.parametrize("layout", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_tables_have_the_findings_of_dense_ones(layout):
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        y = random.integers(3, size=300) if seed % 2 else random.normal(size=300)
+        y[10] = y[11]
+        X = sparse.random(300, 40, density=0.1, random_state=seed).toarray()
+        X[:, 3], X[:, 5], X[:, 7], X[:, 11] = X[:, 2], 0, np.nan, y + 5
+        X[:, 13] = random.choice([0, np.nan], 300)
+        X[10] = X[11]
+        test = np.concatenate([X[:5], X[:5] + 1])
+        found = check_table(X, y, X_test=test)
+        assert {(3, "duplicate"), (5, "constant"), (7, "missing"), (11, "gives y away")} <= {finding[:2] for finding in found}
+        assert check_table(layout(X), y, X_test=layout(test)) == found
+    with pytest.raises(ValueError, match="X_test has other columns"):
+        check_table(layout(X), X_test=X)
+
+
+def test_result(tmp_path):
+    X = pd.DataFrame({"number": NUMBER, "town": TOWN, "same": 1})
+    found = check_table(X, np.append(Y[:-1], 2))
+    assert all(isinstance(finding, Finding) for finding in found)
+    first, heading, *lines = repr(found).splitlines()
+    assert first == "3 findings in 200 rows and 3 columns" and heading.split() == ["column", "what", "advice"]
+    assert [line.split()[0] for line in lines[:2]] == ["'town'", "'same'"] and len(lines) == 3
+    place = heading.index("advice")
+    assert [line[place - 2 :] for line in lines] == [f"  {finding.advice}" for finding in found]
+    frame = pd.DataFrame(found)
+    assert frame.columns.tolist() == ["column", "kind", "what", "advice"] and len(frame) == 3
+    assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
+    assert repr(check_table(NUMBER[:, None])) == "0 findings in 200 rows and 1 columns"
+
+
+def test_arguments():
+    X = NUMBER[:, None]
+    for parameters, message in [
+        ({"cv": 1}, "cv=1; allowed are integers from 2"),
+        ({"max_score": 0.0}, "max_score=0.0; allowed are numbers above 0 and up to 1"),
+        ({"max_score": np.nan}, "max_score=nan"),
+        ({"task": "ranking"}, "task='ranking'; allowed are 'classification', 'regression' and None"),
+        ({"categorical_features": ["town"]}, "categorical_features names 'town', but X has no column names"),
+        ({"y": Y[:5]}, r"y has the shape \(5,\); allowed are 200 rows"),
+        ({"y": np.full(N, "2020-01-01", "M8[D]")}, "y can't be read: values of type datetime64"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            check_table(X, **parameters)
+    for table in (NUMBER, np.zeros((0, 3)), None):
+        with pytest.raises(ValueError, match="X has the shape"):
+            check_table(table)
+
+
+def test_settings_of_the_caller_stay():
+    from sklearn import get_config
+
+    before = get_config(), np.geterr()
+    check_table(NUMBER[:, None], Y)
+    assert (get_config(), np.geterr()) == before
+
+
+CELLS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.integers(-(2**70), 2**70), st.floats(), st.dates(),
+    st.sampled_from(["a", "1", "$3", ""]), st.just(pd.NA), st.just([1]), st.complex_numbers(),
+)  # fmt: skip
+TYPED = st.sampled_from([st.integers(-2, 2), st.floats(width=32), st.sampled_from("abc"), st.booleans(), st.none(), CELLS])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), n=st.integers(1, 40), categorical=st.sampled_from(["from_dtype", "auto", None]))
+@pytest.mark.filterwarnings("error")
+def test_no_table_raises_an_error(data, n, categorical):
+    columns = data.draw(st.lists(TYPED, min_size=1, max_size=4))
+    X = pd.DataFrame({f"c{j}": pd.Series(data.draw(st.lists(cells, min_size=n, max_size=n))) for j, cells in enumerate(columns)})
+    y = data.draw(st.lists(st.one_of(st.integers(0, 1), st.floats(), st.none()), min_size=n, max_size=n))
+    found = check_table(X, y, X_test=X, categorical_features=categorical)
+    in_both = [finding.what for finding in found if finding.kind == "rows in both parts"]
+    hashable = all(not isinstance(cell, list) for cell in X.to_numpy().ravel())
+    assert not hashable or in_both == [f"{n} of {n} rows of X_test are in X too"]
