@@ -52,7 +52,7 @@ _ABOUT = {
     "guide_choice guide_trees guide_methods sampling guide_columns guide_imbalance guide_oob": "RandomForestClassifier "
     "ExtraTreesClassifier",
     "guide_choice guide_trees guide_methods sampling guide_columns guide_oob": "RandomForestRegressor ExtraTreesRegressor",
-    "guide_choice ensembles guide_columns own_loss": "HistGradientBoostingClassifier HistGradientBoostingRegressor",
+    "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier HistGradientBoostingRegressor",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",
@@ -83,6 +83,7 @@ _ABOUT = {
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
     "migration": "inspection.interop.Tree",
+    "how_do_i": "combine trees_to_dataframe",
     "clients": "register_dtreeviz register_eli5 register_mlflow register_shap skops_types",
     "conversion": "from_lightgbm from_sklearn from_xgboost pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files serve security": "load",
