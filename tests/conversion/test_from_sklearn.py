@@ -113,7 +113,7 @@ def test_a_forest_goes_on():
     with pytest.raises(ValueError, match="Out of bag estimation needs trees that dforest has grown with bootstrap=True"):
         forest.set_params(oob_score=True, warm_start=True, n_estimators=6).fit(X, y)
     assert len(forest) == 5
-    assert "No errors out of bag are known" in forest.report(X, y).html
+    assert "which the forest does not recognise as the rows that it was grown on" in forest.report(X, y).html
     forest.set_params(oob_score=False, warm_start=True, n_estimators=8).fit(X, y)
     assert len(forest) == 8
     shares = np.mean([tree.predict_proba(X) for tree in forest.estimators_[:5]], axis=0)

@@ -25,7 +25,7 @@ from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, check_offset, given_rows, hold_out
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
-from dforest.estimators.boosting.support import check_columns_of_y, check_narrow, check_outputs, check_shared, training_device
+from dforest.estimators.boosting.support import check_columns_of_y, check_shared, check_supported, training_device
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
@@ -147,8 +147,7 @@ class BoostingEstimator(
             check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
-        check_outputs(self, device, ranks)
-        check_narrow(self, device, ranks)
+        check_supported(self, device, ranks)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset

@@ -61,8 +61,8 @@ def check_columns_of_y(estimator, partitions):
             )
 
 
-def check_outputs(estimator, device, ranks):
-    """Raise ValueError if y has several columns, and there is no code for trees of these by what is asked besides.
+def check_supported(estimator, device, ranks):
+    """Raise ValueError if there is no code for a y of several columns, or for columns of many codes, by what is asked besides.
 
     Parameters
     ----------
@@ -71,6 +71,11 @@ def check_outputs(estimator, device, ranks):
     device : Device or None
     ranks : Communicator
     """
+    _check_outputs(estimator, device, ranks)
+    _check_narrow(estimator, device, ranks)
+
+
+def _check_outputs(estimator, device, ranks):
     n = estimator._loss.n_outputs
     if n == 1:
         return
@@ -88,16 +93,7 @@ def check_outputs(estimator, device, ranks):
             )
 
 
-def check_narrow(estimator, device, ranks):
-    """Raise ValueError if columns may have more codes than a byte, and there is no code for these by what is asked.
-
-    Parameters
-    ----------
-    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-        Its loss is known, and what its columns are.
-    device : Device or None
-    ranks : Communicator
-    """
+def _check_narrow(estimator, device, ranks):
     asked = {
         "a device": device is not None,
         "a fit by several ranks": ranks.size > 1,
