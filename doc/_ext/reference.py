@@ -52,7 +52,8 @@ _ABOUT = {
     "guide_choice guide_trees guide_methods sampling guide_columns guide_imbalance guide_oob": "RandomForestClassifier "
     "ExtraTreesClassifier",
     "guide_choice guide_trees guide_methods sampling guide_columns guide_oob": "RandomForestRegressor ExtraTreesRegressor",
-    "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier HistGradientBoostingRegressor",
+    "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
+    "HistGradientBoostingRegressor",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",
