@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
+from dforest.core.sampling import Bootstrap
 from dforest.core.threads import each
 from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.data.validation import check_number, count_threads
@@ -91,6 +92,11 @@ class IntervalPart:
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
             raise ValueError(
                 f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"
+            )
+        if method == "infinitesimal" and not all(isinstance(plan, Bootstrap) for plan in self.forest_.plans):
+            raise ValueError(
+                f"method={method!r} is for rows drawn with replacement and equal chances; this forest was fitted with "
+                f'bootstrap={self.bootstrap!r}, allowed is bootstrap=True, or method="oob" or "jackknife+ab"'
             )
         return methods[method](self.forest_, data, X, level, count_threads(self.n_jobs))
 
