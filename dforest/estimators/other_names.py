@@ -4,9 +4,10 @@ The names are those of LightGBM, XGBoost, CatBoost, cuML, oneDAL, ranger, random
 """
 
 from functools import wraps
+from inspect import signature
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 
 # By the name here, or by a sentence: names elsewhere.
 _ANYWHERE = {
@@ -17,11 +18,14 @@ _ANYWHERE = {
     "max_bins": "max_bin n_bins border_count",
     "categorical_features": "categorical_feature cat_feature cat_features categorical_column cat_column enable_categorical",
     "monotonic_cst": "monotone_constraints monotone_constraint monotonic_constraints mc",
-    "class_weight": "class_weights classwt scale_pos_weight is_unbalance unbalance unbalanced_sets auto_class_weights",
+    "class_weight": "class_weights classwt",
+    'class_weight="balanced", or a dict such as {1: 3}, gives classes other weights': (
+        "scale_pos_weight is_unbalance unbalance unbalanced_sets auto_class_weights"
+    ),
     "verbose": "verbosity verbose_eval logging_level silent do_trace",
     "device": "device_type task_type tree_method gpu_id",
     "fit(sample_weight=...) is for weights": (
-        "weight weights weight_column case_weights sample_weight sample_weights equalize_cluster_weights"
+        "weight weights weight_column sample_weight sample_weights equalize_cluster_weights"
     ),
     "Missing values need no parameter: they go to the side of a split that is better": (
         "missing missing_values use_missing zero_as_missing nan_mode na_action"
@@ -29,8 +33,9 @@ _ANYWHERE = {
     "Classes are counted by fit": "num_class n_classes num_classes classes_count",
     "What is sparse, and how columns are coded and bundled, is found by fit": (
         "enable_bundle is_enable_bundle bundle is_enable_sparse is_sparse sparse force_col_wise force_row_wise two_round "
-        "histogram_pool_size bin_construct_sample_cnt subsample_for_bin sketch_eps save_memory memory_saving_mode"
+        "histogram_pool_size save_memory memory_saving_mode"
     ),
+    "Bins are found from all rows": "bin_construct_sample_cnt subsample_for_bin sketch_eps",
     "The model does not depend on the number of threads, ranks or devices, without any parameter": (
         "deterministic sampling_method tree_learner num_machines"
     ),
@@ -62,9 +67,14 @@ _BOOSTED = _ANYWHERE | {
     "fit(offset=...) is for what raw predictions begin with": (
         "init_score base_margin baseline base_score boost_from_average init"
     ),
-    "Callbacks are set by set_callbacks": "callbacks callback",
+    "fit(sample_weight_val=...) is for weights of validation rows": "eval_sample_weight sample_weight_eval_set",
+    "set_callbacks is for callbacks; n_iter_no_change and early_stopping stop early, and verbose prints scores": "callbacks callback",
+    "warm_start=True goes on with the model's own trees; from_lightgbm and from_xgboost make a model of another library's": (
+        "init_model xgb_model"
+    ),
+    "There is no ranking: losses are for classes and numbers": "group qid group_id eval_group eval_at",
     "Each iteration draws its rows anew where subsample is below 1": "bagging_freq subsample_freq",
-    "Rows are drawn with equal chances (subsample)": (
+    "There is one kind of boosting, of all trees, with rows drawn with equal chances where subsample is below 1": (
         "data_sample_strategy boosting_type boosting top_rate other_rate goss booster"
     ),
     "No trees are dropped: there is no DART": "drop_rate max_drop skip_drop uniform_drop rate_drop one_drop xgboost_dart_mode",
@@ -73,14 +83,17 @@ _BOOSTED = _ANYWHERE | {
     ),
     "Trees grow best first; max_leaf_nodes and max_depth limit them": "grow_policy growing_strategy policy",
     "Leaves have constant values: there are no linear trees": "linear_tree linear_lambda linear_trees leaf_estimation_method",
-    "Bins may have any number of rows": "min_data_in_bin max_bin_by_feature",
+    "Bins may have any number of rows": "min_data_in_bin",
+    "max_bins is for all columns alike": "max_bin_by_feature",
     "All thresholds between bins are tried: there are no random ones (see ExtraTreesClassifier)": "extra_trees extra_tree",
     "In a node, categories of at least 10 rows are sorted by gradient, without further parameters": (
         "cat_smooth cat_l2 max_cat_threshold max_cat_to_onehot min_data_per_group one_hot_max_size"
     ),
     "Constraints hold exactly, by the one method that there is": "monotone_constraints_method monotone_penalty mono_penalty",
-    "Columns have no weights or costs": "feature_contri feature_contrib feature_penalty cegb_tradeoff forcedsplits_filename",
-    "Leaf values are not smoothed over the path; l2_regularization draws them to 0": "path_smooth refit_decay_rate",
+    "Columns have no weights or costs": "feature_contri feature_contrib feature_penalty cegb_tradeoff",
+    "Splits and bins can't be forced": "forcedsplits_filename forcedbins_filename",
+    "Leaf values are not smoothed over the path; l2_regularization draws them to 0": "path_smooth",
+    "Leaves are not fitted again to other rows": "refit_decay_rate",
     "feature_importances_ are by gain; permutation_importance is another way": "importance_type",
     "Log loss has a scale of 1": "sigmoid",
 }
@@ -91,8 +104,11 @@ _FORESTS = _ANYWHERE | {
     "min_samples_split": "min_observations_in_split_node",
     "It is called min_samples_split here, with one more: in R, nodes of this size are leaves": "min_node_size nodesize",
     "max_samples": "sample_fraction sampsize subsample bagging_fraction observations_per_tree_fraction",
-    "bootstrap": "replace",
-    "criterion": "split_criterion splitrule",
+    'bootstrap="subsample" draws rows without replacement': "replace",
+    'bootstrap="weighted" draws rows by the weights that fit(sample_weight=...) is given, as case.weights do; otherwise weights '
+    "count in splits and leaves": "case_weights",
+    "criterion": "split_criterion",
+    'criterion says how splits are scored, and splitter="random" draws thresholds at random, as "extratrees" does': "splitrule",
     "variable_importance": "importance variable_importance_mode",
     "voting": "voting_mode",
     "oob_score": "oob_error compute_oob_error compute_oob_predictions error_metric_mode",
@@ -122,10 +138,48 @@ def _by_name(table):
 
 BOOSTED_NAMES, FOREST_NAMES = _by_name(_BOOSTED), _by_name(_FORESTS)
 
+# Arguments of other libraries' `predict`, and results, by what is here.
+_ASKED = _by_name(
+    {
+        "predict_quantiles, predict_interval, apply and forest_weights are methods of their own": "type what se_method quantiles",
+        "estimators_ has the trees, each with predict and predict_proba": "predict_all",
+        "apply returns leaves": "pred_leaf",
+        "shap_values returns what each feature adds": "pred_contrib pred_contribs pred_interactions",
+        "decision_function of classifiers returns raw predictions": "raw_score output_margin",
+        "n_iter is the number of iterations to predict by": "num_iteration iteration_range ntree_limit ntree_end start_iteration",
+    }
+)
+_RESULTS = _by_name(
+    {
+        "oob_error_, or oob_score_ by a scorer of your choice, is there after a fit with oob_score=True": (
+            "prediction_error err_rate mse oob_error oob_score_ oob_error_ oob_decision_function_ oob_prediction_ oob_curve_"
+        ),
+        "sklearn.metrics.confusion_matrix counts the classes of oob_decision_function_": "confusion confusion_matrix",
+        "variable_importance_ and feature_importances_ have importances": "variable_importance_std importances importance_",
+        "variable_importance_ is there after a fit with variable_importance": "variable_importance_",
+        "best_iteration_ and best_score_ are there after early stopping": "best_iteration best_score",
+        "score_history_ has the scores of all iterations": "evals_result_ evals_result",
+        "forest_ has the trees; dforest.trees_to_dataframe makes a table of them": (
+            "booster_ get_booster booster get_dump dump_model treeInfo"
+        ),
+    }
+)
+# What a list as the value of a parameter may have meant.
+_FOR_LISTS = {
+    "class_weight": "Weights are given by class, as a dict such as {'no': 1, 'yes': 3}",
+    "max_samples": "bootstrap=StratifiedSampling(...) of dforest.sampling draws a number of rows from each class",
+}
+_FOR_FUNCTIONS = {"loss": "A loss of your own is a subclass of dforest.loss.PythonLoss: see the page about losses"}
+
 # Values of parameters.
 _VALUES = {
     "variable_importance": _by_name({"mda_raw": "permutation mda", "mdi": "impurity gini gain"}),
-    "criterion": _by_name({"squared_error": "mse variance", "absolute_error": "mae", "gini": "Gini", "log_loss": "deviance"}),
+    "criterion": _by_name(
+        {
+            "squared_error": "mse variance", "absolute_error": "mae", "gini": "Gini", "log_loss": "deviance",
+            'splitter="random" draws thresholds at random': "extratrees",
+        }
+    ),
     "loss": _by_name(
         {
             "squared_error": "regression regression_l2 l2 mse rmse ls mean_squared_error reg:squarederror RMSE",
@@ -144,12 +198,15 @@ _VALUES = {
 }
 
 
-def hint(estimator, unknown):
-    """What to say about a name that an estimator's parameters do not have: str, empty if there is nothing to say."""
+def hint(estimator, unknown, method="__init__"):
+    """What to say about a name that a method does not have: str, empty if there is nothing to say."""
     answer = estimator._other_names.get(unknown, "")
+    if method.startswith("predict"):
+        answer = _ASKED.get(unknown, answer)
     if " " in answer:
         return f". {answer}"
-    return f". It is called {answer} here" if answer in estimator._parameter_constraints else ""
+    where = "" if method == "__init__" else ", and is a parameter of the estimator"
+    return f". It is called {answer} here{where}" if answer in estimator._parameter_constraints else ""
 
 
 def with_hints(method):
@@ -160,11 +217,13 @@ def with_hints(method):
         try:
             return method(self, *args, **kwargs)
         except TypeError as error:
-            for unknown in kwargs:
-                if str(error).startswith(f"{method.__qualname__}() got an unexpected keyword argument '{unknown}'"):
-                    text = f"{type(self).__name__}.{method.__name__}() got an unexpected keyword argument {unknown!r}"
-                    raise TypeError(f"{text}{hint(self, unknown)}") from None
-            raise
+            known = signature(method).parameters
+            unknown = [name for name in kwargs if name not in known]
+            if not unknown or not str(error).startswith(f"{method.__qualname__}() got an unexpected keyword argument"):
+                raise
+            text = f"{type(self).__name__}.{method.__name__}() got an unexpected keyword argument "
+            parts = [f"{name!r}{hint(self, name, method.__name__)}" for name in unknown]
+            raise TypeError(text + "; nor is there ".join(parts)) from None
 
     return answered
 
@@ -182,12 +241,29 @@ class NamesPart:
                     raise ValueError(f"{str(error).rstrip('.')}{hint(self, unknown)}") from None
             raise
 
+    def __getattr__(self, name):
+        if hasattr(type(self), name):  # a property that has raised AttributeError, such as NotFittedError
+            return object.__getattribute__(self, name)
+        known = f". {_RESULTS[name]}" if name in _RESULTS else ""
+        if "oob_score=True" in known and "oob_score" not in type(self)._parameter_constraints:
+            known = ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{known}", name=name, obj=self)
+
     def _validate_params(self):
         try:
             super()._validate_params()
         except InvalidParameterError as error:
-            for name, names in _VALUES.items():
-                value = getattr(self, name, None)
-                if isinstance(value, str) and value in names and str(error).startswith(f"The {name!r} parameter"):
-                    raise InvalidParameterError(f"{error} It is called {names[value]!r} here") from None
+            name = str(error).split("'")[1]
+            value, names = getattr(self, name, None), _VALUES.get(name, {})
+            if isinstance(value, str) and value in names:
+                answer = names[value]
+                if " " in answer:
+                    raise InvalidParameterError(f"{error} {answer}") from None
+                options = (one.options for one in self._parameter_constraints[name] if isinstance(one, StrOptions))
+                if any(answer in own for own in options):
+                    raise InvalidParameterError(f"{error} It is called {answer!r} here") from None
+            if isinstance(value, list | tuple) and name in _FOR_LISTS:
+                raise InvalidParameterError(f"{error} {_FOR_LISTS[name]}") from None
+            if callable(value) and name in _FOR_FUNCTIONS:
+                raise InvalidParameterError(f"{error} {_FOR_FUNCTIONS[name]}") from None
             raise

@@ -141,3 +141,53 @@ def test_signatures_stay():
     assert list(signature(RandomForestClassifier).parameters)[0] == "n_estimators"
     assert list(signature(HistGradientBoostingClassifier().fit).parameters)[:3] == ["X", "y", "sample_weight"]
     assert clone(RandomForestClassifier(7)).n_estimators == 7
+
+
+@pytest.mark.parametrize(("kind", "call", "answer"), [
+    (RandomForestClassifier, lambda model, X: model.predict(X, type="se"), "predict_interval, .* are methods of their own"),
+    (RandomForestRegressor, lambda model, X: model.predict(X, predict_all=True), "estimators_ has the trees"),
+    (RandomForestClassifier, lambda model, X: model.predict_proba(X, what="quantiles"), "are methods of their own"),
+    (HistGradientBoostingClassifier, lambda model, X: model.predict(X, raw_score=True), "decision_function of classifiers"),
+    (HistGradientBoostingClassifier, lambda model, X: model.predict_proba(X, num_iteration=3), "n_iter is the number of"),
+    (HistGradientBoostingRegressor, lambda model, X: model.predict(X, pred_contrib=True), "shap_values returns"),
+])  # fmt: skip
+def test_arguments_of_predict(kind, call, answer):
+    what = rf"^{kind.__name__}.predict(_proba)?\(\) got an unexpected keyword argument '\w+'. "
+    with pytest.raises(TypeError, match=f"{what}.*{answer}"):
+        call(kind(), [[0.0]])
+
+
+def test_results_of_other_libraries():
+    forest, boosted = RandomForestClassifier(), HistGradientBoostingClassifier()
+    for name in ("prediction_error", "oob_score_"):
+        with pytest.raises(AttributeError, match=f"'RandomForestClassifier' object has no attribute '{name}'. oob_error_, or"):
+            getattr(forest, name)
+    with pytest.raises(AttributeError, match="has no attribute 'best_iteration'. best_iteration_ and best_score_ are there"):
+        boosted.best_iteration  # noqa: B018
+    for model, name in ((boosted, "oob_score_"), (forest, "nothing")):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+            getattr(model, name)
+
+
+@pytest.mark.parametrize(("parameters", "answer"), [
+    ({"class_weight": (1, 3)}, r"Weights are given by class, as a dict such as \{'no': 1, 'yes': 3\}$"),
+    ({"max_samples": [50, 50]}, r"bootstrap=StratifiedSampling\(...\) of dforest.sampling draws a number of rows from"),
+    ({"criterion": "extratrees"}, 'splitter="random" draws thresholds at random$'),
+    ({"criterion": "variance"}, "Got 'variance' instead.$"),
+])  # fmt: skip
+def test_values_that_are_none(parameters, answer):
+    with pytest.raises(InvalidParameterError, match=answer):
+        RandomForestClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_all_unknown_names_are_told_at_once():
+    message = (
+        r"unexpected keyword argument 'num_leaves'. It is called max_leaf_nodes here; nor is there 'nothing'; nor is there "
+        "'reg_alpha'. It is called l1_regularization here$"
+    )
+    with pytest.raises(TypeError, match=message):
+        HistGradientBoostingClassifier(num_leaves=9, nothing=1, reg_alpha=2, max_depth=3)
+    with pytest.raises(TypeError, match="fit.. got an .* 'eval_metric'. It is called scoring here, and is a"):
+        HistGradientBoostingClassifier().fit([[0.0]], [0], eval_metric="auc")
+    with pytest.raises(InvalidParameterError, match="A loss of your own is a subclass of dforest.loss.PythonLoss"):
+        HistGradientBoostingRegressor(loss=lambda y, raw: (raw - y, 1.0)).fit([[0.0], [1.0]], [0, 1])

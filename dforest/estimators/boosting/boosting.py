@@ -13,6 +13,7 @@ from dforest.estimators.boosting.scores import class_numbers, decisions, probabi
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
+from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
 
 
@@ -69,6 +70,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             label = self.classes_[lacking].tolist()[0]
             raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
 
+    @with_hints
     @of_one_fit
     def predict(self, X, *, n_iter=None, offset=None):
         """Predict the class of each row.
@@ -90,6 +92,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         raw = self._raw(X, n_iter, offset)
         return in_kind(X, self.classes_.take(class_numbers(raw)))
 
+    @with_hints
     @of_one_fit
     def predict_proba(self, X, *, n_iter=None, offset=None):
         """Predict the probability of each class for each row.
@@ -263,6 +266,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             return Loss(self.loss, float(self.power))
         return Loss(self.loss)
 
+    @with_hints
     @of_one_fit
     def predict(self, X, *, n_iter=None, offset=None):
         """Predict the target of each row.

@@ -378,6 +378,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
 class ClassifierPart(ClassTargets, ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
+    @with_hints
     @of_one_fit
     def predict_proba(self, X):
         """Predict the probability of each class for each row.
@@ -423,6 +424,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
             logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
         return logs if self.n_outputs_ > 1 else logs[0]
 
+    @with_hints
     @of_one_fit
     def predict(self, X):
         """Predict the class of each row.
@@ -448,6 +450,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
 class RegressorPart(NumberTargets, RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
+    @with_hints
     @of_one_fit
     def predict(self, X):
         """Predict the target of each row.

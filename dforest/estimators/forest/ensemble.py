@@ -103,7 +103,8 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
             if self.max_samples is not None:
                 raise ValueError(
                     f"max_samples={self.max_samples} needs bootstrap=True, without which every row is taken: `max_sample` "
-                    "cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set `max_sample=None`."
+                    "cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set `max_sample=None`. "
+                    'bootstrap="subsample" draws rows without replacement'
                 )
             if self.oob_score:
                 raise ValueError(
