@@ -407,7 +407,8 @@ BOOSTING_PARAMETERS = (
         0,
         ["verbose"],
         """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 prints the number of iterations, and
-        scores if there are any, after every tenth of the iterations, and 2 after every iteration.""",
+        scores if there are any, after every tenth of the iterations, and 2 after every iteration. A last line says so if scores
+        have ended the fit.""",
         of=BOOSTING,
         group=COMPUTATION,
     ),
