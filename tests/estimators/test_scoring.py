@@ -29,7 +29,7 @@ def boosted(scoring, y=Y):
     return model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
 
 
-@pytest.mark.filterwarnings("error:Note that pos_label")
+@pytest.mark.filterwarnings("error:Note that pos_label", "ignore:Precision is ill-defined")
 @pytest.mark.parametrize("name", NAMES)
 def test_text_scores_like_numbers(name):
     text, numbers = fitted(name), fitted(name, IS_RARE.astype(int))

@@ -80,7 +80,7 @@ def test_rows_of_a_rare_class_beyond_a_plain_draw_are_explained():
     random = np.random.default_rng(0)
     X = random.normal(size=(4000, 2))
     y = X[:, 0] + random.normal(size=4000) > 2.6
-    forest = RandomForestClassifier(20, max_depth=4, oob_score=True, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(40, max_depth=4, oob_score=True, random_state=0).fit(X, y)
     n_more = studies.Study(forest, X, y).permutation.n_more
     page = words(forest.report(X, y))
     assert n_more > 20
