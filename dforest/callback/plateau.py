@@ -8,7 +8,7 @@ import numpy as np
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.data.validation import check_number
 from dforest.estimators.forest.growth import growth_of
-from dforest.estimators.scoring import named_scorer
+from dforest.estimators.scoring import named_scorer, refusal
 
 
 class OutOfBagPlateau(FitRecords):
@@ -91,7 +91,11 @@ class OutOfBagPlateau(FitRecords):
         if not seen.any():
             return np.nan
         scorer = named_scorer(self.scorer, "scorer")
-        return estimator._score_by(scorer, growth.rows.y[seen], prediction, growth.problem.objective.outputs)
+        try:
+            return estimator._score_by(scorer, growth.rows.y[seen], prediction, growth.problem.objective.outputs)
+        except Exception as error:
+            classes = getattr(estimator, "classes_", None)
+            raise refusal(f"scorer={self.scorer!r}", "y", error, scorer, classes) from error
 
 
 class _Best:

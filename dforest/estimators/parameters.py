@@ -398,7 +398,8 @@ PARAMETERS = (
         ``sklearn.metrics.get_scorer_names``), or a callable replaces accuracy or R2 in `oob_score_`: a callable is called with
         true and predicted values. Metrics of probabilities, such as ``sklearn.metrics.roc_auc_score`` and ``log_loss``, are
         called with probabilities, and so are scorers that
-        ``sklearn.metrics.make_scorer`` makes with ``response_method="predict_proba"``.""",
+        ``sklearn.metrics.make_scorer`` makes with ``response_method="predict_proba"``. Of two classes, those scores of
+        scikit-learn that have a `pos_label` look at the class 1, or, if there is no such class, at ``classes_[1]``.""",
         of=FORESTS,
         group=ESTIMATES,
     ),

@@ -36,9 +36,10 @@ class ReportPart:
         scoring : str or callable, default=None
             What predictions are judged by at the head of the page, in the curve by the number of trees, and in importances by
             permutation: a name of scikit-learn's scorers, what ``sklearn.metrics.make_scorer`` returns, or a metric that is
-            called with true and predicted values, and for which larger is better. None means accuracy for classes and R² for
-            numbers; if there are two classes, one of which has less than a tenth of the rows, it means the average precision of
-            this one.
+            called with true and predicted values, and for which larger is better. Of two classes, scores of scikit-learn that
+            have a `pos_label` look at the class 1, or, if there is no such class, at ``classes_[1]``. None means accuracy for
+            classes and R² for numbers; if there are two classes, one of which has less than a tenth of the rows, it means the
+            average precision of this one.
         verbose : int, default=0
             Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
             2 a line for each.

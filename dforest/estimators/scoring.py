@@ -116,20 +116,79 @@ def named_scorer(given, parameter):
 
 def is_known(score):
     """Whether a metric or a scorer is scikit-learn's, so that it may be tried on made-up predictions."""
-    metric = score._score_func if isinstance(score, SCORER) else _parts_of(score)[0]
-    return getattr(metric, "__module__", "").startswith("sklearn.")
+    return str(getattr(_parts_of(score)[0], "__module__", "")).startswith("sklearn.")
 
 
-def why_not(error):
-    """Why a metric or a scorer could not score, given the exception, and what to do about it."""
-    way_out = ""
-    if "pos_label" in str(error):
-        way_out = '. Say which class is the positive one, as functools.partial(metric, pos_label="...") does'
-    return str(error).rstrip(".") + way_out
+def refusal(given, what, error, score, classes):
+    """The error of a metric or a scorer that can't score something, with the reason and with what is allowed.
+
+    Parameters
+    ----------
+    given : str
+        The parameter and its value.
+    what : str
+        What was to be scored.
+    error : Exception
+        What the metric or the scorer raised.
+    score : callable
+        The metric or the scorer.
+    classes : ndarray of shape (n_classes,), list of ndarray, or None
+        The labels of the classes; a list for several outputs, None for numbers.
+
+    Returns
+    -------
+    ValueError
+    """
+    names = ["r2", "neg_mean_absolute_error", "neg_root_mean_squared_error"]
+    if isinstance(classes, list):
+        allowed = "functions of true and predicted labels of shape (n_rows, n_outputs)"
+    elif isinstance(score, SCORER) and _parts_of(score)[0] in OF_PROBABILITIES and score._response_method == "predict":
+        allowed = f"scorers that ask for probabilities, as {as_scorer(score, classes)} does"
+    else:
+        kind = "numbers" if classes is None else f"{len(classes)} classes"
+        if classes is not None:
+            names = ["average_precision", "roc_auc"] if len(classes) == 2 else ["balanced_accuracy", "roc_auc_ovr", "f1_macro"]
+            names.append("neg_log_loss")
+        allowed = f"scores of {kind}, such as {', '.join(map(repr, names))}"
+    return ValueError(f"{given} can't score {what}: {str(error).rstrip('.')}; allowed are {allowed}")
+
+
+def check_scorer(given, score, classes):
+    """Raise ValueError if what a parameter was `given` as is a metric, where a scorer, of three arguments, is needed."""
+    if not callable(score) or _takes(score, 3) or not _takes(score, 2):
+        return
+    raise ValueError(
+        f"{given} is a metric, of true and predicted values; allowed are scorers, such as {as_scorer(score, classes)} with "
+        "make_scorer of sklearn.metrics, or functions of an estimator, rows and true values"
+    )
+
+
+def _takes(function, n):
+    try:
+        signature(function).bind(*range(n))
+    except (TypeError, ValueError):  # the latter: it has no signature
+        return False
+    return True
+
+
+def as_scorer(score, classes):
+    """How the scorer of a metric is written: a call of `make_scorer`, as text. scikit-learn's names of metrics tell errors."""
+    metric, keywords = _parts_of(score)
+    name = getattr(metric, "__name__", "")
+    name = name if name.isidentifier() else "metric"
+    settings = {"greater_is_better": False} if name.endswith(("_loss", "_error", "_deviance")) else {}
+    if metric in OF_PROBABILITIES:
+        settings["response_method"] = "predict_proba"
+    settings |= keywords | ({} if classes is None else _positive(metric, keywords, classes))
+    return f"make_scorer({', '.join([name, *(f'{key}={value!r}' for key, value in settings.items())])})"
 
 
 def told_classes(score, classes):
-    """A metric or a scorer of probabilities that is told all classes, as rows may lack some; any other is returned as it is.
+    """A metric or a scorer of scikit-learn that is told what it has to know of the classes; any other is returned as it is.
+
+    Metrics of probabilities are told all classes (`labels`), as rows may lack some. Metrics that have a `pos_label` are told the
+    positive one of two classes, unless they were given one: the class 1 if there is one, as scikit-learn has it, and else the
+    second class, whose probability is the second column of `predict_proba`.
 
     Parameters
     ----------
@@ -137,24 +196,35 @@ def told_classes(score, classes):
     classes : ndarray of shape (n_classes,)
         The labels of the classes.
     """
+    if not is_known(score):
+        return score
+    metric, keywords = _parts_of(score)
+    told = _positive(metric, keywords, classes)
+    if metric in OF_PROBABILITIES and "labels" in signature(metric).parameters and "labels" not in keywords:
+        told["labels"] = classes
+    if not isinstance(score, SCORER):
+        return partial(score, **told)
+    scorer = copy(score)
+    scorer._kwargs = {**score._kwargs, **told}
+    return scorer
+
+
+def _parts_of(score):
+    """(the metric that a metric or a scorer is made of, the keywords that it is given)."""
+    keywords = {}
     if isinstance(score, SCORER):
-        if not _takes_labels(score._score_func, score._kwargs):
-            return score
-        told = copy(score)
-        told._kwargs = {**score._kwargs, "labels": classes}
-        return told
-    return partial(score, labels=classes) if _takes_labels(*_parts_of(score)) else score
+        score, keywords = score._score_func, score._kwargs
+    return (score.func, {**score.keywords, **keywords}) if isinstance(score, partial) else (score, keywords)
 
 
-def _parts_of(metric):
-    """(a metric, the keywords that it is given)."""
-    return (metric.func, metric.keywords) if isinstance(metric, partial) else (metric, {})
-
-
-def _takes_labels(metric, keywords):
-    """Whether a metric of probabilities is to be told what the columns of these stand for."""
-    is_known = any(metric is known for known in OF_PROBABILITIES)
-    return is_known and "labels" in signature(metric).parameters and "labels" not in keywords
+def _positive(metric, keywords, classes):
+    """The keyword by which a metric is told the positive class, see `told_classes`, if it is."""
+    takes, labels = signature(metric).parameters, classes.tolist()
+    if "pos_label" not in takes or "pos_label" in keywords or len(labels) != 2:
+        return {}
+    if "average" in takes and takes["average"].default == "binary" != keywords.get("average", "binary"):
+        return {"pos_label": None}  # in a mean over classes, as in the scorers that scikit-learn has names for
+    return {"pos_label": 1 if 1 in labels else labels[1]}
 
 
 def _weights(sample_weight):
@@ -169,8 +239,8 @@ def score_of_classes(score, classes, true, probability, sample_weight=None):
     ----------
     score : callable
         A scorer or a metric. A metric is given labels, unless it is one of `OF_PROBABILITIES` or a `functools.partial` of
-        one: it is then given the probabilities of all classes, or, of two classes, those of the second one or of the one
-        that its keyword `pos_label` names.
+        one: it is then given the probabilities of all classes, or, of two classes, those of the positive one (see
+        `told_classes`).
     classes : ndarray of shape (n_classes,)
         The labels of the classes.
     true : ndarray of shape (n_rows,)
@@ -189,11 +259,14 @@ def score_of_classes(score, classes, true, probability, sample_weight=None):
     if isinstance(score, SCORER):
         return score(predicted, range(len(true)), true, **weights)
     metric, keywords = _parts_of(score)
-    if not any(metric is known for known in OF_PROBABILITIES):
+    if metric not in OF_PROBABILITIES:
         return score(true, predicted.predict(), **weights)
     if len(classes) == 2:
         labels = classes.tolist()
-        probability = probability[:, labels.index(keywords.get("pos_label", labels[1]))]
+        positive = keywords.get("pos_label", labels[1])
+        if positive not in labels:
+            raise ValueError(f"pos_label={positive!r} is none of the classes {labels}")
+        probability = probability[:, labels.index(positive)]
     return score(true, probability, **weights)
 
 

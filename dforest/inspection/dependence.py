@@ -1,6 +1,7 @@
 """Pictures of partial dependence: scikit-learn's display of what the method `partial_dependence` computes."""
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.core.sparse_rows import dense
@@ -21,7 +22,7 @@ class PartialDependenceDisplay:
     """
 
     @staticmethod
-    def from_estimator(estimator, X, features, *, target=0, grid_resolution=100, percentiles=(0.05, 0.95), custom_values=None,
+    def from_estimator(estimator, X, features, *, target=None, grid_resolution=100, percentiles=(0.05, 0.95), custom_values=None,
                        feature_names=None, **kwargs):  # fmt: skip
         """Compute the partial dependence by recursion, and draw it.
 
@@ -34,8 +35,10 @@ class PartialDependenceDisplay:
         features : list of int, str, or tuple of two of them
             What to draw: a line for each feature, bars for one with labels, and contours for each pair. The features of a pair
             have both labels, or none of them has.
-        target : int, default=0
-            The output to draw, a place in the first axis of what `partial_dependence` returns.
+        target : label of a class, default=None
+            Of more than two classes, the one to draw, which has to be given. Of two classes, the second one is drawn, as by
+            scikit-learn, and either label may be given. Regression takes None alone. The y axis of lines and bars names the
+            class.
         grid_resolution, percentiles, custom_values
             See the method `partial_dependence`.
         feature_names : list of str, default=None
@@ -56,6 +59,7 @@ class PartialDependenceDisplay:
         """
         from sklearn.inspection import PartialDependenceDisplay as Display
 
+        drawn, what = _target(estimator, target)
         names = [str(name) for name in names_of_features(estimator, feature_names)]
         groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in features]
         numbers = [tuple(map(estimator._number_of, group)) for group in groups]
@@ -71,13 +75,29 @@ class PartialDependenceDisplay:
             )
             for group in numbers
         ]
-        n_outputs = len(results[0].average)
-        if not 0 <= target < n_outputs:
-            raise ValueError(f"target={target!r}; allowed are 0 to {n_outputs - 1}")
         tenths = np.arange(0.1, 1.0, 0.1)
         encoded = dense(check_X(estimator, on_host(X), estimator._features, reset=False))
         deciles = {j: np.nanquantile(encoded[:, j], tenths) for group in numbers for j in group}
         display = Display(
-            results, features=numbers, feature_names=names, target_idx=target, deciles=deciles, is_categorical=has_labels
+            results, features=numbers, feature_names=names, target_idx=drawn, deciles=deciles, is_categorical=has_labels
         )
-        return display.plot(**kwargs)
+        display.plot(**kwargs)
+        for axes in display.axes_.flat:
+            if what is not None and axes is not None and axes.get_ylabel() == "Partial dependence":
+                axes.set_ylabel(f"Partial dependence\n({what})")
+        return display
+
+
+def _target(estimator, target):
+    """(the number of the output to draw, what it is, or None for regression)."""
+    if not is_classifier(estimator):
+        if target is not None:
+            raise ValueError(f"target={target!r}; allowed for regression is None")
+        return 0, None
+    labels = estimator.classes_.tolist()
+    is_binary = len(labels) == 2
+    if target not in labels and not (is_binary and target is None):
+        raise ValueError(f"target={target!r}; allowed are {'None and ' * is_binary}the classes {labels}")
+    number = 1 if is_binary else labels.index(target)
+    kind = "probability" if estimator.forest_.objective.baseline is None else "raw prediction"
+    return 0 if is_binary else number, f"{kind} of {labels[number]}"

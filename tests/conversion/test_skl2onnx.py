@@ -9,14 +9,14 @@ from skl2onnx import convert_sklearn, to_onnx
 from skl2onnx._parse import sklearn_parsers_map
 from skl2onnx._supported_operators import sklearn_operator_name_map
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import dforest
 from dforest.errors import ConversionError
@@ -228,6 +228,43 @@ def test_what_differs_is_found(monkeypatch):
         monkeypatch.setattr(conversion, "add_operators", wrong)
         with pytest.raises(ConversionError, match="differently"):
             dforest.pipeline_to_onnx(whole, X)
+
+
+class Unchanged(TransformerMixin, BaseEstimator):
+    """A transformer that skl2onnx does not know."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (FunctionTransformer(np.abs), r"FunctionTransformer is not supported unless .* \(= identity\);"),
+        (Unchanged(), "Unable to find a shape calculator for type .*Unchanged'>';"),
+        (make_column_transformer((FunctionTransformer(np.abs), [0]), remainder="passthrough"), "FunctionTransformer is not"),
+    ],
+)
+def test_steps_that_skl2onnx_does_not_know(step, reason):
+    X, y, _ = calm_data(2)
+    whole = make_pipeline(step, forest()).fit(X, y)
+    with pytest.raises(ValueError, match=rf"skl2onnx can't convert this pipeline: {reason}") as told:
+        dforest.pipeline_to_onnx(whole, X)
+    assert "by pipeline[-1].to_onnx(), and give that model what pipeline[:-1].transform returns" in str(told.value)
+    label, probabilities = outputs(whole[-1].to_onnx(), whole[:-1].transform(X))
+    assert np.array_equal(probabilities, whole.predict_proba(X)) and np.array_equal(label, whole.predict(X))
+    held = make_pipeline(step, CalibratedClassifierCV(forest(), cv=2)).fit(X, y)
+    with pytest.raises(ValueError, match=r"by pipeline_to_onnx\(pipeline\[-1\], pipeline\[:-1\]\.transform\(X\)\), and give"):
+        dforest.pipeline_to_onnx(held, X)
+    dforest.pipeline_to_onnx(held[-1], held[:-1].transform(X))
+    with pytest.raises(ValueError, match=r"functions and classes of your own$"):
+        dforest.pipeline_to_onnx(CalibratedClassifierCV(whole, cv=2).fit(X, y), X)
 
 
 def test_what_is_no_pipeline():

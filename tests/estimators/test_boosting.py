@@ -392,6 +392,32 @@ def test_verbose(capfd):
     assert f"22 of 22 iterations, training score {model.train_score_[22]:.6g}, " in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("held_out", [True, False])
+def test_verbose_says_why_growing_stopped(held_out, capfd):
+    X, y, model = problem("squared_error", n=500)
+    rows = {"X_val": X[400:], "y_val": y[400:]} if held_out else {}
+    model.set_params(early_stopping=True, max_iter=60, learning_rate=0.5, n_iter_no_change=4, tol=0.01, verbose=1)
+    model.set_params(validation_fraction=None).fit(X[:400], y[:400], **rows)
+    which, scores = ("validation", model.validation_score_) if held_out else ("training", model.train_score_)
+    n = len(scores) - 1
+    assert n < 60
+    last = capfd.readouterr().err.splitlines()[-1]
+    assert last == (
+        f"stopped after {n} of 60 iterations, as the {which} score has not risen by more than tol=0.01 in the last 4: it was "
+        f"best, {model.best_score_:.6g}, after the first {model.best_iteration_}; these are kept"
+    )
+    model.set_params(scoring={"error": "neg_mean_absolute_error", "loss": "loss"}, use_best_model=False, tol=0.1)
+    model.fit(X[:400], y[:400], **rows)
+    last = capfd.readouterr().err.splitlines()[-1]
+    assert f"as the {which} error has not risen" in last and last.endswith("all are kept")
+    model.set_params(n_iter_no_change=200).fit(X[:400], y[:400], **rows)
+    assert "stopped" not in capfd.readouterr().err
+    model.set_params(max_iter=model.set_params(n_iter_no_change=4).fit(X[:400], y[:400], **rows).n_iter_, verbose=0)
+    capfd.readouterr()
+    model.set_params(verbose=1).fit(X[:400], y[:400], **rows)
+    assert "stopped" not in capfd.readouterr().err
+
+
 @pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_limits_may_be_beyond_all_rows():
     X, y, model = problem("squared_error")

@@ -109,6 +109,39 @@ def test_a_display_draws_it():
     np.testing.assert_array_equal(line.get_ydata(), model.partial_dependence(frame, "other").average[0])
 
 
+DISPLAY = dforest.PartialDependenceDisplay.from_estimator
+
+
+@pytest.mark.parametrize("family", [dforest.RandomForestClassifier, dforest.HistGradientBoostingClassifier])
+@pytest.mark.parametrize("labels", [["no", "yes"], [1, 2], ["a", "b", "c"]])
+def test_a_display_draws_the_class_that_is_named(family, labels):
+    pytest.importorskip("matplotlib")
+    frame, y = table()
+    y = np.array(labels)[np.digitize(y, [0.0, 1.0][: len(labels) - 1])]
+    model = family(random_state=0, categorical_features=["label"]).fit(frame, y)
+    kind = "probability" if family is dforest.RandomForestClassifier else "raw prediction"
+    average = model.partial_dependence(frame, "other").average
+    for target in labels if len(labels) > 2 else [None, *labels]:
+        display = DISPLAY(model, frame, ["other", "label", ("number", "other")], target=target)
+        drawn = target if len(labels) > 2 else labels[1]
+        assert [axes.get_ylabel() for axes in display.axes_.flat] == [f"Partial dependence\n({kind} of {drawn})", "", "other"]
+        line = display.lines_.ravel()[0].get_ydata()
+        np.testing.assert_array_equal(line, average[labels.index(drawn) if len(labels) > 2 else 0])
+    for target in ("oui", None) if len(labels) > 2 else ("oui", 0):
+        allowed = "" if len(labels) > 2 else "None and "
+        with pytest.raises(ValueError, match=rf"target={target!r}; allowed are {allowed}the classes \[{labels[0]!r}, "):
+            DISPLAY(model, frame, ["other"], target=target)
+
+
+def test_a_display_of_numbers_has_no_class():
+    pytest.importorskip("matplotlib")
+    frame, y = table()
+    model = dforest.RandomForestRegressor(3, categorical_features=["label"], random_state=0).fit(frame, y)
+    assert DISPLAY(model, frame, ["other"]).axes_[0, 0].get_ylabel() == "Partial dependence"
+    with pytest.raises(ValueError, match="target=0; allowed for regression is None"):
+        DISPLAY(model, frame, ["other"], target=0)
+
+
 @pytest.mark.parametrize(("given", "message"), [
     ({"features": "age"}, "features holds 'age'; allowed are numbers from 0 to 2 and names of columns"),
     ({"features": [3]}, "features holds 3; allowed are numbers from 0 to 2"),

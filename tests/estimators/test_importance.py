@@ -473,8 +473,8 @@ def test_errors_of_importances_by_a_score():
     model = RandomForestClassifier(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="scoring='average_precison' names no scorer; near it are 'average_precision'"):
         model.oob_importance(X, y, scoring="average_precison")
-    with pytest.raises(ValueError, match=r"scoring='average_precision' can't score y: pos_label=1 .*\. Say which class"):
-        model.oob_importance(X, y, scoring="average_precision")
+    with pytest.raises(ValueError, match=r"scoring='r2' can't score y: .*; allowed are scores of 2 classes, such as"):
+        model.oob_importance(X, y, scoring="r2")
     with pytest.raises(ValueError, match="scoring=7; allowed are names"):
         model.oob_importance(X, y, scoring=7)
     with pytest.raises(ValueError, match="n_repeats=0; allowed are integers from 1"):

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import average_precision_score, make_scorer, max_error, mean_absolute_error, roc_auc_score
+from sklearn.metrics import average_precision_score, log_loss, make_scorer, max_error, mean_absolute_error, roc_auc_score
 
 from dforest import (
     DecisionTreeClassifier,
@@ -301,8 +301,13 @@ def test_a_rare_class():
     probability = model.oob_decision_function_[:, 0]
     score = average_precision_score(y == "<failure>", probability)
     assert study.score == pytest.approx(score) and study.rare == study.positive == 0
-    assert f"Average precision of <failure> out of bag {score:.3g}" in page.words
-    assert "Rows of <failure> that are recognised 0%" in page.words
+    tiles = f"Average precision of <failure> out of bag {score:.3g} The same of a constant prediction {study.constant_score:.3g}"
+    assert tiles in page.words
+    assert study.constant_score == pytest.approx(share)
+    entropy, brier = log_loss(y, np.tile([share, 1 - share], (len(y), 1))), share * (1 - share)
+    assert re.search(rf"Accuracy 0.98\d* {1 - share:.3g} Balanced accuracy 0\.5\d* 0\.5 ", page.words)
+    assert re.search(rf"Log loss 0\.\d+ {entropy:.3g} Brier score 0\.\d+ {brier:.3g} Area \D* 0\.\d+ 0\.5 ", page.words)
+    assert "Recall of <failure> 0 0 Precision of <failure> not defined not defined" in page.words
     assert f"The forest never predicts the class <failure>, though {sum(y != 'healthy')} of 4,000 rows" in page.words
     assert "The class <failure> is rare" in page.words and "right for 98." in page.words
     assert "Fall of the average precision of <failure> when permuted" in page.words
@@ -334,7 +339,10 @@ def test_a_measure_of_ones_choice(is_training):
     predicted = model.oob_prediction_ if is_training else model.predict(X)
     where = "out of bag" if is_training else "of the rows of X"
     score = mean_absolute_error(y, predicted)
-    assert f"Mean absolute error {where} {score:.3g} Trees" in words  # the first tile
+    constant = mean_absolute_error(y, np.full(len(y), y.mean()))
+    assert f"Mean absolute error {where} {score:.3g} The same of a constant prediction {constant:.3g} Trees" in words  # tiles
+    table = words.partition("Figure Value Constant prediction ")[2]
+    assert re.match(rf"Mean absolute error {score:.3g} {constant:.3g} R² 0\.\d+ 0 Root mean", table)  # 0, without rounding
     assert f"The mean absolute error {where}, by the first trees." in words
     assert "Rise of the mean absolute error when permuted" in words and "the mean absolute error" in words
     study = Study(model, X, y, "neg_mean_absolute_error")

@@ -16,7 +16,14 @@ import skops.io
 from sklearn import config_context
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer, make_scorer, mean_absolute_error
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    get_scorer,
+    make_scorer,
+    mean_absolute_error,
+)
 
 import dforest
 from dforest.criterion import PythonCriterion
@@ -354,6 +361,21 @@ def test_other_ways_to_store(kind, tmp_path):
     for one in again:
         assert_equal(predictions(one, X), expected, "predictions")
         assert_equal(one.__getstate__(), model.__getstate__(), "state")
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
+def test_metrics_that_skops_asks_about():
+    """`doc/files.md` names what has to be trusted for a metric; a scorer's name needs nothing."""
+    y = np.where(Y > np.median(Y), "yes", "no")
+    metric = "sklearn.metrics._ranking.average_precision_score"
+    for score, names in (
+        ("average_precision", []),
+        (average_precision_score, [metric]),
+        (partial(average_precision_score, pos_label="yes"), ["functools.partial", metric]),
+    ):
+        stored = skops.io.dumps(dforest.RandomForestClassifier(5, oob_score=score).fit(X, y))
+        assert sorted(set(skops.io.get_untrusted_types(data=stored)) - set(dforest.skops_types())) == names
+        skops.io.loads(stored, trusted=[*dforest.skops_types(), *names])
 
 
 def test_in_a_folder(tmp_path):

@@ -262,6 +262,8 @@ class BoostingEstimator(
                     criterion="squared_error", splitter=None,
                 )  # fmt: skip
                 self._check_raw(forest, session.raw_sums)
+            if self.verbose and monitor is not None:
+                self._report_stop(monitor)
             warn_of_no_split(self, forest, training.y, training.offset, ranks)
         vars(self).update(fitted(forest))
         tasks.end(forest)
@@ -321,6 +323,22 @@ class BoostingEstimator(
             for name, which, score in monitor.scores_after(n_iterations):
                 line += f", {which} {name if has_names else 'score'} {score:.6g}"
         print(line, file=sys.stderr)
+
+    def _report_stop(self, monitor):
+        """Tell that scores ended the growing of trees, if they did."""
+        n_iterations = len(monitor.deciding_scores) - 1
+        if n_iterations == self.max_iter or monitor.earliest():
+            return
+        which = "training" if monitor.held_out is None else "validation"
+        name = next(iter(monitor.training.measures)) if len(monitor.training.measures) > 1 else "score"
+        n_best, score = monitor.best()
+        kept = "these are" if self.use_best_model else "all are"
+        print(
+            f"stopped after {n_iterations} of {self.max_iter} iterations, as the {which} {name} has not risen by more than "
+            f"tol={self.tol:g} in the last {self.n_iter_no_change}: it was best, {score:.6g}, after the first {n_best}; {kept} "
+            "kept",
+            file=sys.stderr,
+        )
 
     @property
     def n_iter_(self):

@@ -16,7 +16,7 @@ from sklearn.utils import resample
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
 from dforest.estimators.boosting.losses import MeanLoss
-from dforest.estimators.scoring import told_classes
+from dforest.estimators.scoring import check_scorer, named_scorer, refusal, told_classes
 
 MAX_SCORED = 10_000  # training rows that scorers are given
 
@@ -107,26 +107,25 @@ class _Scorer:
         X = sample.X[rows]
         self._X = X.matrix() if isinstance(X, SparseRows) else X
         self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
-        self._scoring = scoring
-        self._scorer = check_scoring(self._predicted, scoring)
-        self._which, self._lacking = f"the {len(self._y)} {which} rows", []
-        if is_classifier(estimator):
-            self._scorer = told_classes(self._scorer, estimator.classes_)
-            self._lacking = estimator.classes_[~np.isin(estimator.classes_, self._y)].tolist()
-            self._which += f", which lack the classes {self._lacking}" if self._lacking else ""
+        self._given, self._which = f"scoring={scoring!r}", f"the {len(self._y)} {which} rows"
+        self._classes = estimator.classes_ if is_classifier(estimator) else None
+        check_scorer(self._given, scoring, self._classes)
+        self._scorer = check_scoring(self._predicted, named_scorer(scoring, "scoring"))
+        if self._classes is not None:
+            self._scorer = told_classes(self._scorer, self._classes)
+            lacking = self._classes[~np.isin(self._classes, self._y)].tolist()
+            self._which += f", which lack the classes {lacking}" if lacking else ""
 
     def __call__(self, sums):
         self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
         try:
             score = self._scorer(self._predicted, self._X, self._y, **self._weight)
-        except ValueError as error:
-            if not self._lacking:
-                raise
-            raise ValueError(f"scoring={self._scoring!r} can't score {self._which}: {error}") from error
+        except Exception as error:
+            raise refusal(self._given, self._which, error, self._scorer, self._classes) from error
         score = float(score) if isinstance(score, Real) else score
         if not isinstance(score, float) or isnan(score):
             raise ValueError(
-                f"scoring={self._scoring!r} returned {score!r} for {self._which}; allowed are numbers other than NaN"
+                f"{self._given} returned {score!r} for {self._which}; allowed are numbers other than NaN"
             )
         return score
 

@@ -31,7 +31,7 @@ from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.results.permutation import OutOfBagPart
 from dforest.estimators.results.shapley import ShapPart
-from dforest.estimators.scoring import is_known, named_scorer, why_not
+from dforest.estimators.scoring import is_known, named_scorer, refusal
 from dforest.sampling import sampling_of
 from dforest.warning import warn
 
@@ -195,7 +195,8 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                 warnings.simplefilter("ignore")
                 self._score_by(scorer, *trial, None)
         except Exception as error:
-            raise ValueError(f"oob_score={self.oob_score!r} can't score y: {why_not(error)}") from error
+            classes = getattr(self, "classes_", None)
+            raise refusal(f"oob_score={self.oob_score!r}", "y", error, scorer, classes) from error
 
     def _check_out_of_bag(self, rows, forest):
         """Raise ValueError unless it is known which of encoded `TrainingRows` the trees of a forest left out. A collective."""

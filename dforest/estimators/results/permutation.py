@@ -15,7 +15,7 @@ from dforest.estimators.data.validation import check_number, check_X, count_thre
 from dforest.estimators.powers import times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import importance, oob
-from dforest.estimators.scoring import named_scorer, why_not
+from dforest.estimators.scoring import named_scorer, refusal
 
 
 class OutOfBagPart:
@@ -44,8 +44,9 @@ class OutOfBagPart:
             What the predictions out of bag are scored by: a name of scikit-learn's scorers, such as "roc_auc"; what
             ``sklearn.metrics.make_scorer`` returns; or a metric that is called with true and predicted values, and with
             `sample_weight` if there are weights. Larger scores must be better; so wrap errors by
-            ``make_scorer(metric, greater_is_better=False)``. A fit by several processes, and sparse X, need None, which means
-            the errors of single trees.
+            ``make_scorer(metric, greater_is_better=False)``. Of two classes, scores of scikit-learn that have a `pos_label` look
+            at the class 1, or, if there is no such class, at ``classes_[1]``. A fit by several processes, and sparse X, need
+            None, which means the errors of single trees.
         n_repeats : int, default=5
             Number of permutations of each feature with `scoring`. Without it, each tree has one permutation.
         random_state : int, RandomState instance or None, default=None
@@ -121,7 +122,7 @@ class OutOfBagPart:
             try:
                 found = self._score_by(score, rows.y[seen], prediction[seen], self.forest_.objective.outputs, weight)
             except Exception as error:
-                raise ValueError(f"{given} can't score y: {why_not(error)}") from error
+                raise refusal(given, "y", error, score, getattr(self, "classes_", None)) from error
             if not isinstance(found, Real) or np.isnan(found):
                 raise ValueError(f"{given} returned {found!r}; allowed are numbers other than NaN")
             return float(found)

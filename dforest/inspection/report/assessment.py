@@ -21,6 +21,7 @@ DEPENDENCE_ROWS = 300
 GRID = 25
 SHOWN_CATEGORIES = 12  # of a column
 SHOWN_CLASSES = 5  # of partial dependence
+ROUNDING = 1e-12  # of a figure
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,8 @@ class ClassQuality:
     true, predicted : ndarray of shape (n_rows,)
         Class numbers.
     probability : ndarray of shape (n_rows, n_classes)
-    figures : list of (str, float or None)
-        Their names and values; None where one is not defined.
-    commonest : float
-        The accuracy of always predicting the class that most of the rows have.
+    figures, constant : dict of str to float or None
+        Figures by their names, of the predictions and of `constant_classes`; None where one is not defined.
     stated, observed : ndarray of shape (n_bins,)
         Probabilities that were predicted, on average in each bin, and the share of rows for which that came true.
     error : ndarray of shape (n_bins,)
@@ -85,8 +84,8 @@ class ClassQuality:
     true: np.ndarray
     predicted: np.ndarray
     probability: np.ndarray
-    figures: list
-    commonest: float
+    figures: dict
+    constant: dict
     stated: np.ndarray
     observed: np.ndarray
     error: np.ndarray
@@ -106,9 +105,8 @@ class NumberQuality:
     Attributes
     ----------
     true, predicted : ndarray of shape (n_rows,)
-    figures : list of (str, float or None)
-    spread : float
-        The root mean square error of always predicting the rows' mean.
+    figures, constant : dict of str to float or None
+        Figures by their names, of the predictions and of the rows' mean, predicted for each row.
     stated, observed : ndarray of shape (n_bins,)
         Means of predictions and of targets among rows in the order of their predictions, about as many in each bin.
     error : ndarray of shape (n_bins,)
@@ -117,8 +115,8 @@ class NumberQuality:
 
     true: np.ndarray
     predicted: np.ndarray
-    figures: list
-    spread: float
+    figures: dict
+    constant: dict
     stated: np.ndarray
     observed: np.ndarray
     error: np.ndarray
@@ -139,6 +137,37 @@ def _n_bins(n_rows):
     return max(1, min(CALIBRATION_BINS, n_rows // ROWS_PER_BIN))
 
 
+def constant_classes(true, n_classes):
+    """The shares of the classes, predicted for each row, which is what a model would do that has learnt nothing else."""
+    return np.tile(np.bincount(true, minlength=n_classes) / len(true), (len(true), 1))
+
+
+def without_rounding(value, beside):
+    """A figure of a constant prediction, which is 0 if it is not more than the rounding of the figure that it stands beside."""
+    is_rounding = value is not None and beside is not None and abs(value) <= ROUNDING * abs(beside)
+    return 0.0 if is_rounding else value
+
+
+def _class_figures(true, probability, classes, rare):
+    """The figures of probabilities; None where one is not defined."""
+    n_classes, predicted, present = probability.shape[1], probability.argmax(axis=1), np.unique(true)
+    figures = {"Accuracy": metrics.accuracy_score(true, predicted)}
+    if n_classes > 1:
+        recall = metrics.recall_score(true, predicted, labels=present, average="macro", zero_division=0)
+        figures["Balanced accuracy"] = recall
+    if rare is not None:
+        name, of_rare, found = shortened(classes[rare], 30), true == rare, predicted == rare
+        figures[f"Average precision of {name}"] = metrics.average_precision_score(of_rare, probability[:, rare])
+        figures[f"Recall of {name}"] = float(found[of_rare].mean())
+        figures[f"Precision of {name}"] = float(of_rare[found].mean()) if found.any() else None
+    if n_classes > 1:
+        figures["Log loss"] = metrics.log_loss(true, probability, labels=np.arange(n_classes))
+    if n_classes == 2:
+        figures["Brier score"] = float(np.mean((probability[:, 1] - true) ** 2))
+        figures["Area under the ROC curve"] = metrics.roc_auc_score(true, probability[:, 1]) if len(present) == 2 else None
+    return figures
+
+
 def assess_classes(true, probability, classes, positive, rare):
     """The `ClassQuality` of probabilities, ndarray of shape (n_rows, n_classes), for rows of these class numbers.
 
@@ -153,27 +182,10 @@ def assess_classes(true, probability, classes, positive, rare):
     rare : int or None
         A class that few rows have.
     """
-    n_classes = probability.shape[1]
     predicted = probability.argmax(axis=1)
-    numbers = np.arange(n_classes)
-    figures = [("Accuracy", metrics.accuracy_score(true, predicted))]
-    present = np.unique(true)
-    if n_classes > 1:
-        recall = metrics.recall_score(true, predicted, labels=present, average="macro", zero_division=0)
-        figures.append(("Balanced accuracy", recall))
-    thresholds = None
-    if rare is not None:
-        name, of_rare, found = shortened(classes[rare], 30), true == rare, predicted == rare
-        thresholds = Thresholds.of(of_rare, probability[:, rare])
-        figures.append((f"Average precision of {name}", metrics.average_precision_score(of_rare, probability[:, rare])))
-        figures.append((f"Recall of {name}", float(found[of_rare].mean())))
-        figures.append((f"Precision of {name}", float(of_rare[found].mean()) if found.any() else None))
-    if n_classes > 1:
-        figures.append(("Log loss", metrics.log_loss(true, probability, labels=numbers)))
-    if n_classes == 2:
-        figures.append(("Brier score", float(np.mean((probability[:, 1] - true) ** 2))))
-        both = len(present) == 2
-        figures.append(("Area under the ROC curve", metrics.roc_auc_score(true, probability[:, 1]) if both else None))
+    thresholds = None if rare is None else Thresholds.of(true == rare, probability[:, rare])
+    shares = constant_classes(true, probability.shape[1])
+    figures, constant = (_class_figures(true, found, classes, rare) for found in (probability, shares))
     if positive is None:
         came_true, claim = true == predicted, probability.max(axis=1)
     else:
@@ -181,8 +193,7 @@ def assess_classes(true, probability, classes, positive, rare):
     bins = _bins_of(np.clip(claim, 0, 1), positive is not None and positive == rare)
     stated, observed = (np.array([values[rows].mean() for rows in bins]) for values in (claim, came_true))
     error = np.sqrt(observed * (1 - observed) / [len(rows) for rows in bins])
-    commonest = float(np.bincount(true).max() / len(true))
-    return ClassQuality(true, predicted, probability, figures, commonest, stated, observed, error, claim, thresholds)
+    return ClassQuality(true, predicted, probability, figures, constant, stated, observed, error, claim, thresholds)
 
 
 def _bins_of(claim, by_events):
@@ -201,20 +212,30 @@ def _bins_of(claim, by_events):
     return [rows for rows in (np.flatnonzero(number == k) for k in range(len(edges) + 1)) if len(rows)]
 
 
-def assess_numbers(true, predicted):
-    """The `NumberQuality` of predictions, ndarray of shape (n_rows,)."""
+def _number_figures(true, predicted):
     scale = magnitude(true)
     scaled = true / scale, predicted / scale
-    figures = [
-        ("R²", metrics.r2_score(*scaled) if len(true) > 1 else None),
-        ("Root mean squared error", scale * float(np.sqrt(metrics.mean_squared_error(*scaled)))),
-        ("Mean absolute error", metrics.mean_absolute_error(true, predicted)),
-        ("Median absolute error", metrics.median_absolute_error(true, predicted)),
-    ]
+    return {
+        "R²": metrics.r2_score(*scaled) if len(true) > 1 else None,
+        "Root mean squared error": scale * float(np.sqrt(metrics.mean_squared_error(*scaled))),
+        "Mean absolute error": metrics.mean_absolute_error(true, predicted),
+        "Median absolute error": metrics.median_absolute_error(true, predicted),
+    }
+
+
+def constant_numbers(true):
+    """The mean of the rows, predicted for each row: ndarray of shape (n_rows,)."""
+    scale = magnitude(true)
+    return np.full(len(true), (true / scale).mean() * scale)
+
+
+def assess_numbers(true, predicted):
+    """The `NumberQuality` of predictions, ndarray of shape (n_rows,)."""
+    figures, constant = (_number_figures(true, found) for found in (predicted, constant_numbers(true)))
     bins = np.array_split(np.argsort(predicted, kind="stable"), _n_bins(len(true)))
     stated, observed = (np.array([values[rows].mean() for rows in bins]) for values in (predicted, true))
     error = np.array([deviation(true[rows], 1) / np.sqrt(len(rows)) if len(rows) > 1 else np.nan for rows in bins])
-    return NumberQuality(true, predicted, figures, deviation(true), stated, observed, error)
+    return NumberQuality(true, predicted, figures, constant, stated, observed, error)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def tiles(study):
     found = []
     if study.has_targets and study.quality is not None:
         found.append((f"{study.measure.title} {study.where}", study.measure.text(study.score)))
+        found.append(("The same of a constant prediction", study.measure.text(study.constant_score)))
         if study.rare is not None:
             recall = float((study.quality.predicted == study.rare)[study.quality.true == study.rare].mean())
             found.append((f"Rows of {shortened(study.classes[study.rare], 20)} that are recognised", percent(recall)))

@@ -9,6 +9,8 @@ CLEAR = 2.0  # how many standard deviations a gain must have, to be told from ch
 MAX_NAME = 40  # characters of a name in a sentence
 TOP = 5  # features by which two kinds of importances are compared
 WORTHWHILE = 0.01  # of the error or the score: a gain that is worth its trees
+SLIGHT = 0.1  # of the largest importance by permutation
+MANY_LABELS = 50  # of a feature, more than which can hardly be told from a number of the row
 FLAT = 1e-9  # of a value: what it differs by is rounding
 LATE = 0.95  # of the iterations: a best value after them is late
 
@@ -143,16 +145,38 @@ def of_calibration(quality, what, n_classes):
     return sentence
 
 
-def of_importances(own, permutation, names, kind):
-    """Where importances by "impurity" or "gain" and those by permutation disagree: a sentence, or None."""
-    top, permutation = int(own.argmax()), np.nan_to_num(permutation, nan=-np.inf)
-    if permutation[top] <= 0 < own[top]:
-        name = shortened(names[top], MAX_NAME)
-        return f"{name} is first by {kind}, but permuting it does not hurt: features of many values are favoured by {kind}."
+def of_importances(own, permutation, names, n_labels, kind):
+    """Where importances by "impurity" or "gain" and those by permutation disagree.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_features,)
+    permutation : Importance
+    names : list of str
+    n_labels : list of int or None
+        How many labels each feature has; None for features of numbers.
+    kind : str
+        "impurity" or "gain".
+
+    Returns
+    -------
+    (str or None, bool)
+        A sentence or two, if there is something to say, and whether it is a warning.
+    """
+    top, mean = int(own.argmax()), np.nan_to_num(permutation.mean, nan=-np.inf)
+    if own[top] > 0 and permutation.mean[top] <= max(CLEAR * permutation.error[top], SLIGHT * mean.max()):
+        has_many = n_labels[top] is not None and n_labels[top] > MANY_LABELS
+        name = shortened(names[top], MAX_NAME) + (f", a column of {n_labels[top]:,} labels," if has_many else "")
+        values = "so many labels" if has_many else "many values"
+        return (
+            f"{name} is first by {kind}, with {percent(own[top] / own.sum())} of all importance, but predictions are hardly "
+            f"worse if it is permuted. By {values}, trees can tell single rows apart, which counts by {kind} but says nothing "
+            "about other rows. See whether predictions are as good without it."
+        ), True
     if len(names) <= TOP:
-        return None
-    ranks = [np.argsort(np.argsort(-mean, kind="stable"), kind="stable") for mean in (own, permutation)]
+        return None, False
+    ranks = [np.argsort(np.argsort(-each, kind="stable"), kind="stable") for each in (own, mean)]
     both = np.count_nonzero((ranks[0] < TOP) & (ranks[1] < TOP))
     if both == TOP:
-        return f"The {TOP} most important features are the same by {kind} and by permutation."
-    return f"Of the {TOP} most important features by {kind}, {both} are among the {TOP} most important by permutation."
+        return f"The {TOP} most important features are the same by {kind} and by permutation.", False
+    return f"Of the {TOP} most important features by {kind}, {both} are among the {TOP} most important by permutation.", False

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import is_classifier
 
-from dforest.estimators.scoring import SCORER, named_scorer, score_of_classes, score_of_numbers, why_not
+from dforest.estimators.scoring import SCORER, named_scorer, refusal, score_of_classes, score_of_numbers
 from dforest.inspection.report.markup import number, percent
 from dforest.inspection.report.text import clean
 
@@ -89,7 +89,8 @@ class Measure:
                 else:
                     found = score_of_numbers(score, true, prediction[:, 0], weight)
             except Exception as error:
-                raise ValueError(f"scoring={scoring!r} can't score y: {why_not(error)}") from error
+                classes = estimator.classes_ if is_classifier(estimator) else None
+                raise refusal(f"scoring={scoring!r}", "y", error, score, classes) from error
             if not isinstance(found, Real):
                 raise ValueError(f"scoring={scoring!r} returned {found!r}; allowed are numbers")
             return float(found)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from dforest.inspection.report import findings, pictures
+from dforest.inspection.report import assessment, findings, pictures
 from dforest.inspection.report.markup import absent, count, details, element, figure, joined, number, paragraph, percent, table
 from dforest.inspection.report.rows import SEED
 from dforest.inspection.report.text import shortened
@@ -69,11 +69,16 @@ def source(study):
     ), False
 
 
-def figures_table(study, more):
-    """The measure, the figures of quality, and a line more."""
-    found = [(study.measure.title, float(study.measure.shown(study.score))), *study.quality.figures, more]
-    lines = [[name, number(amount)] for name, amount in dict(found).items()]
-    return table(["Figure", "Value"], lines, f"The quality of the predictions {study.where}", {1})
+def figures_table(study):
+    """The measure and the figures of quality, each beside that of a constant prediction."""
+    title, shown, quality = study.measure.title, study.measure.shown, study.quality
+    constant = {title: float(shown(study.constant_score)), **quality.constant}
+    lines = []
+    for name, amount in {title: float(shown(study.score)), **quality.figures}.items():
+        pair = amount, assessment.without_rounding(constant[name], amount)
+        lines.append([name, *("not defined" if each is None or np.isnan(each) else number(each) for each in pair)])
+    caption = f"The quality of the predictions {study.where}, and that of {study.target.of_constant}"
+    return table(["Figure", "Value", "Constant prediction"], lines, caption, {1, 2})
 
 
 def class_parts(study):
@@ -81,7 +86,7 @@ def class_parts(study):
     matrix = np.array([[len(quality.true)]])  # of one class, about which scikit-learn would warn
     if n_classes > 1:
         matrix = confusion_matrix(quality.true, quality.predicted, labels=np.arange(n_classes))
-    figures = figures_table(study, ("Accuracy of always the commonest class", quality.commonest))
+    figures = figures_table(study)
     confused = confusion(study, matrix) if n_classes <= MATRIX_CLASSES else confusions(study, matrix)
     left, right = element("div", element("h3", "Quality"), figures), element("div", element("h3", "Confusion"), confused)
     never = findings.never_predicted(quality, study.classes, study.model.noun)
@@ -104,8 +109,8 @@ def on_accuracy(study):
     looked_at = f" This page looks at the {study.measure.name} instead." if len(study.classes) == 2 else ""
     return (
         f"The class {name} is rare: {n:,} of {n_rows:,} rows have it ({percent(n / n_rows)}). So accuracy says little: always "
-        f"predicting the commonest class is right for {percent(quality.commonest)} of the rows.{looked_at} report(scoring=...) "
-        "takes any other measure."
+        f"predicting the commonest class is right for {percent(quality.constant['Accuracy'])} of the rows.{looked_at} "
+        "report(scoring=...) takes any other measure."
     )
 
 
@@ -217,5 +222,5 @@ def number_parts(study):
         "On the dashed line predictions are right on average."
     )
     both = element("div", figure(left, left_caption), figure(right, right_caption), class_="pictures")
-    figures = figures_table(study, ("Root mean squared error of always the mean", quality.spread))
+    figures = figures_table(study)
     return [element("h3", "Quality"), figures, element("h3", "Residuals and calibration"), both]

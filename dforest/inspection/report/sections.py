@@ -64,7 +64,10 @@ def number_of_trees(study):
     svg = pictures.curve(label, curve, trend)
     caption = f"The {curve.name} {curve.where}, by the first {curve.unit}s."
     if curve.n_scored is not None:
-        caption += f" Scored were {sentence_on_sample(curve.n_scored, len(study.rows))}."
+        caption += (
+            f" It is that of {sentence_on_sample(curve.n_scored, len(study.rows))}, so that it ends at "
+            f"{number(curve.values[-1])} and not at the {number(study.measure.shown(study.score))} of all rows."
+        )
     if trend is not None:
         caption += " The dashed line is the trend, limit + slope / trees, fitted to the last three quarters of the curve."
     places = dict(curve.at(max(1, round(last * share))) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1))
@@ -98,8 +101,9 @@ def importances(study):
         way = "Rise" if study.measure.is_error else "Fall"
         axis = f"{way} of the {study.measure.name} when permuted"
         right = figure(bars("permutation", found.mean, found.error, axis), permutation_caption(study, found))
-        said = findings.of_importances(mean, found.mean, study.names, model.importance)
-        parts += [paragraph(said)] if said else []
+        n_labels = [None if labels is None else len(labels) for labels in study.estimator.categories_]
+        said, is_warning = findings.of_importances(mean, found, study.names, n_labels, model.importance)
+        parts += [paragraph(said, class_="note" if is_warning else None)] if said else []
     if len(shown) < len(study.names):
         parts.append(paragraph(f"The first {len(shown)} of {len(study.names):,} features are drawn."))
     return joined([*parts, element("div", left, right, class_="pictures")])
@@ -114,7 +118,10 @@ def permutation_caption(study, found):
     if np.isnan(found.mean).any():
         said += f", for the {found.n_asked} most important features by {study.model.importance}"
     if found.n_more:
-        said += f", {found.n_more:,} of them beyond the share of their rare class, with smaller weights"
+        said += (
+            f". So that the rare class counts for something, {found.n_more:,} more of its rows were taken than such a draw would "
+            "have; they have smaller weights, so that the result is about all rows"
+        )
     said += ". A line is the mean with one standard error to both sides."
     if study.rows.is_training and not found.is_out_of_bag:
         said += f" The {study.model.noun} was grown on these rows: this says what it relies on, not what helps with new rows."

@@ -1,6 +1,7 @@
 """All that a report shows of a forest or of boosted trees, computed."""
 
 from functools import cached_property
+from warnings import catch_warnings
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -170,6 +171,17 @@ class Study:
         """The measure of the predictions for the rows: float."""
         rows, prediction, _ = self.predictions
         return self.measure(self.rows.y[rows], prediction)
+
+    @cached_property
+    def constant_score(self):
+        """The measure of a constant prediction for the same rows: float; NaN where a measure of one's choice can't score it."""
+        rows, _, _ = self.predictions
+        true = self.rows.y[rows]
+        try:
+            with catch_warnings(action="ignore"):  # that no row is predicted to be of a class
+                return assessment.without_rounding(self.measure(true, self.target.constant(self, true)), self.score)
+        except ValueError:
+            return np.nan
 
     @cached_property
     def own_importance(self):

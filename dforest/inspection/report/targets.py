@@ -32,6 +32,12 @@ class Classes:
         """A `ClassQuality`."""
         return assessment.assess_classes(true, prediction, study.classes, study.positive, study.rare)
 
+    of_constant = "a constant prediction: the shares of the classes, for each row"
+
+    def constant(self, study, true):
+        """What `of_constant` says, as predictions."""
+        return assessment.constant_classes(true, len(study.classes))
+
     def parts(self, study):
         """The parts of the section on predictions."""
         return quality.class_parts(study)
@@ -81,6 +87,11 @@ class Numbers:
 
     def assess(self, study, true, prediction):
         return assessment.assess_numbers(true, prediction[:, 0])
+
+    of_constant = "a constant prediction: the mean of the targets, for each row"
+
+    def constant(self, study, true):
+        return assessment.constant_numbers(true)[:, None]
 
     def parts(self, study):
         return quality.number_parts(study)

@@ -5,6 +5,7 @@ A converter sees one step of a pipeline and not what becomes of it, so that `pip
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
 
 from dforest.errors import ConversionError
 from dforest.estimators import boosting
@@ -92,7 +93,8 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     Raises
     ------
     ValueError
-        If the pipeline is neither a classifier nor a regressor, or has a step that ONNX can't express, or if X has no rows.
+        If the pipeline is neither a classifier nor a regressor, or has a step that ONNX can't express or skl2onnx can't convert,
+        such as a ``FunctionTransformer``, or if X has no rows.
     ConversionError
         If onnxruntime refuses the model, or if any prediction differs. The message shows the first row for which it does.
     ImportError
@@ -118,12 +120,30 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     X = X if is_frame else np.asarray(X)
     if not len(X):
         raise ValueError("X has 0 rows; allowed are rows such as those that the model is to predict")
-    model = needed("skl2onnx", "onnx", "pipeline_to_onnx").to_onnx(pipeline, X[:1], **keywords)
+    skl2onnx = needed("skl2onnx", "onnx", "pipeline_to_onnx")
+    try:
+        model = skl2onnx.to_onnx(pipeline, X[:1], **keywords)
+    except RuntimeError as error:  # all refusals of skl2onnx are such errors
+        raise _refusal(pipeline, error) from error
     if verify:
         rows, is_single = X.to_numpy() if is_frame else X, len(model.graph.input) == 1
         columns = [rows] if is_single else [X.iloc[:, [j]].to_numpy() for j in range(X.shape[1])]
         _verify(model, pipeline, X, rows, columns, tolerance)
     return model
+
+
+def _refusal(pipeline, error):
+    """The error of a pipeline that skl2onnx refuses: what can be done instead."""
+    reason = str(error).partition("\n")[0].partition(" You may raise")[0].rstrip(".")
+    way_out = ""
+    if isinstance(pipeline, Pipeline) and len(pipeline.steps) > 1:
+        is_ours = hasattr(pipeline[-1], "to_onnx")
+        last = "pipeline[-1].to_onnx()" if is_ours else "pipeline_to_onnx(pipeline[-1], pipeline[:-1].transform(X))"
+        way_out = f", or convert the last step alone, by {last}, and give that model what pipeline[:-1].transform returns"
+    return ValueError(
+        f"skl2onnx can't convert this pipeline: {reason}; allowed are transformers that it has converters for, such as "
+        f"StandardScaler, OrdinalEncoder and OneHotEncoder. Use these in place of functions and classes of your own{way_out}"
+    )
 
 
 def _verify(model, pipeline, X, rows, columns, tolerance):

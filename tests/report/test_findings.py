@@ -1,0 +1,87 @@
+"""What figures mean, in sentences: where they disagree, the page says why."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest.inspection.report import study as studies
+from dforest.inspection.report.assessment import Importance
+from dforest.inspection.report.findings import of_importances
+
+NAMES = ["customer", "b", "c", "d", "e", "f"]
+
+
+def words(report):
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<style.*?</style>|<[^>]+>", " ", report.html, flags=re.DOTALL)))
+
+
+def said_of(own, mean, n_labels=None, error=0.1):
+    found = Importance(np.array(mean), np.full(len(mean), error), len(mean), True, 100, 0)
+    return of_importances(np.array(own), found, NAMES[: len(own)], n_labels or [None] * len(own), "impurity")
+
+
+@pytest.mark.parametrize("mean", [-0.3, 0.0, 0.19])
+def test_a_first_feature_that_does_not_help_is_named(mean):
+    said, is_warning = said_of([6.0, 2.0], [mean, 0.5], [1800, None])
+    assert is_warning and said.startswith("customer, a column of 1,800 labels, is first by impurity, with 75.0% of all")
+    assert "By so many labels, trees can tell single rows apart" in said
+    few, is_warning = said_of([6.0, 2.0], [mean, 0.5], [4, None])
+    assert is_warning and few.startswith("customer is first by") and "By many values, trees" in few
+
+
+def test_so_is_one_that_helps_far_less_than_another():
+    for mean, is_slight in ((0.4, True), (0.6, False)):
+        assert said_of([6.0, 2.0], [mean, 5.0], [1800, None])[1] == is_slight
+
+
+@pytest.mark.parametrize("mean", [0.21, np.nan])
+def test_a_first_feature_that_helps_or_was_not_permuted_is_not(mean):
+    assert said_of([6.0, 2.0], [mean, 0.5], [1800, None]) == (None, False)
+    assert said_of([0.0, 0.0], [0.0, 0.0]) == (None, False)
+
+
+def test_how_many_of_the_first_agree():
+    own = [6.0, 5, 4, 3, 2, 1]
+    assert said_of(own, own)[0] == "The 5 most important features are the same by impurity and by permutation."
+    said = "Of the 5 most important features by impurity, 4 are among the 5 most important by permutation."
+    assert said_of(own, [6.0, 5, 4, 3, 1, 2]) == (said, False)
+
+
+def test_a_column_of_numbers_of_customers():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"age": random.normal(size=1500), "customer": pd.Categorical(random.integers(0, 700, 1500).astype(str))})
+    y = X["age"] + random.normal(size=1500) > 0.5
+    forest = RandomForestClassifier(40, min_samples_leaf=5, oob_score=True, random_state=0).fit(X, y)
+    page = forest.report(X, y)
+    n_labels = X["customer"].nunique()
+    assert f"customer, a column of {n_labels} labels, is first by impurity" in words(page)
+    assert re.search('<p class="note">customer, a column', page.html)
+
+
+def test_a_curve_of_some_rows_says_why_it_ends_elsewhere(monkeypatch):
+    monkeypatch.setattr(studies, "CURVE_ROWS", 200)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 3))
+    forest = RandomForestRegressor(30, max_depth=4, oob_score=True, random_state=0).fit(X, X[:, 0] + random.normal(size=1500))
+    y = X[:, 0] + random.normal(size=1500)
+    for rows in (slice(None, 1000), slice(None, 200)):
+        study = studies.Study(forest, X[rows], y[rows], "r2")
+        ends = float(study.curve.values[-1]), study.score
+        page = words(forest.report(X[rows], y[rows], scoring="r2"))
+        caption = f"so that it ends at {ends[0]:.3g} and not at the {ends[1]:.3g} of all rows"
+        assert (caption in page) == (rows.stop > 200) == (ends[0] != pytest.approx(ends[1]))
+
+
+def test_rows_of_a_rare_class_beyond_a_plain_draw_are_explained():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 2))
+    y = X[:, 0] + random.normal(size=4000) > 2.6
+    forest = RandomForestClassifier(40, max_depth=4, oob_score=True, random_state=0).fit(X, y)
+    n_more = studies.Study(forest, X, y).permutation.n_more
+    page = words(forest.report(X, y))
+    assert n_more > 20
+    assert f"{n_more} more of its rows were taken than such a draw would have; they have smaller weights, so that" in page
