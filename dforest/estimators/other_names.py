@@ -68,7 +68,9 @@ _BOOSTED = _ANYWHERE | {
         "init_score base_margin baseline base_score boost_from_average init"
     ),
     "fit(sample_weight_val=...) is for weights of validation rows": "eval_sample_weight sample_weight_eval_set",
-    "set_callbacks is for callbacks; n_iter_no_change and early_stopping stop early, and verbose prints scores": "callbacks callback",
+    "set_callbacks is for callbacks; n_iter_no_change and early_stopping stop early, and verbose prints scores": (
+        "callbacks callback"
+    ),
     "warm_start=True goes on with the model's own trees; from_lightgbm and from_xgboost make a model of another library's": (
         "init_model xgb_model"
     ),

@@ -67,45 +67,42 @@ def trees_to_dataframe(estimator, *, feature_names=None):
     forest = estimator.forest_
     check_tests(forest)
     names = np.array([*names_of_features(estimator, feature_names, "{}"), None], object)
-    return pandas.concat([_frame_of(estimator, forest, t, names, pandas) for t in range(forest.n_trees)], ignore_index=True)
-
-
-def _frame_of(estimator, forest, t, names, pandas):
-    tree, table = forest.tree(t), forest.node_table(t)
-    n, inner = len(tree.feature), tree.feature >= 0
-    numbers = np.arange(n)
-    weight = forest.objective.total_weight(table.weight).astype(np.float64) * forest.weight_unit[t]
-    gains = table.decrease if forest.objective.keeps_gains else table.decrease * forest.weight_unit[t]
+    tables = [forest.node_table(t) for t in range(forest.n_trees)]
+    draws, weight, value, impurity, decrease = (np.concatenate(parts) for parts in zip(*tables, strict=True))
+    lengths = np.diff(forest.node_offsets)
+    tree, inner = np.repeat(np.arange(forest.n_trees), lengths), forest.feature >= 0
+    node = np.arange(len(tree)) - np.repeat(forest.node_offsets[:-1], lengths)
+    unit = forest.weight_unit[tree]
 
     def of_splits(values, dtype):
         return pandas.Series(values).astype(dtype).where(inner)
 
     columns = {
-        "tree": np.full(n, t),
-        "node": numbers,
-        "depth": tree.depths(),
-        "left": of_splits(numbers + 1, "Int64"),
-        "right": of_splits(tree.link.astype(np.int64), "Int64"),
-        "feature": pandas.array(names[tree.feature], dtype="string"),
-        "threshold": np.where(inner, tree.threshold, np.nan),
-        "categories_left": [_labels_left(estimator, tree, node) for node in numbers.tolist()],
-        "missing_left": of_splits(tree.missing_left, "boolean"),
-        "gain": np.where(inner, gains, np.nan),
-        "n_node_samples": table.draws,
-        "weighted_n_node_samples": weight,
-        "impurity": table.impurity,
-        "value": table.value[:, 0] if table.value.shape[1] == 1 else table.value.tolist(),
+        "tree": tree,
+        "node": node,
+        "depth": forest.depths(),
+        "left": of_splits(node + 1, "Int64"),
+        "right": of_splits(forest.link.astype(np.int64), "Int64"),
+        "feature": pandas.array(names[forest.feature], dtype="string"),
+        "threshold": np.where(inner, forest.threshold, np.nan),
+        "categories_left": _labels_left(estimator, forest),
+        "missing_left": of_splits(forest.missing_left, "boolean"),
+        "gain": np.where(inner, decrease if forest.objective.keeps_gains else decrease * unit, np.nan),
+        "n_node_samples": draws,
+        "weighted_n_node_samples": forest.objective.total_weight(weight).astype(np.float64) * unit,
+        "impurity": impurity,
+        "value": value[:, 0] if value.shape[1] == 1 else value.tolist(),
     }
     if forest.objective.keeps_gains:
         del columns["impurity"]
     return pandas.DataFrame(columns)
 
 
-def _labels_left(estimator, tree, node):
-    """The labels that a node sends left; None if it tests none."""
-    subset = tree.subset_of(node)
-    if subset is None:
-        return None
-    labels = estimator._features.categories[tree.feature[node]]
-    is_left = np.isin(np.arange(len(labels)), subset) != tree.missing_left[node]
-    return labels[is_left].tolist()
+def _labels_left(estimator, forest):
+    """The labels that each node sends left, None if it tests none: ndarray of object."""
+    found = np.full(len(forest.feature), None, object)
+    for node in np.flatnonzero((forest.feature >= 0) & (forest.n_categories[forest.feature] > 0)).tolist():
+        labels = estimator._features.categories[forest.feature[node]]
+        is_left = np.isin(np.arange(len(labels)), forest.subset_of(node)) != forest.missing_left[node]
+        found[node] = labels[is_left].tolist()
+    return found

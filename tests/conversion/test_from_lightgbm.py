@@ -294,3 +294,17 @@ def test_one_wrong_number_is_found(monkeypatch, lightgbm):
     with pytest.raises(ConversionError, match=r"the model of LightGBM and the estimator predict differently for \d+ of \d+ rows"):
         dforest.from_lightgbm(STORED["regression"]["model"])
     dforest.from_lightgbm(STORED["regression"]["model"], verify=False)
+
+
+def test_names_of_a_frame_with_spaces(lightgbm, tmp_path):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["mean area", "worst radius", "x", "code of town"])
+    model = lightgbm.LGBMRegressor(**SMALL).fit(frame, y)
+    estimator = dforest.from_lightgbm(model, feature_names=frame.columns)
+    assert estimator.predict(frame) == pytest.approx(model.predict(frame), rel=1e-12)
+    with pytest.raises(ValueError, match="feature_names has 1 names; allowed are 4, one for each column"):
+        dforest.from_lightgbm(model, feature_names=["x"])
+    path = tmp_path / "model.txt"
+    model.booster_.save_model(path)
+    with pytest.raises(dforest.errors.ModelFileError, match="not begin like one; dforest.from_lightgbm reads LightGBM's text"):
+        dforest.load(path)

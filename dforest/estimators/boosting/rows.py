@@ -126,7 +126,7 @@ def check_given(estimator, X, y, sample_weight, offset, has_offset):
     if X is not None and estimator.early_stopping is False:
         raise ValueError(
             "X_val and y_val are passed to fit while at the same time early_stopping=False; allowed are then "
-            'early_stopping="auto" and True'
+            'early_stopping="auto" and True; with n_iter_no_change=max_iter and use_best_model=False they are only scored'
         )
 
 

@@ -39,7 +39,7 @@ _NEARLY_ZERO = float(np.float32(1e-35))  # up to which magnitude numbers are zer
 
 
 @np.errstate(under="ignore")
-def from_lightgbm(model, *, verify=True):
+def from_lightgbm(model, *, feature_names=None, verify=True):
     """Convert a model of LightGBM to an estimator of dforest that predicts the same.
 
     The trees are those of LightGBM, with their gains and numbers of rows: rows reach the same leaves, and raw predictions are
@@ -56,6 +56,9 @@ def from_lightgbm(model, *, verify=True):
     model : lightgbm.Booster, lightgbm.LGBMModel, str or path-like
         A model, of which those iterations count that LightGBM's own `predict` uses; or the path of a file that ``save_model`` has
         written, or the text that such a file has.
+    feature_names : sequence of str, optional
+        Names of the columns in place of those of the model. LightGBM writes ``_`` for spaces and other characters in the names of
+        a frame, so that the frame's own names are needed here: ``feature_names=X.columns``. None means the names of the model.
     verify : bool, default=True
         Whether to compare the predictions of the new estimator with those of LightGBM, if that is installed, for rows made for up
         to 2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing; or a category of
@@ -91,6 +94,7 @@ def from_lightgbm(model, *, verify=True):
     (150, 4, 3)
     """
     booster, classes = _booster_of(model), getattr(model, "classes_", None)
+    feature_names = None if feature_names is None else [str(name) for name in feature_names]
     text = _text_of(model) if booster is None else booster.model_to_string()
     facts, trees, parameters, frame_labels = _parse(text)
     try:
@@ -100,13 +104,16 @@ def from_lightgbm(model, *, verify=True):
         names = facts["feature_names"].split(" ")
         if len(names) != n_features:
             raise ValueError(f"model has {len(names)} feature_names; max_feature_idx says that there are {n_features}")
+        if feature_names is not None and len(feature_names) != n_features:
+            raise ValueError(f"feature_names has {len(feature_names)} names; allowed are {n_features}, one for each column")
+        names = None if names == [f"Column_{j}" for j in range(n_features)] else names
         estimator = _estimator_for(facts, parameters, n_sums)
         codes = _codes(facts, trees, n_features)
         labels = _labels(codes, frame_labels)
         n_categories = np.array([len(codes.get(j, ())) for j in range(n_features)], np.int32)
         share = n_sums / len(trees) if "average_output" in facts else 1.0
         sources = [_source_tree(tree, t, codes, share) for t, tree in enumerate(trees)]
-        features = features_of(n_features, labels, None if names == [f"Column_{j}" for j in range(n_features)] else names)
+        features = features_of(n_features, labels, names if feature_names is None else feature_names)
     except DAMAGED as error:
         raise ValueError(f"model is damaged, or not LightGBM's: {type(error).__name__}: {error}") from error
     forest, orders = sum_forest(sources, np.zeros(n_sums), n_features, n_categories)

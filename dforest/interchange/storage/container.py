@@ -137,7 +137,10 @@ class Container:
         (length,) = _LENGTH.unpack_from(self._map)
         self._begin = _LENGTH.size + length
         if length > _MAX_HEADER or self._begin + 8 > size or self._map[8:9] != b"{":
-            raise self.error("it does not begin like one")
+            begins = bytes(self._map[:32]).lstrip()
+            known = {b"tree\n": "dforest.from_lightgbm reads LightGBM's text", b"{": "dforest.from_xgboost reads XGBoost's JSON"}
+            advice = next((f"; {what}" for start, what in known.items() if begins.startswith(start)), "")
+            raise self.error(f"it does not begin like one{advice}")
         head = self._map[: self._begin]
         if checksum(head) != _LENGTH.unpack_from(self._map, self._begin)[0]:
             raise self.error("it is damaged, or was not written by dforest: the checksum of its header is wrong")
