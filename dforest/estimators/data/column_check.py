@@ -32,8 +32,8 @@ TEXT_OF_DATES = (
 )
 MIXED = "make it missing: pandas.to_numeric(column, errors='coerce')"
 AMOUNTS = (
-    "take the signs away: pandas.to_numeric(column.str.replace(r'[^0-9.-]', '', regex=True)); before that, make a point of a "
-    "decimal comma"
+    "take the signs away: pandas.to_numeric(column.str.replace(r'[^0-9.-]', '', regex=True)), once any decimal comma "
+    "is a point"
 )
 ADVICE = {"dates": TEXT_OF_DATES, "amounts": AMOUNTS}
 IDS = "leave it out, as a value that one row alone has says nothing about other rows"
