@@ -150,6 +150,9 @@ def test_refused_text_that_gives_y_away():
     numbers = RANDOM.integers(400, size=4000)
     X = pd.DataFrame({"word": [f"word {k}" for k in numbers], "noise": RANDOM.normal(size=4000)})
     assert kinds(X, numbers % 3) == [("word", "refused"), ("word", "gives y away")]
+    X = pd.DataFrame({"size": ["none" if i % 20 == 0 else value for i, value in enumerate(NUMBER)], "noise": NUMBER**2})
+    y = np.array([value != "none" and value > 0 for value in X["size"]])
+    assert kinds(X, y) == [("size", "refused"), ("size", "gives y away")]
 
 
 @given(st.lists(st.integers(-(10**7), 10**7), min_size=1), st.sampled_from([",.", ".,", " .", "'."]))
@@ -201,6 +204,24 @@ def test_copies_of_rows_hide_no_ids():
     assert "order" in found and found["order"].what == "text that differs in nearly each row, such as 'ORD-0'"
     with pytest.raises(ValueError, match="leave it out, as a value that one row alone has"):
         dforest.RandomForestRegressor().fit(X, X["noise"])
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9, 0.97, 1])
+def test_nothing_says_to_encode_what_few_rows_share(share):
+    """Whether or not these are ids; rows are not equal."""
+    n = 1000
+    X = pd.DataFrame({"order": [f"ORD-{i % int(share * n)}" for i in range(n)], "noise": RANDOM.normal(size=n)})
+    for categorical in ("auto", "from_dtype"):
+        (found,) = check_table(X, categorical_features=categorical)
+        assert found.column == "order" and found.advice.startswith("leave it out")
+        assert (found.kind == "id") == (share > 0.95)
+
+
+def test_refused_numbers_are_no_ids():
+    X = pd.DataFrame({"size": ["unknown", *NUMBER[1:]], "hash": [2**60 + i * 2**20 for i in range(N)]})
+    assert kinds(X) == [("size", "refused"), ("hash", "refused")]
+    X = pd.DataFrame({"row": ["unknown", *range(1, N)], "noise": NUMBER})
+    assert kinds(X) == [("row", "id")]
 
 
 def test_rows_that_are_equal_in_all_else_are_no_copies():
@@ -418,10 +439,14 @@ def test_settings_of_the_caller_stay():
 
 
 CELLS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.integers(-(2**70), 2**70), st.floats(), st.dates(),
-    st.sampled_from(["a", "1", "$3", ""]), st.just(pd.NA), st.just([1]), st.complex_numbers(),
+    st.none(), st.booleans(), st.integers(-3, 3), st.integers(-(2**70), 2**70), st.floats(), st.dates(), st.datetimes(),
+    st.times(), st.sampled_from(["a", "A ", "1", "$3", "", "1/2/2020", "3,5 €"]), st.just(pd.NA), st.just([1]),
+    st.complex_numbers(),
 )  # fmt: skip
-TYPED = st.sampled_from([st.integers(-2, 2), st.floats(width=32), st.sampled_from("abc"), st.booleans(), st.none(), CELLS])
+TYPED = st.sampled_from([
+    st.integers(-2, 2), st.floats(width=32), st.sampled_from("abc"), st.booleans(), st.none(), st.datetimes(), st.times(), CELLS,
+    st.from_regex(r"\d{1,4}/\d{1,2}/\d{1,4}", fullmatch=True), st.from_regex(r"[€(-]?\d[\d.,' ]{0,9}\)?", fullmatch=True),
+])  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)

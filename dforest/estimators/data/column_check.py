@@ -37,6 +37,9 @@ AMOUNTS = (
 )
 ADVICE = {"dates": TEXT_OF_DATES, "amounts": AMOUNTS}
 IDS = "leave it out, as a value that one row alone has says nothing about other rows"
+SCATTERED = (
+    "leave it out, as too few rows share a value to learn from it; if it is free text, skrub.TableVectorizer makes numbers of it"
+)
 WORDS = "encode it, for example by sklearn.preprocessing.TargetEncoder, or skrub.TableVectorizer, which is for free text, too"
 
 
@@ -151,7 +154,7 @@ def _refusal_of_text(first, values):
     if 2 * n >= len(values) and are_ids(n, n_texts := sum(isinstance(value, str) for value in values)):
         return Refusal(f"text that differs in {'each row' if n == n_texts else 'nearly each row'}, such as {first!r}", IDS)
     if n > FEW:
-        return Refusal(f"{n} different texts, such as {first!r}", f"{LABELS}; or {WORDS}")
+        return Refusal(f"{n} different texts, such as {first!r}", SCATTERED if 2 * n > len(values) else f"{LABELS}; or {WORDS}")
     return Refusal(f"{n} different texts, such as {first!r}" if n > 1 else f"the text {first!r}", LABELS)
 
 

@@ -43,10 +43,10 @@ class Cells:
         self.varies = 0 < self.n_known < len(values) or bool(self.low < self.high)
 
     def as_numbers(self):
-        """These cells with labels that are numbers, or text that says numbers, as the numbers."""
+        """These cells with labels that are numbers, or text that says numbers, as the numbers; others are missing."""
         if self.labels is None:
             return self
-        return Cells(np.array([*map(float, self.labels), np.nan])[self._places()])
+        return Cells(np.array([*map(_number, self.labels), np.nan])[self._places()])
 
     def first(self):
         """The first value that is not missing."""
@@ -137,6 +137,13 @@ def numbered(codes, labels):
         if type(label) is str or not is_missing(label):
             table[place] = numbers.setdefault(label, len(numbers))
     return table[places], list(numbers)
+
+
+def _number(label):
+    try:
+        return float(label)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
 
 
 def _texts(labels):

@@ -34,9 +34,9 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     - rows that are equal, with equal or with different y, and rows of `X_test` that are in X too;
     - missing and infinite values of y, a single class, and classes with fewer rows than there are folds.
 
-    Columns that `fit` refuses are tested like others: dates and amounts that are text are read as numbers for that, dates also if
-    they have a type, and other text is taken as categories. So whatever gives y away is found before columns are made ready. Only
-    columns of values that can't be told from each other, such as lists, are not tested.
+    Columns that `fit` refuses are tested like others. Dates, text or not, and text of amounts are read as numbers for that; where
+    most values are numbers, others count as missing; all else is taken as categories. So whatever gives y away is found before
+    columns are made ready. Only columns of values without a hash, such as lists, and NumPy arrays of dates are not tested.
 
     Nothing is changed, and bad data raise no error.
 

@@ -5,7 +5,19 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_array
 
-from dforest.estimators.data.column_check import ADVICE, DATES, IDS, LARGEST_EXACT, ROWS_OF_IDS, WORDS, Refusal, refusal_of
+from dforest.estimators.data.column_check import (
+    ADVICE,
+    DATES,
+    IDS,
+    LABELS,
+    LARGEST_EXACT,
+    MIXED,
+    ROWS_OF_IDS,
+    SCATTERED,
+    WORDS,
+    Refusal,
+    refusal_of,
+)
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of, labels_of
 from dforest.estimators.data.sparse import in_order
 from dforest.inspection.table.cells import Cells, keys_of, mixed, numbered
@@ -13,6 +25,7 @@ from dforest.inspection.table.finding import Finding, short
 
 DUPLICATE = "leave one of the two out: they share their importance"
 VARIANTS = "make them one, unless the difference means something: column.str.strip().str.casefold()"
+OF_IDS = (IDS, SCATTERED, LABELS, MIXED)  # what the advice for a refused column begins with if it may hold ids
 MOST_DATES = 30  # or amounts, that make categories
 MOST_NAMED = 3  # labels of several variants that a finding names
 CONSTANT = "leave it out: no split can use it"
@@ -57,12 +70,12 @@ class Table:
             if cells is None:
                 continue
             keys = cells.keys
-            if refusal is None and self.kinds[j] == CONTINUOUS:
+            if self.kinds[j] == CONTINUOUS and (refusal is None or refusal.advice == MIXED):
                 cells = cells.as_numbers()
             own += self._of_values(j, cells)
             if not cells.varies:
                 continue
-            if cells.may_be_ids():
+            if (refusal is None or refusal.advice.startswith(OF_IDS)) and cells.may_be_ids():
                 doubtful[j] = cells, keys
             key = int(mixed(places, cells.own_keys()).sum())
             first = self.name(firsts.setdefault(key, j))
@@ -98,7 +111,8 @@ class Table:
             # If many rows are equal without the column, nothing says that they are copies.
             if len(np.unique(others)) * 2 < len(self._different_rows) or not cells.are_ids(self._different_rows):
                 return []
-        what = "integers that differ" if cells.labels is None else "text that differs"
+        is_text = isinstance(cells.first(), str)
+        what = "integers that differ" if cells.labels is None else "text that differs" if is_text else "labels that differ"
         nearly = "nearly " * (cells.n_different < cells.n_known)
         return [Finding(self.name(j), "id", f"{what} in {nearly}each row, such as {short(cells.first())}", IDS)]
 
@@ -140,7 +154,7 @@ class Table:
             yield Finding(name, "refused", what, WORDS)
         elif is_categorical and ROWS_OF_IDS <= cells.n_known < 2 * len(labels):
             what = f"{len(labels):,} different labels in {cells.n_known:,} rows{such_as}"
-            yield Finding(name, "many labels", what, f"too few rows share a label to learn from it: {WORDS}")
+            yield Finding(name, "many labels", what, SCATTERED)
         variants = cells.variants() if len(labels) <= MAX_CATEGORIES else []
         if variants:
             named = "; ".join(", ".join(map(short, group)) for group in variants[:MOST_NAMED])
