@@ -53,6 +53,12 @@ X.head()
 for finding in check_table(X, y):
     print(f"{finding.column}: {finding.what}")
 
+# %%
+# Dates have the day first here. skrub finds that from the rows that it is fitted to, and keeps it, so a date is the same in a
+# table and in a row alone. (``pandas.to_datetime`` would guess anew for each table: give it the ``format``.)
+of_dates = TableVectorizer().fit(X[["since"]])
+alone = [of_dates.transform(X[["since"]][i : i + 1]) for i in range(20)]
+print(pd.concat(alone).equals(of_dates.transform(X[["since"]][:20])))
 
 # %%
 # Amounts are text for skrub, too, which would look at parts of words such as "$8,1". A function that makes numbers of them is

@@ -80,6 +80,9 @@ def test_missing_values_and_unknown_labels(nothing):
         (X.iloc[0].to_dict() | {"area": "wide"}, ValueError, "X column 'area' holds 'wide'; allowed are numbers"),
         (X.iloc[0].to_dict() | {"area": [1]}, ValueError, r"X column 'area' holds \[1\]; allowed are numbers"),
         (X.iloc[0].to_dict() | {"area": 10**400}, ValueError, "X column 'area' holds 1000"),
+        (X.iloc[0].to_dict() | {"lift": "True"}, ValueError, "X column 'lift' holds the text 'True', but booleans in the"),
+        (X.iloc[0].to_dict() | {"lift": "1"}, ValueError, "X column 'lift' holds the text '1'"),
+        (X.assign(lift=X["lift"].astype(object).where(X["rooms"] > 1, "maybe")), ValueError, "'lift' holds the text 'maybe'"),
         (X[["town", "area", "size", "lift", "rooms"]], ValueError, "X lacks"),
         (X.assign(area="wide"), ValueError, "X column 'area' holds the text 'wide'"),
         ([1.0, "Bern", "S", True, 2], TypeError, "X is of type list; allowed are arrays, mappings"),
@@ -94,3 +97,30 @@ def test_without_names_there_are_arrays_alone():
     model = make(RandomForestClassifier).fit(X[["area", "rooms"]].to_numpy(), Y)
     with pytest.raises(TypeError):
         model.predictor().predict({"area": 1.0, "rooms": 2})
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_text_is_no_boolean(library):
+    """Nor are few such texts: most labels are known here, so no warning would tell."""
+    flags = {"x": COLUMNS["area"], "flag": COLUMNS["lift"]}
+    text = ["True", *[None] * (N - 1)]
+    model = fitted(RandomForestClassifier, library(flags))
+    for frame in (library(flags | {"flag": text}), library({"x": flags["x"], "flag": pa.array(text).dictionary_encode()})):
+        for method in (model.predict, model.predictor().predict):
+            with pytest.raises(ValueError, match="X column 'flag' holds the text 'True', but booleans in the training data"):
+                method(frame)
+    # A column as it is read from a CSV file, with or without missing values.
+    some = pd.DataFrame(flags | {"flag": flags["flag"].astype(object)})
+    some.loc[3, "flag"] = None
+    row = {"x": flags["x"][0], "flag": bool(flags["flag"][0])}
+    np.testing.assert_array_equal(model.predict_proba(some)[0], model.predictor().predict(row))
+    np.testing.assert_array_equal(model.predict_proba(some)[3], model.predictor().predict({"x": flags["x"][3], "flag": None}))
+    with pytest.raises(ValueError, match="X column 'flag' holds .*'True'"):  # booleans as numbers
+        make(RandomForestClassifier).fit(library(flags), Y).predict(library(flags | {"flag": text}))
+
+
+def test_labels_that_no_row_has_may_be_text():
+    model = fitted(RandomForestClassifier, pd.DataFrame({"x": COLUMNS["area"], "flag": COLUMNS["lift"]}))
+    flags = pd.Categorical(COLUMNS["lift"].tolist(), [True, "unknown", False])
+    new = pd.DataFrame({"x": COLUMNS["area"], "flag": flags})
+    np.testing.assert_array_equal(model.predict(new), model.predict(new.assign(flag=COLUMNS["lift"])))

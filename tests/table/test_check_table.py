@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 import dforest
 from dforest import check_table
 from dforest.inspection.table.finding import Finding
+from dforest.inspection.table.readings import READERS
 
 N = 200
 RANDOM = np.random.default_rng(0)
@@ -75,7 +76,7 @@ def test_labels_that_fit_refuses():
     what = "holds labels of the types int, str, which can't be sorted; allowed are labels of one type"
     assert mixed == ("mixed", "refused", what, "")
     assert lists[:2] == ("lists", "refused") and many.what == "150 different labels in 200 rows, such as 'n0'"
-    X = pd.DataFrame({"town": pd.Categorical(np.tile(np.arange(65536), 2))})
+    X = pd.DataFrame({"town": pd.Categorical(np.tile(np.arange(65536), 3))})
     assert check_table(X)[0][:3] == ("town", "refused", "65,536 different labels; allowed are up to 65,535")
 
 
@@ -115,6 +116,142 @@ def test_columns_that_give_classes_away(n_classes):
     what = check_table(X[["later"]], y)[0].what
     assert what == f"predicts y alone, by {'a single split' if n_classes == 2 else '5 leaves'}: balanced accuracy 1.000"
     assert kinds(X[["nearly"]], y, max_score=0.9 if n_classes == 2 else 0.7) == [("nearly", "gives y away")]
+
+
+AMOUNT = np.where(Y == 1, RANDOM.uniform(1, 3000, N), 0)
+SINCE = pd.Timestamp("2020-01-01") + pd.to_timedelta(Y * 400 + RANDOM.integers(300, size=N), "D")
+LEAKS = {
+    "dollars": ([f"${value:,.2f}" for value in AMOUNT], "amounts"),
+    "euros": ([f"{value:,.2f} €".translate({44: ".", 46: ","}) for value in AMOUNT], "amounts"),
+    "debts": ([f"-{value:.2f} €" if value else "7.00 €" for value in AMOUNT], "amounts"),
+    "days": (SINCE.strftime("%d/%m/%Y"), "dates"),
+    "months": (SINCE.strftime("%m/%d/%y"), "dates"),
+    "iso": (SINCE.strftime("%Y-%m-%dT%H:%M"), "dates"),
+    "typed": (SINCE, "dates"),
+    "objects": (SINCE.date, "dates"),
+    "known": (pd.Series(SINCE.strftime("%d/%m/%Y")).where(Y == 1), "dates"),
+}
+
+
+@pytest.mark.parametrize("auto", ["from_dtype", "auto"])
+@pytest.mark.parametrize("name", LEAKS)
+def test_dates_and_amounts_that_give_y_away(name, auto):
+    """No two rows need to share a date or an amount for that, whatever `fit` would say of the column."""
+    values, read = LEAKS[name]
+    found = check_table(pd.DataFrame({"number": NUMBER, name: values}), Y, categorical_features=auto)
+    (given,) = [finding for finding in found if finding.kind == "gives y away"]
+    assert given.column == name
+    assert given.what == f"predicts y alone, read as {read}, by a single split: balanced accuracy 1.000"
+    mixed = pd.DataFrame({name: RANDOM.permutation(values)})
+    assert "gives y away" not in {finding.kind for finding in check_table(mixed, Y, categorical_features=auto)}
+
+
+def test_refused_text_that_gives_y_away():
+    numbers = RANDOM.integers(400, size=4000)
+    X = pd.DataFrame({"word": [f"word {k}" for k in numbers], "noise": RANDOM.normal(size=4000)})
+    assert kinds(X, numbers % 3) == [("word", "refused"), ("word", "gives y away")]
+    X = pd.DataFrame({"size": ["none" if i % 20 == 0 else value for i, value in enumerate(NUMBER)], "noise": NUMBER**2})
+    y = np.array([value != "none" and value > 0 for value in X["size"]])
+    assert kinds(X, y) == [("size", "refused"), ("size", "gives y away")]
+
+
+@given(st.lists(st.integers(-(10**7), 10**7), min_size=1), st.sampled_from([",.", ".,", " .", "'."]))
+def test_amounts_are_read(cents, signs):
+    """Those that have decimals everywhere."""
+    thousands, decimal = signs
+    texts = [f"€ {cent / 100:,.2f}".translate({ord(","): thousands, ord("."): decimal}) for cent in cents]
+    np.testing.assert_allclose(READERS["amounts"](texts), np.array(cents) / 100)
+
+
+def test_amounts_without_decimals():
+    for texts, numbers in [
+        (["1,234", "5", "12"], [1234, 5, 12]),
+        (["1.234.567", "1.000"], [1234567, 1000]),
+        (["$1,234.5", "-$3"], [1234.5, -3]),
+        (["(12.50)", "3,000.25"], [-12.5, 3000.25]),
+        (["0,5", "1.000"], [0.5, 1000]),
+        (["2. EUR"], [2]),
+    ]:
+        np.testing.assert_array_equal(READERS["amounts"](texts), numbers)
+
+
+@pytest.mark.parametrize("pattern", ["%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%d.%m.%y", "%Y/%m/%d %H:%M:%S"])
+def test_dates_are_read_in_their_order(pattern):
+    days = pd.date_range("1995-01-01", "2012-12-31", freq="29D") + pd.to_timedelta(np.arange(227) % 24, "h")
+    numbers = READERS["dates"](days.strftime(pattern).tolist())
+    assert (np.diff(numbers) > 0).all()
+
+
+def test_copies_of_rows_hide_no_ids():
+    n = 500
+    X = pd.DataFrame({
+        "order": [f"ORD-{i}" for i in range(n)],
+        "number": RANDOM.permutation(n) + 7,
+        "far": RANDOM.choice(10**6, n, replace=False),  # chance makes hardly any of these equal
+        "price": [f"€ {i + 0.5}" for i in range(n)],
+        "town": RANDOM.choice(["Aachen", "Bern"], n),
+        "noise": RANDOM.normal(size=n),
+    })  # fmt: skip
+    for categorical in ("auto", "from_dtype"):
+        own = kinds(X, categorical_features=categorical)
+        assert [found for found in own if found[1] == "id"] == [("order", "id"), ("number", "id")]
+        assert ("order", "refused") not in own
+        for copied in (X[:20], X):
+            twice = pd.concat([X, copied])
+            assert kinds(twice, categorical_features=categorical) == [*own, (None, "repeated rows")]
+    X = pd.concat([X, X[:20].assign(noise=0)])  # the rows are equal no longer
+    found = {finding.column: finding for finding in check_table(X) if finding.kind == "id"}
+    assert "order" in found and found["order"].what == "text that differs in nearly each row, such as 'ORD-0'"
+    with pytest.raises(ValueError, match="leave it out, as a value that one row alone has"):
+        dforest.RandomForestRegressor().fit(X, X["noise"])
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9, 0.97, 1])
+def test_nothing_says_to_encode_what_few_rows_share(share):
+    """Whether or not these are ids; rows are not equal."""
+    n = 1000
+    X = pd.DataFrame({"order": [f"ORD-{i % int(share * n)}" for i in range(n)], "noise": RANDOM.normal(size=n)})
+    for categorical in ("auto", "from_dtype"):
+        (found,) = check_table(X, categorical_features=categorical)
+        assert found.column == "order" and found.advice.startswith("leave it out")
+        assert (found.kind == "id") == (share > 0.95)
+
+
+def test_refused_numbers_are_no_ids():
+    X = pd.DataFrame({"size": ["unknown", *NUMBER[1:]], "hash": [2**60 + i * 2**20 for i in range(N)]})
+    assert kinds(X) == [("size", "refused"), ("hash", "refused")]
+    X = pd.DataFrame({"row": ["unknown", *range(1, N)], "noise": NUMBER})
+    assert kinds(X) == [("row", "id")]
+
+
+def test_rows_that_are_equal_in_all_else_are_no_copies():
+    ages = RANDOM.integers(18, 78, size=100)
+    assert kinds(ages[:, None]) == [(None, "repeated rows")]
+    assert kinds(pd.DataFrame({"age": ages, "same": 1}))[:1] == [("same", "constant")]
+
+
+@LIBRARIES
+def test_label_variants(frame):
+    towns = RANDOM.choice(["Paris", "PARIS ", "Lyon", "lyon", "Nice"], N).tolist()
+    table = frame({"town": towns, "job": TOWN.tolist()})
+    for categorical in ("auto", "from_dtype"):
+        (found,) = [f for f in check_table(table, categorical_features=categorical) if f.kind == "label variants"]
+        assert found.column == "town"
+        assert found.what.startswith("2 labels in several variants of case or spaces: ")
+        for town in ("Paris", "PARIS ", "Lyon", "lyon"):
+            assert repr(town) in found.what
+        assert "Nice" not in found.what
+
+
+def test_dates_and_amounts_as_categories():
+    text = SINCE.strftime("%d/%m/%Y")
+    X = pd.DataFrame({"day": text, "fee": LEAKS["dollars"][0], "few": np.tile(["$1", "$2"], N // 2), "noise": NUMBER})
+    found = check_table(X, categorical_features="auto")
+    assert [finding[:2] for finding in found] == [("day", "many labels"), ("fee", "many labels")]
+    assert found[0].what == f"dates make {len(set(text))} labels, whose order is lost, such as {text[0]!r}"
+    assert "format=" in found[0].advice and "to_numeric" in found[1].advice
+    (typed,) = check_table(pd.DataFrame({"day": SINCE, "noise": NUMBER}), categorical_features=["day"])
+    assert typed[:2] == ("day", "many labels")
 
 
 def test_rare_classes_count_as_much_as_others():
@@ -158,7 +295,7 @@ def test_no_column_is_lost_by_the_bound():
 def test_several_outputs():
     y = np.stack([Y, RANDOM.integers(3, size=N)], axis=1)
     y[:3, 1] = 7
-    X = np.stack([NUMBER, Y + RANDOM.random(N)], axis=1)
+    X = np.stack([NUMBER, 2 * Y + RANDOM.random(N)], axis=1)
     given, rare = check_table(X, y)
     assert given[:2] == (1, "gives y away") and given.what.startswith("predicts column 0 of y alone")
     assert rare.what == "1 class of column 1 of y with fewer rows than 5 folds: 7 (3)"
@@ -248,15 +385,31 @@ def test_result(tmp_path):
     X = pd.DataFrame({"number": NUMBER, "town": TOWN, "same": 1})
     found = check_table(X, np.append(Y[:-1], 2))
     assert all(isinstance(finding, Finding) for finding in found)
-    first, heading, *lines = repr(found).splitlines()
-    assert first == "3 findings in 200 rows and 3 columns" and heading.split() == ["column", "what", "advice"]
-    assert [line.split()[0] for line in lines[:2]] == ["'town'", "'same'"] and len(lines) == 3
-    place = heading.index("advice")
-    assert [line[place - 2 :] for line in lines] == [f"  {finding.advice}" for finding in found]
+    assert repr(found).splitlines() == [
+        "3 findings in 200 rows and 3 columns",
+        "",
+        f"rare classes: {found[2].advice}",
+        "  1 class of y with fewer rows than 5 folds: 2 (1)",
+        "",
+        "refused: name it in categorical_features, or let categorical_features=\"auto\" take all columns of",
+        "    text and booleans as categories",
+        "  'town'  3 different texts, such as " + repr(str(TOWN[0])),
+        "",
+        "constant: leave it out: no split can use it",
+        "  'same'  all rows have the value 1",
+    ]
     frame = pd.DataFrame(found)
     assert frame.columns.tolist() == ["column", "kind", "what", "advice"] and len(frame) == 3
     assert repr(pickle.loads(pickle.dumps(found))) == repr(found)
     assert repr(check_table(NUMBER[:, None])) == "0 findings in 200 rows and 1 columns"
+
+
+def test_findings_of_one_kind_and_advice_are_printed_together():
+    towns = {f"{'long ' * 5}town {j}": np.roll(TOWN, j) for j in range(3)}
+    text = repr(check_table(pd.DataFrame(towns | {"name " * 30: [f"{'very ' * 7}{i % 3}" for i in range(N)], "later": Y}), Y))
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.count("name it in categorical_features") == 1
+    assert text.index("gives y away") < text.index("refused")
 
 
 def test_arguments():
@@ -286,10 +439,14 @@ def test_settings_of_the_caller_stay():
 
 
 CELLS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.integers(-(2**70), 2**70), st.floats(), st.dates(),
-    st.sampled_from(["a", "1", "$3", ""]), st.just(pd.NA), st.just([1]), st.complex_numbers(),
+    st.none(), st.booleans(), st.integers(-3, 3), st.integers(-(2**70), 2**70), st.floats(), st.dates(), st.datetimes(),
+    st.times(), st.sampled_from(["a", "A ", "1", "$3", "", "1/2/2020", "3,5 €"]), st.just(pd.NA), st.just([1]),
+    st.complex_numbers(),
 )  # fmt: skip
-TYPED = st.sampled_from([st.integers(-2, 2), st.floats(width=32), st.sampled_from("abc"), st.booleans(), st.none(), CELLS])
+TYPED = st.sampled_from([
+    st.integers(-2, 2), st.floats(width=32), st.sampled_from("abc"), st.booleans(), st.none(), st.datetimes(), st.times(), CELLS,
+    st.from_regex(r"\d{1,4}/\d{1,2}/\d{1,4}", fullmatch=True), st.from_regex(r"[€(-]?\d[\d.,' ]{0,9}\)?", fullmatch=True),
+])  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)

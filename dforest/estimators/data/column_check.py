@@ -13,19 +13,33 @@ ALLOWED = "allowed are numbers, booleans and missing values"
 MOST_LINES = 20  # columns that a message names
 FEW = 256  # different texts of a column, of which more may be words rather than labels
 LONGEST = 40  # characters of a date or an amount: patterns take long for very long text
-ROWS_OF_IDS = 30  # different texts in as many rows are ids from so many on
+ROWS_OF_IDS = 30  # values that are different are ids from so many on
+ROWS_OF_COPY = 20  # and one in so many may be there before, as ids of copied rows are
 
-_DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?$")
-_AMOUNT = re.compile(r"\s*[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([^\w\s]|[A-Za-z]{1,3})?\s*$")
+_PATTERNS = {
+    "dates": re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?$"),
+    "amounts": re.compile(r"\s*[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([^\w\s]|[A-Za-z]{1,3})?\s*$"),
+}
 
 LABELS = 'name it in categorical_features, or let categorical_features="auto" take all columns of text and booleans as categories'
 DATES = (
     "make numbers of it, such as years, months, or days since a date: as pandas.to_datetime and Series.dt do, or in a pipeline "
     "sklearn.preprocessing.FunctionTransformer or skrub.TableVectorizer"
 )
+TEXT_OF_DATES = (
+    f"{DATES}. Write down the format, such as pandas.to_datetime(column, format='%d/%m/%Y'): where it is guessed, "
+    "a row alone may get another date than in its table"
+)
 MIXED = "make it missing: pandas.to_numeric(column, errors='coerce')"
-AMOUNTS = "take the signs away: pandas.to_numeric(column.str.replace(r'[^0-9.-]', '', regex=True))"
+AMOUNTS = (
+    "take the signs away: pandas.to_numeric(column.str.replace(r'[^0-9.-]', '', regex=True)), once any decimal comma "
+    "is a point"
+)
+ADVICE = {"dates": TEXT_OF_DATES, "amounts": AMOUNTS}
 IDS = "leave it out, as a value that one row alone has says nothing about other rows"
+SCATTERED = (
+    "leave it out, as too few rows share a value to learn from it; if it is free text, skrub.TableVectorizer makes numbers of it"
+)
 WORDS = "encode it, for example by sklearn.preprocessing.TargetEncoder, or skrub.TableVectorizer, which is for free text, too"
 
 
@@ -130,20 +144,30 @@ def _refusal_of_text(first, values):
     except TypeError:  # there are lists, say, behind the first text
         different = values
     texts = {value for value in different if isinstance(value, str)}
-    n = len(texts)
     if any(map(_is_number, different)) and 2 * sum(map(_is_number, values)) > len(values):
         return Refusal(f"{first!r} among numbers", MIXED)
     first = first if len(first) <= LONGEST else f"{first[:LONGEST]}..."
-    are_short = max(map(len, texts)) <= LONGEST
-    if are_short and all(map(_DATE.match, texts)):
-        return Refusal(f"text of dates, such as {first!r}", DATES)
-    if are_short and all(map(_AMOUNT.match, texts)):
-        return Refusal(f"text of amounts, such as {first!r}", AMOUNTS)
-    if n == len(values) >= ROWS_OF_IDS:
-        return Refusal(f"text that differs in each row, such as {first!r}", IDS)
+    content = content_of(texts)
+    if content is not None:
+        return Refusal(f"text of {content}, such as {first!r}", ADVICE[content])
+    n = len(texts)
+    if 2 * n >= len(values) and are_ids(n, n_texts := sum(isinstance(value, str) for value in values)):
+        return Refusal(f"text that differs in {'each row' if n == n_texts else 'nearly each row'}, such as {first!r}", IDS)
     if n > FEW:
-        return Refusal(f"{n} different texts, such as {first!r}", f"{LABELS}; or {WORDS}")
+        return Refusal(f"{n} different texts, such as {first!r}", SCATTERED if 2 * n > len(values) else f"{LABELS}; or {WORDS}")
     return Refusal(f"{n} different texts, such as {first!r}" if n > 1 else f"the text {first!r}", LABELS)
+
+
+def content_of(texts):
+    """What all of these different texts say: "dates", "amounts" or, if it is something else, None."""
+    if max(map(len, texts)) > LONGEST:
+        return None
+    return next((content for content, pattern in _PATTERNS.items() if all(map(pattern.match, texts))), None)
+
+
+def are_ids(n_different, n_known):
+    """Whether values are ids, given how many different ones there are, and in how many rows."""
+    return n_known >= ROWS_OF_IDS and (n_known - n_different) * ROWS_OF_COPY <= n_known
 
 
 def _is_number(value):

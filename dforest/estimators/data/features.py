@@ -3,7 +3,7 @@
 Trees test numbers. The labels of a categorical column become numbers 0, 1, ... in their ascending order;
 those of an ordinal column that does not hold numbers, in the order that its type declares. NaN stands for
 a missing value, and for a label that was not there in training. Labels are compared by Python's equality:
-1 equals 1.0 and True, but not "1".
+1 equals 1.0 and True, but not "1". Text in a column whose labels are booleans is no new label, and is refused.
 """
 
 from collections.abc import Mapping
@@ -57,6 +57,9 @@ class Features:
         self._numbers = [
             None if labels is None else {label: number for number, label in enumerate(labels.tolist())}
             for labels in categories
+        ]
+        self._flags = [
+            (j, names and names[j]) for j, labels in enumerate(categories) if labels is not None and labels.dtype == bool
         ]
 
     def __getstate__(self):
@@ -166,7 +169,8 @@ class Features:
         TypeError
             If X is nothing of that kind.
         ValueError
-            If X has other names than in training, or a column that holds no labels has something that is no number.
+            If X has other names than in training, a column that holds no labels has something that is no number, or one of
+            booleans has text.
         """
         if isinstance(X, Mapping) or hasattr(X, "to_dict") and getattr(X, "ndim", 2) == 1:
             return self._encode_row(dict(X))
@@ -200,7 +204,13 @@ class Features:
                 if not is_missing(value):
                     raise ValueError(f"{self.title(j)} holds {value!r}; {ALLOWED}") from None
                 result[j] = np.nan
+        for j, name in self._flags:
+            if isinstance(row[name], str):
+                self._refuse_text(j, row[name])
         return result
+
+    def _refuse_text(self, j, text):
+        raise ValueError(f"{self.title(j)} holds the text {text!r}, but booleans in the training data; {ALLOWED}")
 
     def _part(self, columns, j):
         """Column j of what `encode` returns."""
@@ -209,15 +219,19 @@ class Features:
         codes, labels = _codes(columns, j)
         labels = as_list(labels)
         table = self._table(j, labels)
-        self._warn_of_unseen(j, codes, labels, table)
+        self._check_unseen(j, codes, labels, table)
         return table[codes]
 
-    def _warn_of_unseen(self, j, codes, labels, table):
-        """Warn if most rows that have a label in column j have one that has no number."""
+    def _check_unseen(self, j, codes, labels, table):
+        """Warn if most rows that have a label in column j have one that has no number; raise if it is text among booleans."""
         unseen = [place for place in np.flatnonzero(np.isnan(table[:-1])).tolist() if not is_missing(labels[place])]
         if not unseen:
             return
         rows = np.bincount(codes[codes >= 0], minlength=len(table))
+        if self.categories[j].dtype == bool:
+            for place in unseen:
+                if rows[place] and isinstance(labels[place], str):
+                    self._refuse_text(j, labels[place])
         n_unseen, n_seen = int(rows[unseen].sum()), int(rows[~np.isnan(table)].sum())
         if n_unseen <= n_seen:
             return

@@ -4,12 +4,18 @@ The key of a row is a number of 64 bits: the sum, over the columns, of the cells
 That of a column is such a sum over its rows. Of a million different rows, two have equal keys with a probability below 1e-7.
 """
 
+from functools import cached_property
+
 import numpy as np
 
-from dforest.estimators.data.column_check import FEW, LARGEST_EXACT, ROWS_OF_IDS
+from dforest.estimators.data.column_check import FEW, LARGEST_EXACT, ROWS_OF_IDS, are_ids, content_of
 from dforest.estimators.data.columns import as_list, is_missing, is_number
+from dforest.inspection.table.readings import READERS
 
-EQUALS_BY_CHANCE = 5  # pairs of equal integers that chance would bring: where there are none, integers are ids
+EQUALS_BY_CHANCE = 5  # pairs of equal integers that chance would bring: where there are none, integers are ids;
+EQUALS_PER_COPY = 45  # so many more for each value that was there before
+
+ROWS_OF_ID = 2  # at most, on average, copies included
 
 _MISSING = np.uint64(2**63 - 1)  # the key of a missing value
 
@@ -37,26 +43,63 @@ class Cells:
         self.varies = 0 < self.n_known < len(values) or bool(self.low < self.high)
 
     def as_numbers(self):
-        """These cells with labels that are numbers, or text that says numbers, as the numbers."""
+        """These cells with labels that are numbers, or text that says numbers, as the numbers; others are missing."""
         if self.labels is None:
             return self
-        return Cells(np.array([*map(float, self.labels), np.nan])[self._places()])
+        return Cells(np.array([*map(_number, self.labels), np.nan])[self._places()])
 
     def first(self):
         """The first value that is not missing."""
         value = self.values[np.argmax(self.values == self.values)].item()
         return value if self.labels is None else self.labels[int(value)]
 
-    def are_ids(self):
-        """Whether values are all different where measurements, or labels, would not be."""
-        n = self.n_known
-        if n < ROWS_OF_IDS or self.labels is not None:
-            return n >= ROWS_OF_IDS and len(self.labels) == n
-        if not (self.high - self.low + 1) * EQUALS_BY_CHANCE <= n * (n - 1) / 2:  # not if it is infinite
+    @cached_property
+    def content(self):
+        """What labels say, text or not: "dates", "amounts", or None if it is something else."""
+        texts = _texts(self.labels or [])
+        return content_of(texts) if texts else None
+
+    def in_order(self, rows):
+        """The dates or amounts of some rows as numbers: ndarray of shape (n_rows,), NaN in other rows; None without `content`."""
+        if self.content is None:
+            return None
+        places = np.unique(self.values[rows])
+        places = places[places == places].astype(np.intp)
+        numbers = np.full(len(self.labels) + 1, np.nan)
+        if len(places):
+            numbers[places] = READERS[self.content](_texts([self.labels[place] for place in places.tolist()]))
+        return numbers[self._places()]
+
+    @cached_property
+    def n_different(self):
+        return len(np.unique(self.values[self.values == self.values]) if self.labels is None else self.labels)
+
+    def may_be_ids(self):
+        """Whether it is worth while to ask `are_ids` of some of the rows."""
+        if self.labels is None:  # most columns of other numbers have equal ones, or fractions, among the first rows
+            known = self.values[self.values == self.values]
+            first = known[:1000]
+            if len(np.unique(first)) * ROWS_OF_ID < len(first) or not all((part % 1 == 0).all() for part in (first, known)):
+                return False
+        elif any(hasattr(label, "isoformat") for label in self.labels[:1]) or self.content is not None:
             return False
-        values = self.values[self.values == self.values]
-        # Most columns of other numbers have equal ones, or fractions, among the first rows.
-        return all((part % 1 == 0).all() and len(np.unique(part)) == len(part) for part in (values[:1000], values))
+        return self.n_different * ROWS_OF_ID >= self.n_known >= ROWS_OF_IDS
+
+    def are_ids(self, rows):
+        """Whether values in some rows, which have all of them, are different where measurements, or labels, would not be."""
+        n = int(np.count_nonzero(self.values[rows] == self.values[rows]))
+        if self.labels is not None or not are_ids(self.n_different, n):
+            return are_ids(self.n_different, n)
+        by_chance = n * (n - 1) / 2 / (self.high - self.low + 1)
+        return by_chance >= EQUALS_BY_CHANCE + EQUALS_PER_COPY * (n - self.n_different)
+
+    def variants(self):
+        """Labels that differ only in case, or in spaces around them: list of lists of two labels or more."""
+        groups = {}
+        for label in self.labels or ():
+            if isinstance(label, str):
+                groups.setdefault(label.strip().casefold(), []).append(label)
+        return [group for group in groups.values() if len(group) > 1]
 
     def own_keys(self):
         """Keys by which columns are compared: those of few labels say in which order labels occur for the first time."""
@@ -94,6 +137,20 @@ def numbered(codes, labels):
         if type(label) is str or not is_missing(label):
             table[place] = numbers.setdefault(label, len(numbers))
     return table[places], list(numbers)
+
+
+def _number(label):
+    try:
+        return float(label)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def _texts(labels):
+    """Labels that are text, or dates, as text; None if any is something else."""
+    if all(type(label) is str for label in labels):
+        return labels
+    return [label.isoformat() for label in labels] if all(hasattr(label, "isoformat") for label in labels) else None
 
 
 def keys_of(values):

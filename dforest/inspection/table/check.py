@@ -25,11 +25,18 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     Found are
 
     - columns that `fit` refuses, such as dates, amounts and free text;
-    - columns that have no values, a single value, the values of another column, or a different value in each row, as ids have:
-      integers count as ids only if as many numbers of their range that are drawn by chance would not all be different;
+    - columns that have no values, a single value, the values of another column, or ids, which hardly any two rows share: as
+      copied rows share theirs, equal rows count once, and one value in 20 may occur twice. Integers count as ids only if as many
+      numbers of their range that are drawn by chance would not all be different;
+    - columns of categories in which too few rows share a label, or whose more than 30 labels are dates or amounts;
+    - labels that differ only in case, or in spaces around them;
     - columns that give y away: a small tree on this column alone predicts y for rows that it was not grown on;
     - rows that are equal, with equal or with different y, and rows of `X_test` that are in X too;
     - missing and infinite values of y, a single class, and classes with fewer rows than there are folds.
+
+    Columns that `fit` refuses are tested like others. Dates, text or not, and text of amounts are read as numbers for that; where
+    most values are numbers, others count as missing; all else is taken as categories. So whatever gives y away is found before
+    columns are made ready. Only columns of values without a hash, such as lists, and NumPy arrays of dates are not tested.
 
     Nothing is changed, and bad data raise no error.
 
@@ -58,7 +65,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     -------
     dforest.inspection.table.finding.TableFindings
         A tuple of `dforest.inspection.table.finding.Finding`: those about columns come first, in the order of the columns, then
-        those about rows and about y. It prints as a table with one line for each finding; `pandas.DataFrame` makes a frame of it.
+        those about rows and about y. It prints with the serious ones first, and those of one kind and advice together;
+        `pandas.DataFrame` makes a frame of it.
 
     Raises
     ------

@@ -1,15 +1,33 @@
 """The columns of a table, dense or sparse, and what is found in them."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csc_array
 
-from dforest.estimators.data.column_check import FEW, IDS, LARGEST_EXACT, ROWS_OF_IDS, WORDS, Refusal, refusal_of
+from dforest.estimators.data.column_check import (
+    ADVICE,
+    DATES,
+    IDS,
+    LABELS,
+    LARGEST_EXACT,
+    MIXED,
+    ROWS_OF_IDS,
+    SCATTERED,
+    WORDS,
+    Refusal,
+    refusal_of,
+)
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of, labels_of
 from dforest.estimators.data.sparse import in_order
 from dforest.inspection.table.cells import Cells, keys_of, mixed, numbered
 from dforest.inspection.table.finding import Finding, short
 
 DUPLICATE = "leave one of the two out: they share their importance"
+VARIANTS = "make them one, unless the difference means something: column.str.strip().str.casefold()"
+OF_IDS = (IDS, SCATTERED, LABELS, MIXED)  # what the advice for a refused column begins with if it may hold ids
+MOST_DATES = 30  # or amounts, that make categories
+MOST_NAMED = 3  # labels of several variants that a finding names
 CONSTANT = "leave it out: no split can use it"
 
 
@@ -41,29 +59,62 @@ class Table:
 
     def findings(self, targets, max_score):
         """Yield what is found in columns."""
-        names, firsts = set(), {}  # of each key of columns, the first column
+        found, doubtful, names, firsts = [], {}, set(), {}  # firsts: of each key of columns, the first column
         places = np.arange(self.n_rows, dtype=np.uint64)
         for j, cells in self.read():
             name, refusal = self.name(j), self._refusal(j)
-            if name in names:
-                yield Finding(name, "refused", "has the name of another column", "rename one of them")
+            double = [Finding(name, "refused", "has the name of another column", "rename one of them")] * (name in names)
             names.add(name)
-            if refusal is not None:
-                yield Finding(name, "id" if refusal.advice == IDS else "refused", refusal.what, refusal.advice)
-            elif cells is not None and self.kinds[j] == CONTINUOUS:
-                cells = cells.as_numbers()
+            own = [] if refusal is None else [Finding(name, "refused", refusal.what, refusal.advice)]
+            found.append((double, own, others := []))
             if cells is None:
                 continue
-            yield from self._of_values(j, cells, refusal is not None)
+            keys = cells.keys
+            if self.kinds[j] == CONTINUOUS and (refusal is None or refusal.advice == MIXED):
+                cells = cells.as_numbers()
+            own += self._of_values(j, cells)
             if not cells.varies:
                 continue
+            if (refusal is None or refusal.advice.startswith(OF_IDS)) and cells.may_be_ids():
+                doubtful[j] = cells, keys
             key = int(mixed(places, cells.own_keys()).sum())
             first = self.name(firsts.setdefault(key, j))
             if firsts[key] != j:
-                yield Finding(name, "duplicate", f"says the same as column {first!r} in each row", DUPLICATE)
-            if cells.labels is None or len(cells.labels) <= FEW:
-                for target in targets:
-                    yield from target.given_away(name, cells.values.take, cells.labels is not None, max_score)
+                others.append(Finding(name, "duplicate", f"says the same as column {first!r} in each row", DUPLICATE))
+            for target in targets:
+                others += self._given_away(target, name, cells, max_score)
+        for j, (cells, keys) in doubtful.items():
+            found[j][1][:] = self._id(j, cells, keys) or found[j][1]
+        for parts in found:
+            for part in parts:
+                yield from part
+
+    @staticmethod
+    def _given_away(target, name, cells, max_score):
+        """A finding, or none, that a column gives an output away: as dates or amounts, if it is text of them, or as labels."""
+        ordered = cells.in_order(np.concatenate(target.halves)) if target.halves else None
+        if ordered is not None:
+            found = list(target.given_away(name, ordered.take, False, max_score, cells.content))
+            if found:
+                return found
+        return target.given_away(name, cells.values.take, cells.labels is not None, max_score)
+
+    @cached_property
+    def _different_rows(self):
+        """The numbers of rows without those that equal earlier ones, once all columns have been read."""
+        return np.unique(self.keys, return_index=True)[1]
+
+    def _id(self, j, cells, keys):
+        """A finding, or none, that a column holds ids. Those of copied rows are there twice, so such rows count once."""
+        if not cells.are_ids(slice(None)):
+            others = self.keys - mixed(np.uint64(j), keys())  # keys of the rows without this column
+            # If many rows are equal without the column, nothing says that they are copies.
+            if len(np.unique(others)) * 2 < len(self._different_rows) or not cells.are_ids(self._different_rows):
+                return []
+        is_text = isinstance(cells.first(), str)
+        what = "integers that differ" if cells.labels is None else "text that differs" if is_text else "labels that differ"
+        nearly = "nearly " * (cells.n_different < cells.n_known)
+        return [Finding(self.name(j), "id", f"{what} in {nearly}each row, such as {short(cells.first())}", IDS)]
 
     def _refusal(self, j):
         """Why `fit` refuses column j: `Refusal`, or None."""
@@ -85,21 +136,32 @@ class Table:
         except TypeError:
             return None
 
-    def _of_values(self, j, cells, is_refused):
-        name = self.name(j)
+    def _of_values(self, j, cells):
+        name, is_categorical = self.name(j), self.kinds[j] == CATEGORICAL
+        labels = cells.labels or []
         if not cells.n_known:
             yield Finding(name, "missing", "all values are missing", CONSTANT)
-        elif not cells.varies:
+            return
+        if not cells.varies:
             yield Finding(name, "constant", f"all rows have the value {short(cells.first())}", CONSTANT)
-        elif not is_refused and cells.are_ids():
-            what = "integers" if cells.labels is None else "labels"
-            yield Finding(name, "id", f"{what} that differ in each row, such as {short(cells.first())}", IDS)
-        elif self.kinds[j] == CATEGORICAL and len(cells.labels) > MAX_CATEGORIES:
-            what = f"{len(cells.labels):,} different labels; allowed are up to {MAX_CATEGORIES:,}"
+            return
+        such_as = f", such as {short(cells.first())}"
+        if is_categorical and cells.content is not None and len(labels) > MOST_DATES:
+            what = f"{cells.content} make {len(labels):,} labels, whose order is lost{such_as}"
+            yield Finding(name, "many labels", what, ADVICE[cells.content] if isinstance(labels[0], str) else DATES)
+        elif is_categorical and len(labels) > MAX_CATEGORIES:
+            what = f"{len(labels):,} different labels; allowed are up to {MAX_CATEGORIES:,}"
             yield Finding(name, "refused", what, WORDS)
-        elif self.kinds[j] == CATEGORICAL and ROWS_OF_IDS <= cells.n_known < 2 * len(cells.labels):
-            what = f"{len(cells.labels):,} different labels in {cells.n_known:,} rows, such as {short(cells.first())}"
-            yield Finding(name, "many labels", what, f"too few rows share a label to learn from it: {WORDS}")
+        elif is_categorical and ROWS_OF_IDS <= cells.n_known < 2 * len(labels):
+            what = f"{len(labels):,} different labels in {cells.n_known:,} rows{such_as}"
+            yield Finding(name, "many labels", what, SCATTERED)
+        variants = cells.variants() if len(labels) <= MAX_CATEGORIES else []
+        if variants:
+            named = "; ".join(", ".join(map(short, group)) for group in variants[:MOST_NAMED])
+            more = "; ..." * (len(variants) > MOST_NAMED)
+            n = f"{len(variants):,} label{'s' * (len(variants) > 1)}"
+            what = f"{n} in several variants of case or spaces: {named}{more}"
+            yield Finding(name, "label variants", what, VARIANTS)
 
 
 class SparseTable(Table):
@@ -126,9 +188,11 @@ class SparseTable(Table):
         for j, n_stored in enumerate(np.diff(X.indptr).tolist()):
             if n_stored in (0, self.n_rows):
                 cells = Cells(X[:, [j]].toarray().ravel().astype(np.float64))
-                yield from self._of_values(j, cells, False)
+                yield from self._of_values(j, cells)
                 if not cells.varies:
                     continue
+                if cells.may_be_ids():
+                    yield from self._id(j, cells, cells.keys)
             first = firsts.setdefault(int(keys[j]), j)
             if first != j:
                 yield Finding(j, "duplicate", f"says the same as column {first} in each row", DUPLICATE)

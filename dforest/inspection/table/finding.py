@@ -1,8 +1,16 @@
 """What `check_table` finds."""
 
+import textwrap
 from typing import NamedTuple
 
 from dforest.estimators.data.column_check import LONGEST
+
+WIDTH = 100  # characters of a line
+# What makes scores wrong comes first, then what makes `fit` fail, and what is merely of no use.
+KINDS = (
+    *("gives y away", "rows in both parts", "contradicting rows", "repeated rows", "y", "rare classes"),
+    *("refused", "id", "many labels", "label variants", "duplicate", "constant", "missing"),
+)
 
 
 class Finding(NamedTuple):
@@ -13,9 +21,9 @@ class Finding(NamedTuple):
     column : object
         Name of the column of X or, if X has no names, its number; None if the finding is about rows or about y.
     kind : str
-        What kind of a finding it is: ``"refused"``, ``"missing"``, ``"constant"``, ``"id"``, ``"many labels"``, ``"duplicate"``
-        or ``"gives y away"`` for columns; ``"repeated rows"``, ``"contradicting rows"`` or ``"rows in both parts"`` for rows;
-        ``"y"`` or ``"rare classes"`` for y.
+        What kind of a finding it is: ``"refused"``, ``"missing"``, ``"constant"``, ``"id"``, ``"many labels"``,
+        ``"label variants"``, ``"duplicate"`` or ``"gives y away"`` for columns; ``"repeated rows"``, ``"contradicting rows"`` or
+        ``"rows in both parts"`` for rows; ``"y"`` or ``"rare classes"`` for y.
     what : str
         What was found.
     advice : str
@@ -36,9 +44,10 @@ class Finding(NamedTuple):
 
 
 class TableFindings(tuple):
-    """What `check_table` has found: a tuple of `Finding`, which prints as a table.
+    """What `check_table` has found: a tuple of `Finding`, which prints in groups, the serious ones first.
 
-    `pandas.DataFrame(findings)` makes a frame of it.
+    A group has the findings of one kind for which the same advice is given, which stands in its heading. Lines have at most 100
+    characters. `pandas.DataFrame(findings)` makes a frame of it.
 
     Attributes
     ----------
@@ -50,8 +59,9 @@ class TableFindings(tuple):
     >>> import dforest
     >>> dforest.check_table([[1.0, 5.0], [2.0, 5.0]])
     1 finding in 2 rows and 2 columns
-    column  what                       advice
-    1       all rows have the value 5  leave it out: no split can use it
+    <BLANKLINE>
+    constant: leave it out: no split can use it
+      1  all rows have the value 5
     """
 
     def __new__(cls, findings, shape):
@@ -64,12 +74,22 @@ class TableFindings(tuple):
 
     def __repr__(self):
         n = f"{len(self)} finding{'s' * (len(self) != 1)} in {self.shape[0]:,} rows and {self.shape[1]:,} columns"
-        if not self:
-            return n
-        cells = [("column", "what", "advice")]
-        cells += [("" if found.column is None else repr(found.column), found.what, found.advice) for found in self]
-        first, second = (min(max(len(row[place]) for row in cells), limit) for place, limit in ((0, LONGEST), (1, 80)))
-        return "\n".join([n, *(f"{name:{first}}  {what:{second}}  {advice}" for name, what, advice in cells)])
+        groups = {}
+        for found in sorted(self, key=lambda found: KINDS.index(found.kind)):
+            groups.setdefault((found.kind, found.advice), []).append(found)
+        names = {found.column: short(found.column) for found in self if found.column is not None}
+        width = max(map(len, names.values()), default=0)
+        lines = [n]
+        for (kind, advice), group in groups.items():
+            lines += ["", *_wrapped(f"{kind}: {advice}" if advice else kind, "", "    ")]
+            for found in group:
+                indent = "  " if found.column is None else f"  {names[found.column]:{width}}  "
+                lines += _wrapped(found.what, indent, " " * len(indent))
+        return "\n".join(lines)
+
+
+def _wrapped(text, first, others):
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
 
 def short(value):

@@ -80,7 +80,7 @@ class Target:
             share = 1 / (counts[y.astype(np.intp)] * np.count_nonzero(counts))
         return np.split(share, [len(self.halves[0])])
 
-    def given_away(self, name, take, is_label, max_score):
+    def given_away(self, name, take, is_label, max_score, reading=""):
         """Yield a finding if a column alone predicts this output.
 
         Parameters
@@ -92,6 +92,8 @@ class Target:
         is_label : bool
             Whether these are numbers of labels.
         max_score : float
+        reading : str
+            What text was read as: "dates", "amounts", or "" if it was not.
         """
         if not self.halves:
             return
@@ -113,7 +115,8 @@ class Target:
                 return
         by = f"{n_leaves} leaves" if n_leaves > 2 else "a single split"
         measure = "R2 of ranks" if classes is None else "balanced accuracy"
-        yield Finding(name, "gives y away", f"predicts {self.title} alone, by {by}: {measure} {score:.3f}", GIVEN_AWAY)
+        read = f"read as {reading}, " if reading else ""
+        yield Finding(name, "gives y away", f"predicts {self.title} alone, {read}by {by}: {measure} {score:.3f}", GIVEN_AWAY)
 
     def _least_loss(self, take, n_leaves):
         """What at least keeps a column of numbers from a score of 1, found without growing trees.
