@@ -366,7 +366,7 @@ cdef class Subsample(SamplingPlan):
 
 @final
 cdef class DrawnElsewhere(SamplingPlan):
-    """Rows that were drawn elsewhere, such as by another library: how many draws a tree has is known, and not which rows these are.
+    """Rows that were drawn elsewhere, such as by another library: how many draws a tree has is known, but not which rows.
 
     Parameters
     ----------
