@@ -375,7 +375,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     """
 
     parameters = ("n_draws",)
-    manner = "elsewhere"
+    manner = "of rows that are not known"
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)

@@ -202,6 +202,8 @@ _VALUES = {
 
 def hint(estimator, unknown, method="__init__"):
     """What to say about a name that a method does not have: str, empty if there is nothing to say."""
+    if unknown in estimator._parameter_constraints:
+        return ". It is a parameter of the estimator"
     answer = estimator._other_names.get(unknown, "")
     if method.startswith("predict"):
         answer = _ASKED.get(unknown, answer)

@@ -114,6 +114,14 @@ def named_scorer(given, parameter):
     return metrics.get_scorer(given)
 
 
+def chosen_score(scoring):
+    """The metric or the scorer that a user chose by the parameter `scoring`. Raises ValueError if it is none."""
+    score = named_scorer(scoring, "scoring")
+    if not callable(score):
+        raise ValueError(f"scoring={scoring!r}; allowed are names of scikit-learn's scorers, callables and None")
+    return score
+
+
 def is_known(score):
     """Whether a metric or a scorer is scikit-learn's, so that it may be tried on made-up predictions."""
     return str(getattr(_parts_of(score)[0], "__module__", "")).startswith("sklearn.")

@@ -189,5 +189,7 @@ def test_all_unknown_names_are_told_at_once():
         HistGradientBoostingClassifier(num_leaves=9, nothing=1, reg_alpha=2, max_depth=3)
     with pytest.raises(TypeError, match="fit.. got an .* 'eval_metric'. It is called scoring here, and is a"):
         HistGradientBoostingClassifier().fit([[0.0]], [0], eval_metric="auc")
+    with pytest.raises(TypeError, match=r"fit\(\) got an .* 'scoring'. It is a parameter of the estimator$"):
+        HistGradientBoostingClassifier().fit([[0.0]], [0], scoring="roc_auc")
     with pytest.raises(InvalidParameterError, match="A loss of your own is a subclass of dforest.loss.PythonLoss"):
         HistGradientBoostingRegressor(loss=lambda y, raw: (raw - y, 1.0)).fit([[0.0], [1.0]], [0, 1])

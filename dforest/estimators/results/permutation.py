@@ -15,7 +15,7 @@ from dforest.estimators.data.validation import check_number, check_X, count_thre
 from dforest.estimators.powers import times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import importance, oob
-from dforest.estimators.scoring import named_scorer, refusal
+from dforest.estimators.scoring import chosen_score, refusal
 
 
 class OutOfBagPart:
@@ -93,9 +93,7 @@ class OutOfBagPart:
         if scoring is None:
             return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
         check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
-        score = named_scorer(scoring, "scoring")
-        if not callable(score):
-            raise ValueError(f"scoring={scoring!r}; allowed are names of scikit-learn's scorers, callables and None")
+        score = chosen_score(scoring)
         if issparse(X):
             raise TypeError(f"X is a sparse matrix, which scoring={scoring!r} does not support; allowed is X.toarray()")
         with self._communicator().together() as ranks:

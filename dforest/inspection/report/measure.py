@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import is_classifier
 
-from dforest.estimators.scoring import SCORER, named_scorer, refusal, score_of_classes, score_of_numbers
+from dforest.estimators.scoring import SCORER, chosen_score, refusal, score_of_classes, score_of_numbers
 from dforest.inspection.report.markup import number, percent
 from dforest.inspection.report.text import clean
 
@@ -73,9 +73,7 @@ class Measure:
     @classmethod
     def named(cls, estimator, scoring):
         """The measure that a user chose. Raises ValueError if it is none."""
-        score = named_scorer(scoring, "scoring")
-        if not callable(score):
-            raise ValueError(f"scoring={scoring!r}; allowed are names of scikit-learn's scorers, callables and None")
+        score = chosen_score(scoring)
         metric, is_error = score, False
         if isinstance(score, SCORER):
             metric, is_error = score._score_func, score._sign < 0
