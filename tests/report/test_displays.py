@@ -69,7 +69,7 @@ def test_importances(forest):
     assert [bar.get_width() for bar in display.bars_] == forest.feature_importances_[order].tolist()
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == X.columns[order].tolist()
     assert display.ax_.yaxis_inverted() or display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]
-    assert display.ax_.get_xlabel() == "Mean decrease in impurity" and display.figure_ is plt.gcf()
+    assert display.ax_.get_xlabel() == "Mean decrease in impurity, scaled to sum to 1" and display.figure_ is plt.gcf()
     by_tree = np.array([tree.feature_importances_ for tree in forest.estimators_])
     np.testing.assert_allclose(display.importances_std, by_tree.std(axis=0, ddof=1))
 
@@ -84,6 +84,31 @@ def test_importances_by_permutation(forest):
     assert np.array_equal(display.importances_std, found.importances_std) and display.n_estimates == 40
     assert display.features_.tolist() == [1, 0]
     assert [bar.get_width() for bar in display.bars_] == found.importances_mean[[1, 0]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("mdi", "Mean decrease in impurity"),
+        ("mda_raw", "Mean rise of the error out of bag when permuted"),
+        ("mda_scaled", "Mean rise of the error out of bag when permuted, in standard errors"),
+    ],
+)
+def test_importances_that_the_fit_computed(forest, kind, label):
+    model = RandomForestClassifier(40, random_state=0, variable_importance=kind).fit(X, Y)
+    display = ImportanceDisplay.from_estimator(model, features=range(4))
+    assert [bar.get_width() for bar in display.bars_] == model.variable_importance_.tolist()
+    assert display.kind == kind and display.ax_.get_xlabel() == label
+    if kind == "mda_scaled":
+        assert display.bars_.errorbar is None
+    else:
+        n = {"mdi": 1, "mda_raw": 40}[kind]
+        np.testing.assert_allclose(lines_of(display), model.variable_importance_std_ / np.sqrt(n))
+    assert ImportanceDisplay.from_estimator(model, kind="impurity").importances_mean.sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match=f"kind='oob' needs X and y; without them, allowed: '{kind}', 'impurity'$"):
+        ImportanceDisplay.from_estimator(model, kind="oob")
+    with pytest.raises(ValueError, match=f"kind='{kind}'; allowed for a RandomForestClassifier are 'impurity', 'perm"):
+        ImportanceDisplay.from_estimator(forest, kind=kind)
 
 
 def lines_of(display):
@@ -102,6 +127,14 @@ def test_lines_are_standard_errors(forest):
     np.testing.assert_allclose(lines_of(display), display.importances_std)
     one = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=1)
     assert one.importances_std is None and one.bars_.errorbar is None
+
+
+def test_trees_that_drew_every_row_do_not_count():
+    rows, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    model = RandomForestClassifier(100, random_state=0, variable_importance="mda_raw").fit(rows, y)
+    found, expected = ImportanceDisplay.from_estimator(model), ImportanceDisplay.from_estimator(model, rows, y, kind="oob")
+    assert found.n_estimates == expected.n_estimates < 100
+    np.testing.assert_allclose(lines_of(found), lines_of(expected))
 
 
 def test_importances_by_a_score(forest):

@@ -11,10 +11,13 @@ from dforest.inspection.report.facts import impurity_importance
 from dforest.inspection.report.text import shortened
 
 KINDS = {
-    "impurity": "Mean decrease in impurity",
+    "impurity": "Mean decrease in impurity, scaled to sum to 1",
+    "mdi": "Mean decrease in impurity",
     "gain": "Share of the gain of all splits",
     "permutation": "Mean loss of score when permuted",
     "oob": "Mean rise of the error out of bag when permuted",
+    "mda_raw": "Mean rise of the error out of bag when permuted",
+    "mda_scaled": "Mean rise of the error out of bag when permuted, in standard errors",
 }
 NAME_LENGTH = 26  # characters of a feature's name
 
@@ -167,7 +170,7 @@ class ImportanceDisplay(_Display):
     """A picture of the importances of features, as bars with lines for how sure they are.
 
     The lines of importances by permutation, which are means of many estimates, reach one standard error of the mean to both
-    sides; those of importances by impurity show the standard deviation over trees.
+    sides; those of importances by impurity show the standard deviation over trees. Importances in standard errors have none.
 
     Use `from_estimator` to make and draw it. All parameters are stored as attributes.
 
@@ -179,7 +182,7 @@ class ImportanceDisplay(_Display):
         Their standard deviations; None means that no lines are drawn.
     feature_names : list of str
         Names of the features.
-    kind : {"impurity", "gain", "permutation", "oob"}, default="impurity"
+    kind : {"impurity", "mdi", "gain", "permutation", "oob", "mda_raw", "mda_scaled"}, default="impurity"
         The kind of the importances, for the label of the axis: see `from_estimator`.
     estimator_name : str, default=None
         Name of the estimator, for a title. None means that there is no name.
@@ -238,10 +241,13 @@ class ImportanceDisplay(_Display):
             Rows, which the kinds "permutation" and "oob" need.
         y : array-like of shape (n_rows,), default=None
             True targets of these rows.
-        kind : {"impurity", "gain", "permutation", "oob"}, default=None
-            Kind of the importances. None means "impurity" for forests, and "gain" for boosted trees.
+        kind : {"impurity", "mdi", "gain", "permutation", "oob", "mda_raw", "mda_scaled"}, default=None
+            Kind of the importances. None means what a forest was fitted with as `variable_importance`, or else "impurity" for
+            forests, and "gain" for boosted trees.
 
-            - "impurity", of forests: the mean over trees of the decrease of impurity that a feature brings
+            - "mdi", "mda_raw" or "mda_scaled", of forests that were fitted with this `variable_importance`: what the fit computed
+              (`variable_importance_`), with the standard deviation over trees for "mdi", and the standard error for "mda_raw".
+            - "impurity", of forests: the mean over trees of the decrease of impurity that a feature brings, scaled to sum to 1
               (`feature_importances_`), with the standard deviation over trees.
             - "gain", of boosted trees: the share of a feature in the gain of all splits (`feature_importances_`).
             - "permutation": how much the score falls when the values of a feature are permuted, by
@@ -271,17 +277,28 @@ class ImportanceDisplay(_Display):
         """
         _check_fitted(estimator, cls.__name__, (Forest, BoostedTrees), "the forests and the boosted trees of dforest")
         kinds = ["impurity", "permutation", "oob"] if isinstance(estimator, Forest) else ["gain", "permutation"]
+        if hasattr(estimator, "variable_importance_") and estimator.variable_importance is not None:
+            kinds.insert(0, estimator.variable_importance)
         kind = kinds[0] if kind is None else kind
         if kind not in kinds:
             raise ValueError(f"kind={kind!r}; allowed for a {type(estimator).__name__} are {', '.join(map(repr, kinds))}")
-        if kind in ("permutation", "oob") and (X is None or y is None):
-            raise ValueError(f"kind={kind!r} needs X and y; without them allowed is {kinds[0]!r}")
+        of_rows = ("permutation", "oob")
+        if kind in of_rows and (X is None or y is None):
+            others = ", ".join(repr(other) for other in kinds if other not in of_rows)
+            raise ValueError(f"kind={kind!r} needs X and y; without them, allowed: {others}")
         needed("matplotlib", "plot", cls.__name__)
         n_estimates, settings = None, {"scoring": scoring, "n_repeats": n_repeats, "random_state": random_state}
         if kind == "impurity":
             mean, std = impurity_importance(estimator.forest_)
         elif kind == "gain":
             mean, std = estimator.feature_importances_, None
+        elif kind in ("mdi", "mda_raw", "mda_scaled"):
+            mean, std = estimator.variable_importance_, estimator.variable_importance_std_
+            if kind == "mda_scaled":
+                std = None
+            elif kind == "mda_raw":  # the mean over trees that left out any row
+                forest = estimator.forest_
+                n_estimates = sum(bool((forest.row_counts(t) == 0).any()) for t in range(forest.n_trees)) or None
         else:
             if kind == "permutation":
                 from sklearn.inspection import permutation_importance  # which takes long to import
