@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from dforest import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     export_graphviz,
     export_text,
@@ -126,13 +127,24 @@ def test_the_peers_function_refuses_tests_of_labels():
     assert sklearn.tree.export_graphviz(ordinary)
 
 
+@pytest.mark.parametrize("draw", [export_graphviz, export_text, plot_tree])
+def test_models_of_many_trees_are_told_where_a_tree_is(draw):
+    X, y = load_diabetes(return_X_y=True)
+    for model, place in ((RandomForestClassifier(2), "[0]"), (HistGradientBoostingRegressor(max_iter=2), "[0, 0]")):
+        model.fit(X, y > 100)
+        message = f"decision_tree is a {type(model).__name__}; .*: model.estimators_{re.escape(place)}$"
+        with pytest.raises(ValueError, match=message):
+            draw(model)
+        assert draw(eval(f"model.estimators_{place}"))
+
+
 def test_bad_arguments():
     tree, peer = fitted()
     with pytest.raises(ValueError, match="feature_names must contain 4 elements, got 2"):
         export_graphviz(tree, feature_names=["a", "b"])
     with pytest.raises(ValueError, match="class_names must contain 3 elements, got 1"):
         export_graphviz(tree, class_names=["a"])
-    with pytest.raises(ValueError, match="'decision_tree' parameter"):
+    with pytest.raises(ValueError, match="decision_tree is a DecisionTreeClassifier; allowed is a single tree of dforest$"):
         export_graphviz(peer)
     with pytest.raises(ValueError, match="'out_file' parameter"):
         export_graphviz(tree, 3)

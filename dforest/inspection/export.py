@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.objective import SumObjective
 from dforest.estimators.data.outputs import check_one_output
-from dforest.estimators.kinds import DecisionTree
+from dforest.estimators.kinds import BoostedTrees, DecisionTree, Forest
 from dforest.inspection.interop import TREE_LEAF
 
 CUT = "(...)"  # stands in place of a subtree
@@ -34,6 +34,18 @@ MAX_LABEL = 30  # characters of one label or name in such a list
 MAX_VALUES = 36  # characters of a line of class weights
 
 NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
+
+
+def check_drawn(decision_tree):
+    """Raise an error unless this is a fitted single tree of one output."""
+    if not isinstance(decision_tree, DecisionTree):
+        message = f"decision_tree is a {type(decision_tree).__name__}; allowed is a single tree of dforest"
+        for kind, place in ((Forest, "0"), (BoostedTrees, "0, 0")):
+            if isinstance(decision_tree, kind):
+                message += f", such as the first one of this model: model.estimators_[{place}]"
+        raise ValueError(message)
+    check_is_fitted(decision_tree)
+    check_one_output(decision_tree, "a drawing of a tree")
 
 
 def _check_names(names, n, what):
@@ -142,7 +154,7 @@ def _test_text(decision_tree, node, names, number, max_labels, at_most="<="):
 
 @validate_params(
     {
-        "decision_tree": [DecisionTree],
+        "decision_tree": "no_validation",
         "feature_names": ["array-like", None],
         "class_names": ["array-like", None],
         "max_depth": [NOT_NEGATIVE],
@@ -194,8 +206,7 @@ def export_text(
     |--- c >  2.45
     |   |--- class: 1
     """
-    check_is_fitted(decision_tree)
-    check_one_output(decision_tree, "a drawing of a tree")
+    check_drawn(decision_tree)
     tree = decision_tree.tree_
     names = names_of_features(decision_tree, feature_names, "feature_{}")
     if is_classifier(decision_tree):
@@ -334,7 +345,7 @@ class Colours:
 
 @validate_params(
     {
-        "decision_tree": [DecisionTree],
+        "decision_tree": "no_validation",
         "out_file": [str, None, HasMethods("write")],
         "max_depth": [NOT_NEGATIVE, None],
         "feature_names": ["array-like", None],
@@ -436,8 +447,7 @@ def export_graphviz(
     0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     }
     """
-    check_is_fitted(decision_tree)
-    check_one_output(decision_tree, "a drawing of a tree")
+    check_drawn(decision_tree)
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision, "≤" if special_characters else "<=",

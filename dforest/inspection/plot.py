@@ -5,10 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.data.outputs import check_one_output
-from dforest.estimators.kinds import DecisionTree
 from dforest.extras import needed
 from dforest.inspection import layout
 from dforest.inspection.export import (
@@ -17,6 +14,7 @@ from dforest.inspection.export import (
     NOT_NEGATIVE,
     BoxText,
     Colours,
+    check_drawn,
     drawn_nodes,
     names_of_classes,
     names_of_features,
@@ -32,7 +30,7 @@ WIDEST_STRETCH = 1.6  # of the distances between boxes where the axes have room
 
 @validate_params(
     {
-        "decision_tree": [DecisionTree],
+        "decision_tree": "no_validation",
         "max_depth": [NOT_NEGATIVE, None],
         "feature_names": ["array-like", None],
         "class_names": ["array-like", "boolean", None],
@@ -121,8 +119,7 @@ def plot_tree(
     >>> X, y = load_iris(return_X_y=True)
     >>> boxes = plot_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), filled=True)
     """
-    check_is_fitted(decision_tree)
-    check_one_output(decision_tree, "a drawing of a tree")
+    check_drawn(decision_tree)
     pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
     if class_names is None and is_classifier(decision_tree):
         class_names = decision_tree.classes_
