@@ -302,6 +302,12 @@ def test_names_of_a_frame_with_spaces(lightgbm, tmp_path):
     model = lightgbm.LGBMRegressor(**SMALL).fit(frame, y)
     estimator = dforest.from_lightgbm(model, feature_names=frame.columns)
     assert estimator.predict(frame) == pytest.approx(model.predict(frame), rel=1e-12)
+    unnamed = dforest.from_lightgbm(model)
+    with pytest.raises(ValueError, match=r"match those that.*\n(.*\n)*X has spaces .*from_lightgbm\(model, feature_names=X.col"):
+        unnamed.predict(frame)
+    with pytest.raises(ValueError, match="match those that") as other:
+        unnamed.predict(frame.rename(columns={"x": "y"}))
+    assert "from_lightgbm" not in str(other.value)
     with pytest.raises(ValueError, match="feature_names has 1 names; allowed are 4, one for each column"):
         dforest.from_lightgbm(model, feature_names=["x"])
     path = tmp_path / "model.txt"

@@ -55,6 +55,21 @@ class _NamedArray:
         return self.frame.columns
 
 
+def _validate_data(estimator, X, reset, **kwargs):
+    """`validate_data`, whose error about names that differ has a hint where the estimator's are as LightGBM would write them."""
+    try:
+        return validate_data(estimator, X, reset=reset, **kwargs)
+    except ValueError as error:
+        names, known = _get_feature_names(X), vars(estimator).get("feature_names_in_")
+        written = None if names is None else [name.replace(" ", "_") for name in names]
+        if reset or known is None or written != list(known) or written == list(names):
+            raise
+        raise ValueError(
+            f"{str(error).rstrip()}\nX has spaces where the estimator has '_'. LightGBM writes names so: convert its model by "
+            "dforest.from_lightgbm(model, feature_names=X.columns); otherwise rename the columns of X"
+        ) from None
+
+
 def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
     """X as a C-contiguous array of float32, if it has that type, or else of float64; a sparse one as `SparseRows` of these.
 
@@ -108,13 +123,13 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
         check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator)
     if encode:
         # Names and number of columns first: they say whether these are the columns that the features are of.
-        validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
+        _validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
     if columns is not None:
         check_columns(columns, [j for j in range(columns.n_columns) if not (encode and features.is_encoded(j))])
     checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_rows}
     try:
         if not encode:
-            found = validate_data(estimator, named, reset=reset, **checks, **kwargs)
+            found = _validate_data(estimator, named, reset=reset, **checks, **kwargs)
         elif "y" in kwargs:
             found = check_X_y(features.encode(X, columns), estimator=estimator, **checks, **kwargs)
         else:
