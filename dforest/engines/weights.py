@@ -158,6 +158,10 @@ class ClassBalance:
         """The balance of the classes of `TrainingRows`."""
         return cls(rows.y, n_classes, rows.sample_weight, rows.ranks)
 
+    def __getstate__(self):
+        # Only what a process without other ranks keeps of its rows is stored: the default is right for it.
+        return {name: value for name, value in vars(self).items() if name != "ranks"}
+
     def _by_output(self):
         """(class numbers, their number) of each output."""
         if self.classes.ndim == 1:

@@ -17,7 +17,6 @@ from dforest.estimators.kinds import DecisionTree
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone
 from dforest.interchange.storage.values import CLASSES
-from dforest.spmd.communicator import Alone, Traffic
 
 _replaced = {}  # functions of libraries in whose place there are others now, by (owner, name)
 
@@ -242,4 +241,4 @@ def skops_types():
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, Alone, Traffic, *ESTIMATORS.values(), *CLASSES})
+    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, *ESTIMATORS.values(), *CLASSES})

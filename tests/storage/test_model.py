@@ -166,6 +166,7 @@ def test_options(kind, parameters, tmp_path):
     assert_comes_back(model, rows, tmp_path / "model.safetensors")
     others = set(skops.io.get_untrusted_types(data=skops.io.dumps(model))) - set(dforest.skops_types())
     assert not [name for name in others if name.startswith("dforest.")]
+    assert b"communicator" not in pickle.dumps(model)  # which works in this process alone
 
 
 def test_what_follows_from_trees(tmp_path):

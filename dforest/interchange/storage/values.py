@@ -88,10 +88,10 @@ def _fields_of(record):
     """The fields of a record, or what else it is made of, by name: dict."""
     if isinstance(record, SamplingPlan):
         return {name: getattr(record, name) for name in record.parameters}
-    if isinstance(record, Features | FitReport):
+    if isinstance(record, ClassBalance | Features | FitReport):
         return record.__getstate__()
-    if is_dataclass(record):  # a balance whose rows are kept has those of one rank, which needs no communicator
-        return {field.name: getattr(record, field.name) for field in fields(record) if field.name != "ranks"}
+    if is_dataclass(record):
+        return {field.name: getattr(record, field.name) for field in fields(record)}
     return record._asdict()
 
 
