@@ -335,6 +335,32 @@ def test_rows_of_both_parts(frame):
         check_table(X, X_test=frame({"number": NUMBER}))
 
 
+@LIBRARIES
+@pytest.mark.parametrize("target", ["number", "town", "truth"])
+def test_y_may_name_a_column(frame, target):
+    columns = {"number": NUMBER, "town": TOWN.tolist(), "copy": 2 * NUMBER, "truth": (NUMBER > 0).tolist()}
+    whole, y = frame(columns), columns.pop(target)
+    X, settings = frame(columns), {"categorical_features": ["town"] if target != "town" else None}
+    expected = check_table(X, y, X_test=X, **settings)
+    assert [found.column for found in expected if found.kind == "gives y away"] == (["copy"] if target == "number" else []) + (
+        ["number", "copy"] if target == "truth" else []
+    )
+    for test in (X, whole):
+        assert check_table(whole, target, X_test=test, **settings) == expected
+
+
+def test_y_that_names_no_column():
+    X = pd.DataFrame({"a": NUMBER, "b": NUMBER})
+    for table, message in [
+        (X, "y='c', but the columns of X are 'a', 'b'; allowed are the name of one of the columns, and an array"),
+        (X.set_axis(["c", "c"], axis=1), "y='c', but the columns of X are 'c', 'c'"),
+        (X.to_numpy(), "y='c', but X has no column names"),
+        (None, "y='c', but X has no column names"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            check_table(table, "c")
+
+
 def test_y():
     X = NUMBER[:, None]
     y = NUMBER.copy()

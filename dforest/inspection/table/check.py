@@ -44,10 +44,10 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     ----------
     X : array-like, frame or sparse matrix of shape (n_rows, n_features)
         The table, as it would be passed to `fit`.
-    y : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
-        Classes or numbers.
+    y : array-like of shape (n_rows,) or (n_rows, n_outputs), or str, optional
+        Classes or numbers; or the name of a column of X that holds them, which then does not count as one of X.
     X_test : array-like, frame or sparse matrix of shape (n_test_rows, n_features), optional
-        Rows of a test set, with the columns of X.
+        Rows of a test set, with the columns of X; with or without the column that `y` names.
     categorical_features : {"from_dtype", "auto"}, array-like or None, default="from_dtype"
         As it would be passed to an estimator: such columns are not refused.
     cv : int, default=5
@@ -71,8 +71,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     Raises
     ------
     ValueError
-        If X is not two-dimensional or has no rows, if y has another number of rows or holds neither numbers nor classes, if
-        `X_test` has other columns, or if another parameter has a value that is not allowed.
+        If X is not two-dimensional or has no rows, if y has another number of rows, holds neither numbers nor classes, or names
+        no column of X, if `X_test` has other columns, or if another parameter has a value that is not allowed.
 
     Examples
     --------
@@ -88,6 +88,12 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     check_number("max_score", max_score, Real, "numbers above 0 and up to 1", lambda score: 0 < score <= 1)
     if task not in (None, "classification", "regression"):
         raise ValueError(f"task={task!r}; allowed are 'classification', 'regression' and None")
+    if isinstance(y, str):
+        names = _names_of(X)
+        if names.count(y) != 1:
+            known = f"the columns of X are {', '.join(map(repr, names))}" if names else "X has no column names"
+            raise ValueError(f"y={y!r}, but {known}; allowed are the name of one of the columns, and an array")
+        X, X_test, y = _without(y, X), _without(y, X_test), X[y]
     table = _table(X, "X", categorical_features)
     # Trees are grown here alone; the checks of their parameters would take longer than they.
     with config_context(queue=None, communicator=None), sklearn.config_context(skip_parameter_validation=True):
@@ -108,6 +114,18 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     for target in targets:
         found += target.findings(cv)
     return TableFindings(found, (table.n_rows, table.n_columns))
+
+
+def _names_of(X):
+    columns = columns_of(X, unique=False)
+    return [] if columns is None or columns.names is None else columns.names
+
+
+def _without(name, X):
+    """A table without the column of a name, if it has one."""
+    if name not in _names_of(X):
+        return X
+    return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop([name])
 
 
 def _table(X, name, categorical_features):
