@@ -2,19 +2,21 @@
 
 The shard (`dforest.engines.shard.BoostingShard`) has the rows, and `dforest.engines.driver` has the loop. The rules are those of
 `rules/boost.h`.
+
+Leaves that are no Newton steps are weighted quantiles of what their rows lack (`dforest.core.boost.quantiles`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from dforest.core.boost.quantiles import find_quantiles
 from dforest.core.boost.tried_columns import TriedColumns
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.integer_weights import integer_weights
 from dforest.core.tree.layout import lay_out, number_children
 from dforest.engines.driver import Driver
 from dforest.rules import arrays, boosting
-from dforest.rules.losses import LOSSES
 from dforest.rules.records import constants, record
 
 N_LEAF_WORDS = 4  # rows twice, the value, and 0
@@ -34,9 +36,11 @@ class RowWeights:
     unit : float
         Weights are integer weights times this.
     total : int
-        Of all shards' integer weights, or the number of their rows.
+        Of this shard's integer weights, or the number of its rows.
     heaviest : float, default=0.0
         The heaviest weight of all shards, if nodes may be light (`boost.h`); else 0.
+    integers, exact : ndarray of shape (n_rows,), dtype uint32 and float64, or None
+        The integer and the exact weights by which quantiles are weighted.
     """
 
     times: np.ndarray | None
@@ -44,6 +48,8 @@ class RowWeights:
     unit: float
     total: int
     heaviest: float = 0.0
+    integers: np.ndarray | None = None
+    exact: np.ndarray | None = None
 
     @classmethod
     def of(cls, problem, ranks=None):
@@ -54,29 +60,26 @@ class RowWeights:
         problem : BoostingProblem
         ranks : Communicator, optional
         """
-        weight, n_rows = problem.weight, problem.n_rows
+        weight, n_rows = problem.weight, len(problem.y)
         if weight is None:
             return cls(None, None, 1.0, n_rows)
-        integers, unit, _ = integer_weights(weight, ranks)
-        largest, total = np.array([integers.max(initial=1)], np.int64), int(integers.sum(dtype=np.uint64))
-        ends = np.array([weight.min(initial=np.inf), -weight.max(initial=0.0)])
+        integers, unit, exact = integer_weights(weight, ranks)
+        largest, own_total = np.array([integers.max(initial=1)], np.int64), int(integers.sum(dtype=np.uint64))
+        ends, total = np.array([weight.min(initial=np.inf), -weight.max(initial=0.0)]), own_total
         if ranks is not None:
             largest, total, ends = ranks.greatest(largest), ranks.total(total), ranks.least(ends)
         if not boosting.takes_times(int(largest[0]), total):
             may_be_light = boosting.are_light(ends[:1], -ends[1:])[0]
-            return cls(None, weight, 1.0, n_rows, float(-ends[1]) if may_be_light else 0.0)
-        return cls(integers, None, unit, total) if largest[0] > 1 else cls(None, None, unit, n_rows)
+            return cls(None, weight, 1.0, n_rows, float(-ends[1]) if may_be_light else 0.0, integers, exact)
+        is_one = largest[0] <= 1
+        return cls(None if is_one else integers, None, unit, n_rows if is_one else own_total, 0.0, integers)
 
 
 def check_supported(problem, what):
     """Raise ValueError if drivers have no code for a `BoostingProblem`. what : where it was to be solved, for the message"""
-    loss, constraints = problem.loss, problem.constraints
-    is_constrained = constraints.directions is not None or constraints.groups is not None or constraints.most_features > 0
     refused = [
         ("several outputs", problem.y.ndim > 1, "one"),
-        ("loss", getattr(loss, "name", None) not in LOSSES or LOSSES[loss.name].leaf != "newton", "losses with Newton's steps"),
-        ("n_drawn", problem.n_drawn is not None, "None"),
-        ("constraints", is_constrained, "none"),
+        ("leaves by the loss", problem.loss.facts.leaf == "own", "Newton's steps, quantiles and Huber's leaves"),
     ]
     for name, is_refused, allowed in refused:
         if is_refused:
@@ -105,8 +108,11 @@ class Iterations:
         # Thresholds, by code.
         self.values = [column.highs if int(column.kind) == ordinal else column.values for column in problem.columns]
         self.is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in problem.columns])
-        rules = problem.rules
-        self.tried = TriedColumns(problem.n_features, rules.max_features, rules.colsample_bytree, rules.colsample_bylevel)
+        rules, self.directions = problem.rules, problem.constraints.directions
+        self.tried = TriedColumns(
+            problem.n_features, rules.max_features, rules.colsample_bytree, rules.colsample_bylevel, problem.constraints
+        )
+        self.leaf, self.delta = problem.loss.facts.leaf, None
 
     @property
     def raw_sums(self):
@@ -116,17 +122,20 @@ class Iterations:
     def grow_iteration(self):
         """Grow the trees of an iteration: list of `TreeArrays`."""
         problem, shard = self.problem, self.shard
-        exponents = boosting.gradient_exponents(shard.measure())
+        seed_of = problem.seeds_of(range(self.n_trees, self.n_trees + problem.n_sums)).tolist()
+        total, parameter = shard.draw(seed_of[0]), problem.loss.parameter
+        if self.leaf == "huber":  # beyond which rows are outliers, of all rows
+            self.delta = parameter = _quantiles(shard, None, parameter, np.zeros(1, np.int32)).item()
+        exponents = boosting.gradient_exponents(shard.measure(parameter))
         if not shard.has_hessian:
             exponents[:, 1] = 0
         extents = shard.quantise(np.ldexp(1.0, exponents))
         trees = []
         for output in range(problem.n_sums):
             own, is_weighted = tuple(exponents[output].tolist()), self.weights.weight is not None
-            words = boosting.choose_words(shard.has_hessian, is_weighted, extents[output], self.weights.total, own, self.is_wide)
+            words = boosting.choose_words(shard.has_hessian, is_weighted, extents[output], total, own, self.is_wide)
             shard.begin(output, words)
-            seed = int(problem.seeds_of(range(self.n_trees, self.n_trees + 1))[0])
-            trees.append(BoostingDriver(self, words, seed).grow())
+            trees.append(BoostingDriver(self, words, seed_of[output]).grow())
             self.n_trees += 1
         return trees
 
@@ -148,6 +157,7 @@ class BoostingDriver(Driver):
             iterations.problem.rules.max_leaf_nodes,
             subtree_up_to=-1,
             node=np.zeros(0, record("df_open_node")),
+            parent=np.zeros(0, np.int64),
             cut=np.zeros(0, record("df_boost_cut")),
             score=np.zeros(0),  # the gain, in units of the loss
             # The exponents of the quantised gradients of the node's rows, and the heaviest of the rows that these were chosen for
@@ -156,6 +166,7 @@ class BoostingDriver(Driver):
         )
         self.iterations, self.words, self.seed = iterations, words, seed
         self.rules, self.weights, self.shard = iterations.problem.rules, iterations.weights, iterations.shard
+        self.directions = iterations.directions
 
     def ahead(self, n_leaves):
         return self.iterations.ahead
@@ -171,26 +182,43 @@ class BoostingDriver(Driver):
         else:
             exponents, reference = self.table["exponents"][parents], self.table["reference"][parents]
         self._weigh(nodes, exponents, reference)
-        narrow = exponents + np.array(words.narrow, np.int32) - np.array(words.quantised, np.int32)
+        narrow = self._narrow(exponents)
         cuts, gains = np.zeros(n, record("df_boost_cut")), np.zeros(n)
         may_be_split = nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
             may_be_split &= nodes["depth"] < rules.max_depth
+        parents = np.full(n, -1, np.int64) if parents is None else parents
+        features = self._features(nodes[may_be_split], parents[may_be_split])
+        may_be_split[may_be_split] = features[:, 0] >= 0
         searched = np.flatnonzero(may_be_split)
         if len(searched):
-            some = nodes[searched]
-            found = self.shard.find_cuts(some, self._features(some), narrow[searched])
+            some, features = nodes[searched], features[features[:, 0] >= 0]
+            # Of equal cuts the first one counts, so those that stand in for features that are not tried make no difference.
+            features = np.where(features >= 0, features, features[:, :1])
+            found = self.shard.find_cuts(some, features, narrow[searched])
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
             columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            gains[searched] = boosting.gains(*columns, rules.l1, rules.l2, narrow[searched], self.weights.unit)
+            given = rules.l1, rules.l2, narrow[searched], self.weights.unit, self.directions is not None
+            gains[searched] = boosting.gains(*columns, *given)
         cuts["feature"][gains <= 0.0] = -1
-        return {"cut": cuts, "score": gains, "exponents": exponents, "reference": reference}
+        return {"parent": parents, "cut": cuts, "score": gains, "exponents": exponents, "reference": reference}
 
     def partition(self, numbers):
-        nodes, nothing = self.table["node"][numbers], np.zeros(len(numbers))
-        n_left = self.shard.partition(nodes, self.table["cut"][numbers])
-        return arrays.children(nodes, n_left, nothing.astype(np.int32), nothing)
+        nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
+        n_left = self.shard.partition(nodes, cuts)
+        direction, middle = np.zeros(len(numbers), np.int32), np.zeros(len(numbers))
+        if self.directions is not None:
+            direction[:] = self.directions[cuts["feature"]]
+            left = np.stack([cuts["gradient_left"], cuts["hessian_left"]], axis=1)
+            right = np.stack([cuts["gradient"], cuts["hessian"]], axis=1) - left
+            given = self.rules.l1, self.rules.l2, self._narrow(self.table["exponents"][numbers]), self.weights.unit
+            middle = boosting.middles(left, right, *given, _bounds(nodes))
+        return arrays.children(nodes, n_left, direction, middle)
+
+    def _narrow(self, exponents):
+        """The exponents of narrow gradients and hessians, given those of quantised ones."""
+        return exponents + np.array(self.words.narrow, np.int32) - np.array(self.words.quantised, np.int32)
 
     def _weigh(self, nodes, exponents, reference):
         """Give light nodes exponents of their own. INOUT exponents, reference"""
@@ -200,15 +228,29 @@ class BoostingDriver(Driver):
         light = boosting.are_light(np.ascontiguousarray(largest[:, 0]), reference)
         if light.any():
             reference[light] = largest[light, 0]
+            before = self._narrow(exponents[light])
             exponents[light] = boosting.gradient_exponents(largest[light, 1:])
+            unit = np.diff(before)[:, 0] - np.diff(self._narrow(exponents[light]))[:, 0]
+            for bound in ("lower", "upper"):
+                nodes[bound][light] = np.ldexp(nodes[bound][light], unit)
             self.shard.quantise_again(nodes[light], np.ldexp(1.0, exponents[light]))
 
-    def _features(self, nodes):
-        """The features that nodes try, in ascending order: ndarray of shape (n_nodes, n_tried), dtype int32."""
+    def _features(self, nodes, parents):
+        """The features that nodes try: see `TriedColumns.draw_each`."""
         if self.iterations.tried.tries_all:
             return np.tile(np.arange(len(self.iterations.values), dtype=np.int32), (len(nodes), 1))
         columns = (np.ascontiguousarray(nodes[name], dtype) for name, dtype in _NAMES_OF_NODES)
-        return self.iterations.tried.draw_each(*columns)
+        tested = [self._tested_above(parent) for parent in parents.tolist()]
+        ends = np.cumsum([len(features) for features in tested], dtype=np.int64)
+        return self.iterations.tried.draw_each(*columns, np.array([j for features in tested for j in features], np.int32), ends)
+
+    def _tested_above(self, number):
+        """The features that an evaluated node and those above it test, which constraints ask for: list of int."""
+        constraints, found = self.iterations.problem.constraints, set()
+        while number >= 0 and (constraints.groups is not None or constraints.most_features):
+            found.add(int(self.table["cut"]["feature"][number]))
+            number = int(self.table["parent"][number])
+        return sorted(found)
 
     def _assemble(self, roots, feature, children):
         """Find the values of all nodes, add those of leaves to the raw predictions, and write the tree in preorder."""
@@ -233,13 +275,16 @@ class BoostingDriver(Driver):
                 lengths.append(len(subsets[-1]))
             else:
                 thresholds[i] = self.iterations.values[feature[i]][cuts["code"][i]]
-        inner = np.column_stack([values, self.table["score"][numbers]])[~is_leaf]
+        of_nodes = values if self.iterations.leaf == "newton" else np.zeros_like(values)
+        inner = np.column_stack([of_nodes, self.table["score"][numbers]])[~is_leaf]
         missing_left = (cuts["missing_left"] != 0) & ~is_leaf
         payloads = np.array(lengths, np.int64), np.concatenate(subsets)
         return TreeArrays(feature, thresholds, right, missing_left, words, inner, *payloads)
 
     def _values(self, numbers, is_leaf, children):
         """What each node of the tree adds to raw predictions, or would add as a leaf, given its nodes in preorder."""
+        if self.iterations.leaf != "newton":
+            return self._weighed_values(numbers, is_leaf, children)
         nodes, exponents, leaves = self.table["node"], self.table["exponents"], numbers[is_leaf]
         sums = np.zeros(len(nodes), record("df_gradient_sums"))
         sums["gradient_exponent"], sums["hessian_exponent"] = exponents.T
@@ -249,9 +294,87 @@ class BoostingDriver(Driver):
         sums["gradient"][leaves], sums["hessian"][leaves] = self.shard.add_up(nodes[leaves]).T
         parents = np.ascontiguousarray(numbers[~is_leaf][::-1])
         boosting.add_up_children(sums, parents, np.ascontiguousarray(children[parents, 0]))
-        rules, is_damped = self.rules, not LOSSES[self.iterations.problem.loss.name].has_constant_hessian
-        l1, l2, n_sums = rules.l1 / self.weights.unit, rules.l2 / self.weights.unit, self.iterations.problem.n_sums
-        return boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, rules.max_delta_step, is_damped, n_sums)
+        rules, step_limits = self.rules, self._step_limits
+        l1, l2 = rules.l1 / self.weights.unit, rules.l2 / self.weights.unit
+        values = boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, *step_limits)
+        if self.directions is None:
+            return values
+        units = np.diff(self._narrow(exponents[numbers]))
+        lower, upper = (
+            boosting.values_of_steps(bound, rules.learning_rate, *step_limits)
+            for bound in np.ascontiguousarray(np.ldexp(_bounds(nodes[numbers]), units).T)
+        )
+        return _clip(values, lower, upper)
+
+    @property
+    def _step_limits(self):
+        """What the sizes of leaves follow from, beside the learning rate: see `dforest.rules.boosting.newton_values`."""
+        loss = self.iterations.problem.loss
+        return self.rules.max_delta_step, loss.is_damped, loss.n_trees_per_iteration
+
+    def _weighed_values(self, numbers, is_leaf, children):
+        """`_values` of leaves that are quantiles, or Huber's; with bounds, inner nodes get such values too."""
+        nodes, values = self.table["node"], np.zeros(len(self.table["node"]))
+        asked = numbers[is_leaf] if self.directions is None else numbers
+        some = nodes[asked]
+        shifts = np.zeros(len(some), np.int32)
+        if self.weights.exact is not None:
+            shifts = boosting.shifts_of_weights(self.shard.heaviest(some))
+        steps = self._steps(some, shifts)
+        values[asked] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
+        if self.directions is not None:
+            lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+            for number in numbers[~is_leaf].tolist():  # parents come before their children
+                sides = children[number]
+                own = 0.5 * _clip(values[sides], lower[number], upper[number])
+                middle, direction = own.sum(), self.directions[self.table["cut"]["feature"][number]]
+                lower[sides], upper[sides] = lower[number], upper[number]
+                if direction != 0:
+                    lower[sides[int(direction > 0)]] = upper[sides[int(direction < 0)]] = middle
+            values = _clip(values, lower, upper)
+        return values[numbers]
+
+    def _steps(self, nodes, shifts):
+        """The steps of nodes by the rows that they have."""
+        iterations = self.iterations
+        quantile = iterations.problem.loss.parameter if iterations.leaf == "quantile" else 0.5
+        found = _quantiles(self.shard, nodes, quantile, shifts)
+        if iterations.leaf != "huber":
+            return found
+        (exponent,) = boosting.gradient_exponents(np.array([[iterations.delta]]))[0].tolist()
+        sums = self.shard.sum_terms(nodes, found, iterations.delta, np.ldexp(1.0, exponent), shifts).tolist()
+        means = [float(low + (high << 31)) / weight for low, high, weight in sums]
+        return found + np.ldexp(means, -exponent)
+
+
+def _quantiles(shard, nodes, quantile, shifts):
+    """The weighted quantiles of what nodes' rows lack: ndarray of shape (n_nodes,), dtype float64.
+
+    Parameters
+    ----------
+    shard : BoostingShard
+    nodes : ndarray of df_open_node, or None
+        None: of the distances of all rows from their targets.
+    quantile : float
+    shifts : ndarray of shape (n_nodes,), dtype int32
+        Of the nodes' weights.
+    """
+    return find_quantiles(
+        len(shifts),
+        quantile,
+        lambda which, keys: shard.weigh_bytes(nodes, which, keys, shifts),
+        lambda some, keys: shard.next_keys(None if nodes is None else nodes[some], keys),
+    )
+
+
+def _clip(values, lower, upper):
+    """As `df_clip`: a zero keeps its sign."""
+    return np.where(values < lower, lower, np.where(values > upper, upper, values))
+
+
+def _bounds(nodes):
+    """The bounds of nodes' steps: ndarray of shape (n_nodes, 2)."""
+    return np.stack([nodes["lower"], nodes["upper"]], axis=1)
 
 
 def _subset(cut, n_categories):

@@ -287,6 +287,8 @@ class BoostingProblem:
     raw : ndarray of shape (n_sums, n_own_rows), dtype float64, or None
         What the sums of each row are to begin with: its offset, and the leaves of the trees that there are. Engines may write to
         it. None means zeros.
+    share : RowShare or None
+        Which of the training rows these are, if ranks have some each. None means that these are all rows.
     """
 
     columns: Sequence
@@ -301,6 +303,7 @@ class BoostingProblem:
     constraints: Constraints = Constraints()
     n_grown: int = 0
     raw: np.ndarray | None = None
+    share: RowShare | None = None
 
     @property
     def n_features(self):

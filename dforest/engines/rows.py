@@ -32,6 +32,11 @@ class RowShare:
     lengths: np.ndarray
 
     @classmethod
+    def whole(cls, n_rows):
+        """The share of who holds all rows."""
+        return cls(n_rows, np.zeros(1, np.int64), np.array([n_rows], np.int64))
+
+    @classmethod
     def agreed(cls, ranks, places, lengths):
         """This rank's share, given how many rows its ranges have. A collective.
 
@@ -82,20 +87,37 @@ class RowShare:
         ends = np.cumsum(self.lengths)
         return np.arange(self.n_own) + np.repeat(self.starts - ends + self.lengths, self.lengths)
 
+    def of_some(self, ranks, kept):
+        """The share of some of the rows, which are numbered anew. A collective.
+
+        Parameters
+        ----------
+        ranks : Communicator
+        kept : ndarray of shape (n_own,), dtype bool
+            Which of the own rows are among them.
+
+        Returns
+        -------
+        RowShare
+        """
+        before = np.concatenate([[0], np.cumsum(kept)])
+        ends = np.cumsum(self.lengths)
+        return RowShare.agreed(ranks, self.starts, before[ends] - before[ends - self.lengths])
+
     def gathered(self, ranks, own):
         """What the rows of all ranks have, in the order of their numbers. A collective of the ranks whose shares these are.
 
         Parameters
         ----------
         ranks : Communicator
-        own : ndarray of shape (n_own,)
-            What the rows of this rank have; of one dtype on all ranks.
+        own : ndarray of shape (n_own, ...)
+            What the rows of this rank have; of one dtype on all ranks, and of one shape but for its first number.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_rows, ...)
         """
-        result = np.empty(self.n_rows, own.dtype)
+        result = np.empty((self.n_rows, *own.shape[1:]), own.dtype)
         row_ranges_of = ranks.gather(np.stack([self.starts, self.lengths], axis=1))
         for row_ranges, values in zip(row_ranges_of, ranks.gather(own), strict=True):
             end = 0

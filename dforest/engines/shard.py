@@ -129,7 +129,7 @@ class BoostingShard(ABC):
     Attributes
     ----------
     n_rows : int
-        Of all shards.
+        Those of all shards that trees are grown from: all, or those that `draw` has drawn.
     has_hessian : bool
         Whether a row has an integer for its Hessian.
     """
@@ -138,8 +138,16 @@ class BoostingShard(ABC):
     has_hessian: bool
 
     @abstractmethod
-    def measure(self):
-        """The largest gradient, in magnitude, and hessian of each tree of the iteration that begins: float64, (n_outputs, 2)."""
+    def draw(self, seed):
+        """Draw the rows of an iteration, where it draws some of all: the integer weight of all shards' drawn rows."""
+
+    @abstractmethod
+    def measure(self, parameter):
+        """The largest gradient, in magnitude, and hessian of each tree of the iteration that begins: float64, (n_outputs, 2).
+
+        parameter : float
+            Of the loss.
+        """
 
     @abstractmethod
     def quantise(self, factors):
@@ -178,7 +186,7 @@ class BoostingShard(ABC):
 
     @abstractmethod
     def find_cuts(self, open_nodes, features, exponents):
-        """The best cut of some features of each node.
+        """The best cut of some features of each node, within the bounds of nodes, where features have directions.
 
         Parameters
         ----------
@@ -200,8 +208,41 @@ class BoostingShard(ABC):
         """Sums of the quantised gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
 
     @abstractmethod
+    def heaviest(self, open_nodes):
+        """The heaviest exact weight (`rules/weights.h`) of nodes: float64, (n_nodes,). Where there are exact weights only."""
+
+    @abstractmethod
+    def weigh_bytes(self, open_nodes, which, keys, shifts):
+        """The weight of each value of a byte of what nodes' rows lack: see `dforest.core.boost.quantiles.find_quantiles`.
+
+        Parameters
+        ----------
+        open_nodes : ndarray of df_open_node, or None
+            None: one node with all rows, drawn or not, of which the distances from targets are looked at.
+        which : int
+            The byte, from 0, the first, to 7.
+        keys : ndarray of shape (n_nodes,), dtype uint64
+        shifts : ndarray of shape (n_nodes,), dtype int32
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, 256), dtype int64
+        """
+
+    @abstractmethod
+    def next_keys(self, open_nodes, keys):
+        """The least key above each node's: ndarray of shape (n_nodes,), dtype uint64; the greatest number where there is none."""
+
+    @abstractmethod
+    def sum_terms(self, open_nodes, medians, delta, factor, shifts):
+        """Sums for Huber's leaves: ndarray of shape (n_nodes, 3), dtype int64.
+
+        The lower 31 bits of terms, quantised by the factor, times weights; the rest of these; and weights.
+        """
+
+    @abstractmethod
     def move_on(self, open_nodes, values):
-        """Add the values of leaves to the raw predictions of their rows."""
+        """Add the values of leaves to the raw predictions of their rows, and of those that were not drawn and reach them."""
 
     @abstractmethod
     def raw_sums(self):

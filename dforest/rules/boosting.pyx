@@ -4,16 +4,20 @@ Arrays are borrowed, but for those that are returned.
 """
 from typing import NamedTuple
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_both_gradient_sums,
-    df_choose_words, df_gain_of_score, df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light,
-    df_newton_value, df_takes_times, df_value_limits, df_value_limits_of, df_word_kind,
+    df_between_values, df_bounded_step, df_choose_words, df_ends_at_quantile, df_gain_of_score, df_gradient_exponent,
+    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_reaches_quantile,
+    df_takes_times, df_value_limits, df_value_limits_of, df_word_kind,
 )
+from dforest.rules.bounds cimport df_bounds, df_middle_prediction
+from dforest.rules.keys cimport df_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
+from dforest.rules.weights cimport df_shift_if_light
 
 SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
 WIDE = int(df_word_kind.DF_WIDE_WORDS)
@@ -79,7 +83,7 @@ def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent n
 
 
 def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l1,
-          double l2, const int32_t[:, ::1] narrow not None, double weight_unit):
+          double l2, const int32_t[:, ::1] narrow not None, double weight_unit, bint is_constrained=False):
     """The gains of nodes' cuts in units of the loss; 0 where there is none.
 
     Parameters
@@ -94,6 +98,8 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
         The exponents of narrow gradients and hessians.
     weight_unit : float
         The weight that an integer weight of 1 stands for.
+    is_constrained : bool
+        Whether features have directions.
 
     Returns
     -------
@@ -106,9 +112,35 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
     cdef double[::1] out = result
     for i in range(scores.shape[0]):
         limits = df_boost_limits_of(l1, l2, 0.0, 1, narrow[i, 0], narrow[i, 1], weight_unit)
-        gain = df_gain_of_score(&limits, False, scores[i], <double> gradient[i], <double> hessian[i])
+        gain = df_gain_of_score(&limits, is_constrained, scores[i], <double> gradient[i], <double> hessian[i])
         if gain > 0.0:
             out[i] = df_absolute_gain(gain, narrow[i, 0], narrow[i, 1], weight_unit)
+    return result
+
+
+def middles(const int64_t[:, ::1] left not None, const int64_t[:, ::1] right not None, double l1, double l2,
+            const int32_t[:, ::1] narrow not None, double weight_unit, const double[:, ::1] bounds not None):
+    """Between the steps of both sides of nodes' cuts: ndarray of shape (n_nodes,), dtype float64.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (n_nodes, 2), dtype int64
+        Sums of narrow gradients and hessians of either side.
+    l1, l2, narrow, weight_unit
+        As of `gains`.
+    bounds : ndarray of shape (n_nodes, 2), dtype float64
+        Of the nodes' steps.
+    """
+    cdef Py_ssize_t i
+    cdef df_boost_limits limits
+    cdef df_bounds own
+    result = np.empty(left.shape[0])
+    cdef double[::1] out = result
+    for i in range(left.shape[0]):
+        limits = df_boost_limits_of(l1, l2, 0.0, 1, narrow[i, 0], narrow[i, 1], weight_unit)
+        own = df_bounds(bounds[i, 0], bounds[i, 1])
+        out[i] = df_middle_prediction(df_bounded_step(&limits, <double> left[i, 0], <double> left[i, 1], own),
+                                      df_bounded_step(&limits, <double> right[i, 0], <double> right[i, 1], own))
     return result
 
 
@@ -161,4 +193,97 @@ def newton_values(const df_gradient_sums[::1] sums not None, double learning_rat
     cdef double[::1] out = result
     for i in range(sums.shape[0]):
         out[i] = df_newton_value(&limits, sums[i], l1, l2)
+    return result
+
+
+def values_of_steps(const double[::1] steps not None, double learning_rate, double max_step, bint is_damped, int n_sums):
+    """The values of leaves that have some steps: ndarray of shape (n_nodes,), dtype float64. Parameters: see `newton_values`."""
+    cdef Py_ssize_t i
+    cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
+    result = np.empty(steps.shape[0])
+    cdef double[::1] out = result
+    for i in range(steps.shape[0]):
+        out[i] = df_limited_value(&limits, steps[i], learning_rate * steps[i])
+    return result
+
+
+def shifts_of_weights(const double[::1] heaviest not None):
+    """The shifts of the weights of nodes (weights.h), given their heaviest exact weights: ndarray of int32; 0 of nodes that are
+    not light.
+    """
+    cdef Py_ssize_t i
+    result = np.empty(heaviest.shape[0], np.int32)
+    cdef int32_t[::1] out = result
+    for i in range(heaviest.shape[0]):
+        out[i] = df_shift_if_light(heaviest[i])
+    return result
+
+
+def bytes_of_quantile(const int64_t[:, ::1] weights not None, int64_t[::1] before not None, const int64_t[::1] totals not None,
+                      double quantile):
+    """The byte of the quantile of each node: see `dforest.core.boost.quantiles`.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_nodes, 256), dtype int64
+        Of numbers by the value of this byte, among those whose bytes before it are the quantile's.
+    before : ndarray of shape (n_nodes,), dtype int64
+        Weight of numbers that are lower by the bytes before; changed to that of numbers that are lower by this byte, too.
+    totals : ndarray of shape (n_nodes,), dtype int64
+        Weight of all numbers.
+    quantile : float
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,), dtype int64
+    """
+    cdef Py_ssize_t i, j = 0
+    result = np.empty(weights.shape[0], np.int64)
+    cdef int64_t[::1] out = result
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            if weights[i, j] > 0 and df_reaches_quantile(before[i] + weights[i, j], totals[i], quantile):
+                break
+            before[i] += weights[i, j]
+        out[i] = j
+    return result
+
+
+def end_at_quantile(const int64_t[::1] upto not None, const int64_t[::1] totals not None, double quantile):
+    """Whether weights up to some value are exactly the quantile's share of all: ndarray of bool."""
+    cdef Py_ssize_t i
+    result = np.empty(upto.shape[0], bool)
+    cdef uint8_t[::1] out = result.view(np.uint8)
+    for i in range(upto.shape[0]):
+        out[i] = df_ends_at_quantile(upto[i], totals[i], quantile)
+    return result
+
+
+def values_of_keys(const uint64_t[::1] keys not None):
+    """The numbers that keys (keys.h) stand for: ndarray of float64."""
+    cdef Py_ssize_t i
+    result = np.empty(keys.shape[0])
+    cdef double[::1] out = result
+    for i in range(keys.shape[0]):
+        out[i] = df_value64(keys[i])
+    return result
+
+
+def keys_of_values(const double[::1] values not None):
+    """The keys of numbers: ndarray of uint64."""
+    cdef Py_ssize_t i
+    result = np.empty(values.shape[0], np.uint64)
+    cdef uint64_t[::1] out = result
+    for i in range(values.shape[0]):
+        out[i] = df_key64(values[i])
+    return result
+
+
+def between_values(const double[::1] values not None, const double[::1] others not None):
+    """What `df_between_values` says of pairs of numbers: ndarray of float64."""
+    cdef Py_ssize_t i
+    result = np.empty(values.shape[0])
+    cdef double[::1] out = result
+    for i in range(values.shape[0]):
+        out[i] = df_between_values(values[i], others[i])
     return result

@@ -251,24 +251,21 @@ def weighted_quantile(values, double quantile, weight=None):
     return df_between_values(v[i], v[i + 1]) if i + 1 < n and df_ends_at_quantile(upto, total, quantile) else v[i]
 
 
-def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_classes=2, double quantile=0.5,
-              ranks=None):
-    """What the raw predictions of boosted trees begin with: the constants that lose least; Huber's loss begins with the median.
+def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_classes=2, ranks=None):
+    """What the raw predictions of boosted trees begin with: the constants that lose least.
 
     Parameters
     ----------
     loss : str
-        Of `LOSSES`.
+        Of `LOSSES`, but those whose leaves are quantiles, or Huber's: these begin with a quantile or the median.
     y : ndarray of shape (n_rows,), dtype float64
         Targets that the loss allows, or class numbers, each of which occurs.
     weight : ndarray of shape (n_rows,), dtype uint32, optional
         Integer weights from 1 on; 1 each unless given.
     n_classes : int
         Of classification.
-    quantile : float
-        Of the loss "quantile".
     ranks : Communicator, optional
-        Who else has rows, whose baselines these are too; not for medians and quantiles. None: nobody.
+        Who else has rows, whose baselines these are too. None: nobody.
 
     Returns
     -------
@@ -280,8 +277,6 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
     cdef double total = 0.0
     if loss not in LOSSES:
         raise ValueError(f"loss={loss!r}; allowed are {sorted(LOSSES)}")
-    if LOSSES[loss].leaf != "newton":
-        return np.array([weighted_quantile(np.asarray(y), quantile if loss == "quantile" else 0.5, weight)])
     if LOSSES[loss].targets in ("from_0", "above_0"):
         mean = exact_mean(y, w, ranks)
         if not mean >= DBL_MIN:              # df_log takes normal numbers

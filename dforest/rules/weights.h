@@ -33,6 +33,9 @@ static inline int32_t df_weight_shift(double heaviest) {
     return df_scale_exponent(heaviest, DF_WEIGHT_BITS) + DF_ROOT_SHIFT;
 }
 
+/* The shift of a node by itself: 0 unless it is light. */
+static inline int32_t df_shift_if_light(double heaviest) { return heaviest < df_light_below(0) ? df_weight_shift(heaviest) : 0; }
+
 /* The shift of fine integers. */
 static inline int32_t df_fine_shift(double heaviest) { return df_scale_exponent(heaviest, DF_FINE_WEIGHT_BITS) + DF_ROOT_SHIFT; }
 

@@ -8,6 +8,7 @@ cdef extern from "rules/weights.h" nogil:
         DF_ROOT_SHIFT
     double df_light_below(int32_t shift)
     int32_t df_weight_shift(double heaviest)
+    int32_t df_shift_if_light(double heaviest)
     int32_t df_fine_shift(double heaviest)
     int df_bits_below(int64_t n)
     int df_offset_bits(int64_t n_draws)

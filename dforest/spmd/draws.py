@@ -7,7 +7,9 @@ of a tree, and tells each other rank those of the blocks in which that rank has 
 
 import numpy as np
 
-from dforest.core.draws import TreeDraws, width_of
+from dforest.core.draws import TreeDraws, draw_pieces, width_of
+from dforest.core.grow.trainer import tree_seeds
+from dforest.core.sampling import Subsample
 
 
 class DrawDealer:
@@ -61,3 +63,57 @@ class DrawDealer:
             of_other = result[other::size, :, : width_of(plans[other::size])]  # as wide as that rank's trees need it
             of_other[:] = part.reshape(of_other.shape)
         return result
+
+
+def subsampled(share, n_draws, seed, n_threads=1):
+    """Which own rows a `Subsample` of all ranks' rows draws: ndarray of shape (n_own,), dtype uint32, of zeros and ones.
+
+    Parameters
+    ----------
+    share : RowShare
+    n_draws : int
+        From 1 to the number of all ranks' rows.
+    seed : int
+        Below 2**32.
+    n_threads : int
+    """
+    plan, seeds, pieces = Subsample(n_draws), np.array([seed], np.uint32), share.pieces()
+    of_block = TreeDraws((plan,), seeds, share.n_rows, n_threads).of_block
+    return draw_pieces(plan, seeds, share.n_rows, of_block[:, pieces[0]], pieces, n_threads)[0]
+
+
+def stratified(share, n_draws, seed, classes, n_classes, ranks):
+    """Which own rows are drawn, if as many of all ranks' rows are drawn as `n_draws` says, of each class its share. A collective.
+
+    A class has its share of the draws rounded down; draws that are left over go to the classes that lack most, of equal ones to
+    the first.
+
+    Parameters
+    ----------
+    share : RowShare
+    n_draws : int
+    seed : int
+        Below 2**64.
+    classes : ndarray of shape (n_own,)
+        Class numbers.
+    n_classes : int
+    ranks : Communicator
+
+    Returns
+    -------
+    ndarray of shape (n_own,), dtype bool
+    """
+    own = np.bincount(classes.astype(np.intp), minlength=n_classes)
+    n_members = ranks.sum(own.astype(np.int64))
+    lacking, n_of_class = np.zeros(n_classes), np.zeros(n_classes, np.int64)
+    for k, n in enumerate(n_members.tolist()):
+        n_of_class[k], rest = divmod(n * n_draws, share.n_rows)
+        lacking[k] = rest / share.n_rows
+    n_of_class[np.argsort(-lacking, kind="stable")[: n_draws - int(n_of_class.sum())]] += 1
+    drawn = np.zeros(len(classes), bool)
+    for k, of_class in enumerate(tree_seeds(seed, range(n_classes)).tolist()):
+        members = classes == k
+        of_members = share.of_some(ranks, members)
+        if n_of_class[k]:
+            drawn[members] = subsampled(of_members, int(n_of_class[k]), of_class) > 0
+    return drawn

@@ -198,12 +198,16 @@ def test_early_stopping_may_begin_at_a_warm_start(loss, fraction):
 
 
 def test_a_fit_that_has_stopped_goes_on_for_some_rounds():
-    """As in scikit-learn: one at least, and not as many as would stop it anew."""
+    """As in scikit-learn: one at least, until the last scores are no better than the one before them."""
     X, y, model = problem("squared_error", n=800)
     model.set_params(early_stopping=True, use_best_model=False, warm_start=True, max_iter=300, n_iter_no_change=3).fit(X, y)
     n_iter = model.n_iter_
     assert n_iter < 300
-    assert 0 < model.set_params(max_iter=600).fit(X, y).n_iter_ - n_iter < 3
+    before = model.validation_score_
+    assert n_iter < model.set_params(max_iter=600).fit(X, y).n_iter_ < 600
+    scores = model.validation_score_
+    assert scores[: n_iter + 1].tolist() == before.tolist()
+    assert max(scores[-3:]) <= scores[-4] + model.tol
 
 
 @pytest.mark.parametrize("first", [{}, {"scoring": "r2"}, {"X_val": "other"}, {"sample_weight_val": "other"}, {"rows": "none"}])

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, random_fit
+from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit
 from helpers.device_forests import fit_there, standing_in
 from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingRegressor
 from dforest.core.boost.booster import Booster
-from dforest.core.boost.constraints import Constraints
 from dforest.core.coding import code_columns
 from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device.boosting import DeviceBoostingShard
@@ -19,8 +18,7 @@ from dforest.engines.device.engine import DeviceEngine
 from dforest.engines.device.training import Tuning
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.errors import DeviceError
-from dforest.estimators.boosting.losses import Loss
-from dforest.loss import PythonLoss
+from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.rules.losses import LOSSES
 
 TUNINGS = [
@@ -54,6 +52,15 @@ def test_models_are_those_of_the_processor(loss, seed):
             for name in ("predict", "predict_proba", "decision_function", "apply"):
                 if hasattr(here, name):
                     assert getattr(here, name)(X).tobytes() == getattr(there, name)(X).tobytes(), name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_losses_of_the_users_own(seed):
+    model, X, y, weight = random_fit(seed, "squared_error")
+    model.set_params(loss=OwnSquares(is_constant=seed % 2 == 0))
+    here = clone(model).fit(X, y, weight)
+    with standing_in(strict_device()):
+        assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed]))
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +133,7 @@ def test_scores_and_warm_starts(loss):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "absolute_error"}, "loss='absolute_error', whose leaf values are not sums over rows, is not supported"),
-        ({"loss": "quantile", "quantile": 0.5}, "loss='quantile', .* is not supported for device='sycl'; allowed are losses"),
-        ({"loss": "huber"}, "loss='huber', .* is not supported for device='sycl'"),
-        ({"loss": PythonLoss}, "loss=.*PythonLoss.* is not supported for device='sycl'; allowed are names of losses, or"),
-        ({"subsample": 0.5}, "subsample=0.5 is not supported for device='sycl'; allowed is subsample=1.0, or device=None"),
-        ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] is not supported for device='sycl'; allowed is monotonic_cst=None"),
-        ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' is not supported for device='sycl'"),
+        ({"loss": OwnLeaves()}, r"loss=OwnLeaves\(.*\) says what values leaves have, .* for device='sycl'; allowed are"),
     ],
 )
 def test_what_devices_have_no_code_for(parameters, message):
@@ -171,19 +172,14 @@ def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):
     assert device.n_bytes_held <= held
 
 
-@pytest.mark.parametrize("name", ["n_drawn", "constraints", "loss"])
-def test_an_engine_refuses_problems_that_it_has_no_code_for(name):
+def test_an_engine_refuses_problems_that_it_has_no_code_for():
     """Whoever states them: estimators refuse them before."""
     X, y = np.arange(40.0).reshape(-1, 2), np.arange(20.0)
     rules = BoostingRules(0.1, max_leaf_nodes=9, max_depth=None, min_samples_leaf=2, min_hessian=0.0, l2=0.0, max_features=2)
     problem = BoostingProblem(list(code_columns(X, 255, None)), y, None, Loss("squared_error"), (0.0,), rules, 0, 20)
-    other = {
-        "n_drawn": {"n_drawn": 10},
-        "constraints": {"constraints": Constraints(directions=np.array([1, 0], np.int8))},
-        "loss": {"loss": Loss("absolute_error")},
-    }[name]
     engine = DeviceEngine(strict_device())
     with engine.open(problem) as session:
         assert session.raw_sums.shape == (1, 20)
-    with pytest.raises(ValueError, match=f"{name} of the problem are not supported for boosted trees on the device"):
-        engine.open(replace(problem, **other))
+    message = "leaves by the loss of the problem are not supported for boosted trees on the device"
+    with pytest.raises(ValueError, match=message):
+        engine.open(replace(problem, loss=OwnLoss(OwnLeaves())))

@@ -14,6 +14,7 @@ from twins import boosting as twin
 import dforest
 from dforest import HistGradientBoostingRegressor, config_context
 from dforest.rules.losses import LOSSES, class_derivatives, derivatives
+from dforest.spmd.communicator import ALONE
 from dforest.spmd.threads import ThreadGroup
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
@@ -138,7 +139,7 @@ def test_scores_count_offsets(loss):
     model.set_params(early_stopping=True, use_best_model=False).fit(X[half[0]], y[half[0]], offset=offset[half[0]], **given)
     y_val = y[half[1]] if loss in REGRESSION else np.searchsorted(model.classes_, y[half[1]])
     baseline = np.array(model.forest_.objective.baseline)
-    scorer = model._loss.at_start(baseline, y[half[0]], None, offset[half[0]].reshape(300, -1))
+    scorer = model._loss.at_start(baseline, y[half[0]], None, ALONE, offset[half[0]].reshape(300, -1))
     found = -scorer.values(model._raw(X[half[1]], offset=offset[half[1]]), y_val.astype(float)).mean()
     assert model.validation_score_[-1] == pytest.approx(found, rel=1e-12)
     held_out = clone(model).fit(X, y, offset=offset)  # rows are held out with their offsets

@@ -164,12 +164,12 @@ REFUSED_CLASSES = [
     (
         {"early_stopping": True, "validation_fraction": 0.01},
         {},
-        "validation_fraction=0.01 of 150 rows can't be held out for early stopping: The test_size = 2 should be greater or equal",
+        "validation_fraction=0.01 of 150 rows can't be held out for early stopping: 2 would be held out, and 148 left; allowed",
     ),
     (
         {"early_stopping": True},
         {"X": X_FEW[:51], "y": Y_FEW[:51]},
-        "validation_fraction=0.1 of 51 rows can't be held out for early stopping: The least populated class",
+        "validation_fraction=0.1 of 51 rows can't be held out for early stopping: the class 1 has one row; allowed are two",
     ),
 ]
 REFUSED_CLASSES += [

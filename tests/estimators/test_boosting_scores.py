@@ -6,9 +6,11 @@ import pytest
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, log_loss, make_scorer, r2_score
-from sklearn.model_selection import train_test_split
 
+from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.early_stopping import Stopping
+from dforest.spmd.communicator import ALONE
+from dforest.spmd.draws import stratified, subsampled
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 
@@ -184,16 +186,23 @@ def test_scorers_are_given_some_training_rows():
 
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rows_held_out_are_those_of_scikit_learn(loss, weighted):
-    """And whoever holds them out alone gets the trees of `validation_fraction`, in whatever order rows come."""
+def test_rows_held_out_may_be_held_out_by_the_caller(loss, weighted):
+    """Whoever holds them out alone gets the trees of `validation_fraction`. Each class has its share of them."""
     X, y, model = problem(loss, n=400)
     weight = np.random.default_rng(0).exponential(size=400) if weighted else np.ones(400)
     model.set_params(early_stopping=True, validation_fraction=0.3)
     whole = clone(model).fit(X, y, weight)
     seed = np.random.RandomState(0).randint(np.iinfo(np.uint32).max, dtype="u8")
-    stratify = y if loss == "multinomial" else None
-    X, X_val, y, y_val, weight, weight_val = train_test_split(X, y, weight, test_size=0.3, stratify=stratify, random_state=seed)
-    parts = clone(model).fit(X, y, weight, X_val=X_val, y_val=y_val, sample_weight_val=weight_val)
+    if loss == "multinomial":
+        classes, numbers = np.unique(y, return_inverse=True)
+        held = stratified(RowShare.whole(400), 120, int(seed), numbers, len(classes), ALONE)
+        n = np.unique_counts(y).counts
+        assert (np.abs(np.unique_counts(y[held]).counts - 0.3 * n) < 1).all()
+    else:
+        held = subsampled(RowShare.whole(400), 120, int(seed)) > 0
+    assert held.sum() == 120
+    given = {"X_val": X[held], "y_val": y[held], "sample_weight_val": weight[held]}
+    parts = clone(model).fit(X[~held], y[~held], weight[~held], **given)
     assert_equal_models(whole, parts)
 
 

@@ -3,10 +3,39 @@
 import numpy as np
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
 
-REGRESSION = ["squared_error", "poisson", "gamma", "tweedie"]
+WEIGHED = ["absolute_error", "quantile", "huber"]  # whose leaves are no Newton steps
+REGRESSION = ["squared_error", "poisson", "gamma", "tweedie", *WEIGHED]
 CLASSES = {"log_loss": 2, "exponential": 2, "multinomial": 4}  # losses, and how many classes there are
+
+
+class OwnSquares(PythonLoss):
+    """Half the squared error, where predictions are too low twice that."""
+
+    def __init__(self, is_constant=False):
+        self.is_constant = is_constant
+        self.constant_hessian = is_constant
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        lacks = y_true - raw_prediction
+        if self.is_constant:
+            return -lacks, None
+        times = np.where(lacks > 0, 2.0, 1.0)
+        return -lacks * times, times
+
+    def loss(self, y_true, raw_prediction):
+        return 0.5 * (y_true - raw_prediction) ** 2
+
+
+class OwnLeaves(OwnSquares):
+    """Its leaves need all of their rows."""
+
+    need_update_leaves_values = True
+
+    def leaf_value(self, y_true, raw_prediction, sample_weight):
+        return float(np.median(y_true - raw_prediction))
 
 
 def random_fit(seed, loss):
@@ -46,6 +75,8 @@ def random_fit(seed, loss):
         "max_bins": int(rng.choice([255, 8])),
         "ordinal_features": [0] if rng.random() < 0.2 else None,
         "random_state": int(rng.integers(1 << 30)),
+        "subsample": float(rng.choice([1.0, 1.0, 0.6])),
+        "interaction_cst": [None, None, "no_interactions", "pairwise", [range(p // 2 + 1), range(p // 2, p)]][rng.integers(5)],
     }
     if p > 1 and rng.random() < 0.5:  # of few categories or of many, of rows enough or not
         X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, rng.integers(0, rng.choice([2, 5, 200]), n))
@@ -58,10 +89,16 @@ def random_fit(seed, loss):
         weight_of_classes = [None, "balanced"][rng.integers(2)]
         model.set_params(class_weight=weight_of_classes)
     else:
-        y = np.exp(2.0 * score) if loss != "squared_error" else score
+        y = score if loss in ("squared_error", *WEIGHED) else np.exp(2.0 * score)
+        if loss in WEIGHED and rng.random() < 0.5:
+            y = np.round(y)  # of many equal ones
         if loss == "squared_error" and rng.random() < 0.3:
             y[rng.integers(n)] = 1e9
         model = HistGradientBoostingRegressor(loss, **parameters)
+        model.set_params(quantile=float(rng.choice([0.0, 0.1, 0.5, 0.75, 1.0])) if loss == "quantile" else None)
+    if CLASSES.get(loss, 2) == 2 and rng.random() < 0.4:
+        is_category = np.isin(np.arange(p), parameters.get("categorical_features", []))
+        model.set_params(monotonic_cst=np.where(is_category, 0, rng.integers(-1, 2, p)).tolist())
     weights = [None, None, rng.integers(1, 5, n), np.full(n, 0.5), rng.random(n) + 0.1, rng.integers(0, 2049, n) / 4]
     weights += 3 * [weights_of_many_magnitudes(rng, np.nan_to_num(X[:, 0]))]
     weight = weights[rng.integers(len(weights))]

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 from sklearn._loss import loss as sk
 
+from dforest.core.boost.quantiles import quantile_of_all
+from dforest.estimators.boosting.losses import Loss
 from dforest.rules.losses import baselines, exact_mean, weighted_quantile
+from dforest.spmd.communicator import ALONE
+from dforest.spmd.threads import ThreadGroup
 
 
 @pytest.mark.parametrize(
     ("loss", "theirs"),
     [
         ("squared_error", sk.HalfSquaredError()),
-        ("absolute_error", sk.AbsoluteError()),
         ("poisson", sk.HalfPoissonLoss()),
         ("gamma", sk.HalfGammaLoss()),
         ("log_loss", sk.HalfBinomialLoss()),
@@ -25,8 +28,6 @@ def test_baselines_are_those_of_scikit_learn(loss, theirs, weighted):
     n_classes = {"log_loss": 2, "exponential": 2, "multinomial": 4}.get(loss, 0)
     y = rng.integers(0, n_classes, 101).astype(float) if n_classes else rng.exponential(size=101)
     weight = rng.integers(1, 2**20, 101).astype(np.uint32) if weighted else None
-    if loss == "absolute_error" and weighted:
-        weight[0] += 1 - int(weight.sum()) % 2  # no number has exactly half of an odd weight
     expected = theirs.fit_intercept_only(y, None if weight is None else weight.astype(float))
     np.testing.assert_allclose(baselines(loss, y, weight, max(n_classes, 2)), np.ravel(expected), rtol=1e-13, atol=1e-14)
 
@@ -40,8 +41,24 @@ def test_quantiles_are_those_of_numpy(quantile):
         for repeated, w in ((values, None), (values.repeat(weight), weight)):
             expected = np.quantile(repeated, quantile, method="averaged_inverted_cdf")
             assert weighted_quantile(values, quantile, w) == pytest.approx(expected, rel=1e-15)
-    assert baselines("quantile", np.arange(4.0), None, 2, 0.25).tolist() == [0.5]
-    assert baselines("huber", np.arange(4.0), None, 2, 0.25).tolist() == [1.5]
+    assert Loss("quantile", 0.25).baseline(np.arange(4.0), None, ALONE) == (0.5,)
+    assert Loss("huber", 0.25).baseline(np.arange(4.0), None, ALONE) == (1.5,)
+    assert Loss("absolute_error").baseline(np.arange(3.0), np.array([1.0, 1.0, 3.0]), ALONE) == (2.0,)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_quantiles_of_ranks_are_those_of_one_process(size):
+    for seed in range(20):
+        rng = np.random.default_rng([size, seed])
+        values = np.round(rng.normal(size=rng.integers(size, 60)), int(rng.integers(0, 3))) * 10.0 ** rng.integers(-300, 300)
+        weight = rng.integers(1, 6, len(values)).astype(np.uint32) if seed % 2 else None
+        quantile, cut = rng.choice([0.0, 0.25, 0.5, 1.0]), rng.integers(0, len(values))
+
+        def find(ranks, values=values, weight=weight, quantile=quantile, cut=cut):
+            own = [slice(cut, None), slice(0, cut), slice(0, 0)][ranks.rank]
+            return quantile_of_all(values[own], quantile, None if weight is None else weight[own], ranks)
+
+        assert ThreadGroup(size).run(find) == [weighted_quantile(values, quantile, weight)] * size
 
 
 def test_nothing_depends_on_the_order_of_rows():

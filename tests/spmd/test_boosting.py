@@ -4,13 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, random_fit
+from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit
+from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, tuned
 from helpers.ranks import CUTS, Cut, fit_by_ranks
 from sklearn.base import clone
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, config_context
 from dforest.engines.ranks import boosting as engine
+from dforest.estimators.boosting import scores
 from dforest.spmd.threads import ThreadGroup
 
 
@@ -30,6 +32,16 @@ def test_models_are_those_of_one_process(loss, size, monkeypatch):
             assert found.forest_.objective == alone.forest_.objective
             assert found.predict(X).tobytes() == alone.predict(X).tobytes()
             assert found.fit_report_.n_ranks == size and found.fit_report_.n_rounds > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_losses_of_the_users_own(seed):
+    model, X, y, weight = random_fit(seed, "squared_error")
+    model.set_params(loss=OwnSquares(is_constant=seed % 2 == 0))
+    alone = clone(model).fit(X, y, weight)
+    cut = Cut.random(np.random.default_rng(seed), len(y), 3, CUTS[seed % len(CUTS)])
+    for found in fit_by_ranks(model, X, y, weight, cut, 3):
+        assert not differences(alone, found)
 
 
 def test_many_bins_and_rows_with_missing_values():
@@ -67,7 +79,7 @@ def test_heavy_tails_and_weights_of_one_rank():
     rng = np.random.default_rng(0)
     X, y, weight = rng.standard_normal((400, 2)), np.exp(rng.standard_normal(400)), np.ones(400)
     y[399], weight[300:] = 1e6, 3000.0
-    for loss in REGRESSION:
+    for loss in sorted({*REGRESSION} - {"quantile"}):
         for given in (None, weight, np.where(weight > 1, 2.0, 1.0)):
             model = HistGradientBoostingRegressor(loss, max_iter=3, random_state=0)
             alone = clone(model).fit(X, y, given)
@@ -78,11 +90,7 @@ def test_heavy_tails_and_weights_of_one_rank():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "absolute_error"}, "loss='absolute_error', .* is not supported for a fit by several ranks"),
-        ({"subsample": 0.5}, "subsample=0.5 is not supported for a fit by several ranks; .* or a fit in one process"),
-        ({"monotonic_cst": [1, 0]}, r"monotonic_cst=\[1, 0\] is not supported for a fit by several ranks"),
-        ({"interaction_cst": "pairwise"}, "interaction_cst='pairwise' is not supported for a fit by several ranks"),
-        ({"early_stopping": True}, "early_stopping=True, with 20 rows, is not supported for a fit by several ranks"),
+        ({"loss": OwnLeaves()}, "says what values leaves have, which is not supported for a fit by several ranks"),
         ({"loss": "gamma"}, "y holds 0.0; allowed"),
     ],
 )
@@ -101,18 +109,67 @@ def test_what_ranks_have_no_code_for(parameters, message):
     assert ThreadGroup(2).run(fit) == [True, True]
 
 
-@pytest.mark.parametrize("ranks_with_rows", [(0, 1), (1,)])
-def test_ranks_score_no_rows_that_are_given(ranks_with_rows):
-    X, y = np.arange(20.0).reshape(10, 2) % 7, np.arange(10.0)
+def fit_with_scores(model, X, y, given, cut, size):
+    """What each rank fits to its rows. Rank 0 gives the first of the rows to be scored, and rank 1 all others."""
 
     def fit(communicator):
-        given = {"X_val": X, "y_val": y} if communicator.rank in ranks_with_rows else {}
-        message = "early_stopping='auto', with 20 rows and X_val, is not supported for a fit by several ranks"
-        with config_context(communicator=communicator), pytest.raises(ValueError, match=message):
-            HistGradientBoostingRegressor().fit(X, y, **given)
-        return True
+        part = {0: slice(0, 1), 1: slice(1, None)}.get(communicator.rank)
+        scored = (None,) * 4 if given is None or part is None else (*(array[part] for array in given), None)
+        with config_context(communicator=communicator):
+            return clone(model)._fit_partitions(lambda rank: cut.partitions(rank, X, y, None), scored)
 
-    assert ThreadGroup(2).run(fit) == [True, True]
+    return ThreadGroup(size).run(fit)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize(
+    ("loss", "scoring"),
+    [("log_loss", "loss"), ("multinomial", "accuracy"), ("huber", "loss"), ("squared_error", ["r2", "loss"])],
+)
+def test_early_stopping(loss, scoring, size):
+    """By rows held out, by rows that are given, and by training rows."""
+    model, X, y, _ = random_fit([7, size], loss)
+    rng = np.random.default_rng(size)
+    X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+    scoring = {name: name for name in scoring} if isinstance(scoring, list) else scoring
+    model.set_params(early_stopping=True, scoring=scoring, max_iter=30, n_iter_no_change=2, tol=1e-3)
+    given = X[::3], y[::3], rng.integers(1, 3, len(y[::3])) * (np.arange(len(y[::3])) % 3 != 2).astype(float)
+    for fraction, rows in [(0.3, None), (None, None), (0.3, given)]:
+        model.set_params(validation_fraction=fraction)
+        scored = zip(("X_val", "y_val", "sample_weight_val"), rows or (), strict=False)
+        alone = clone(model).fit(X, y, **dict(scored))
+        cut = Cut.random(rng, len(y), size, CUTS[size % len(CUTS)])
+        for found in fit_with_scores(model, X, y, rows, cut, size):
+            assert not differences(alone, found)
+            for name in ("train_score_", "validation_score_"):
+                assert getattr(alone, name).tobytes() == getattr(found, name).tobytes(), name
+            assert found.best_iteration_ == alone.best_iteration_ and len(alone.train_score_) > 1
+
+
+def test_scores_of_a_part_of_the_training_rows(monkeypatch):
+    monkeypatch.setattr(scores, "MAX_SCORED", 50)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), rng.integers(0, 3, 200)
+    model = HistGradientBoostingClassifier(max_iter=3, early_stopping=True, scoring="neg_log_loss", random_state=0)
+    alone = clone(model).fit(X, y)
+    for found in fit_with_scores(model, X, y, None, Cut.random(rng, 200, 3, CUTS[0]), 3):
+        assert found.train_score_.tolist() == alone.train_score_.tolist()
+
+
+def test_a_callback_of_one_rank_ends_the_fit_of_all():
+    X, y = np.arange(400.0).reshape(200, 2) % 17, np.arange(200.0) % 5
+    model = HistGradientBoostingRegressor(max_iter=9, random_state=0)
+    alone = clone(model).set_params(max_iter=3).fit(X, y)
+
+    def fit(communicator):
+        rows, own = (slice(0, 50), slice(50, None))[communicator.rank], clone(model)
+        if communicator.rank == 1:
+            own.set_callbacks(StopAfter(3))
+        with config_context(communicator=communicator):
+            return own.fit(X[rows], y[rows])
+
+    for found in ThreadGroup(2).run(fit):
+        assert not differences(alone, found)
 
 
 def test_ranks_must_ask_for_the_same():

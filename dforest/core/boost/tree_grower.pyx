@@ -18,7 +18,7 @@ from dforest.rules.boost cimport df_both_gradient_sums, df_bounds_in_units, df_l
 from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
 from dforest.rules.node cimport df_quantiser
-from dforest.rules.weights cimport df_light_below, df_node_weight, df_weigher_of, df_weight_shift
+from dforest.rules.weights cimport df_node_weight, df_shift_if_light, df_weigher_of
 
 cdef extern from "core/boost/quantile.h" nogil:
     double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
@@ -165,7 +165,7 @@ cdef class TreeGrower:
             return 0
         for i in range(n):
             heaviest = max(heaviest, self.fit.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
-        return df_weight_shift(heaviest) if heaviest < df_light_below(0) else 0
+        return df_shift_if_light(heaviest)
 
     cdef int weigh_nodes(self) except -1 nogil:
         """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.

@@ -61,39 +61,41 @@ cdef class TriedColumns:
         free(self.of_tree)
         free(self.n_tried)
 
-    @property
-    def n_of_node(self):
-        """How many columns a node tries if there are no constraints: int."""
-        return self.n_tried[self.n_of_level]
-
     def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None,
-                  const int64_t[::1] depths not None):
-        """The columns that nodes try, if there are no constraints.
+                  const int64_t[::1] depths not None, const int32_t[::1] tested not None, const int64_t[::1] ends not None):
+        """The columns that nodes try.
 
         Parameters
         ----------
         seeds, paths, depths : ndarray of shape (n_nodes,)
             The seeds of the nodes' trees, the nodes' paths, and their depths.
+        tested : ndarray of dtype int32
+            The columns that are tested above the nodes, one node after another, each once for a node.
+        ends : ndarray of shape (n_nodes,), dtype int64
+            Where those of each node end.
 
         Returns
         -------
-        ndarray of shape (n_nodes, n_of_node), dtype int32
-            Ascending.
+        ndarray of shape (n_nodes, n_tried), dtype int32
+            Ascending; -1 in places of nodes that try fewer columns than others.
         """
-        cdef Py_ssize_t i, j, n
-        result = np.empty((seeds.shape[0], self.n_of_node), np.int32)
+        cdef Py_ssize_t i, j, n, first = 0, last, most = self.n_tried[self.n_columns]
+        result = np.full((seeds.shape[0], most), -1, np.int32)
         cdef int32_t[:, ::1] out = result
+        cdef const int32_t* above = &tested[0] if tested.shape[0] else NULL
         cdef uint8_t[::1] tried = np.empty(self.n_columns, np.uint8)
         with nogil:
             for i in range(seeds.shape[0]):
                 self.begin(seeds[i])
-                self.draw(paths[i], depths[i], NULL, 0, &tried[0])
+                last = ends[i]
+                self.draw(paths[i], depths[i], above + first, last - first, &tried[0])
+                first = last
                 n = 0
                 for j in range(self.n_columns):
                     if tried[j]:
                         out[i, n] = <int32_t> j
                         n += 1
-        return result
+        return result[:, : max(1, int((result >= 0).sum(axis=1).max(initial=0)))]
 
     cdef void begin(self, uint32_t seed) noexcept nogil:
         """Begin a tree: draw its sample."""

@@ -3,16 +3,22 @@
 A `DeviceBoostingShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory.
 """
 
+from functools import partial
+
 import numpy as np
 
+from dforest.core.boost.quantiles import NO_KEY
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
+from dforest.engines.rows import RowShare
 from dforest.engines.shard import BoostingShard
-from dforest.rules import boosting
-from dforest.rules.losses import LOSSES
+from dforest.rules import arrays, boosting
 from dforest.rules.records import record
+from dforest.spmd.draws import subsampled
 
 SUM_BYTES = 24  # of an entry of a histogram
+BYTE_VALUES = 256  # as DF_BYTE_VALUES
+ROOT_PATH = int(arrays.roots(np.array([1]), np.zeros(1, np.uint32))["path"][0])
 
 
 class DeviceBoostingShard(BoostingShard):
@@ -24,15 +30,26 @@ class DeviceBoostingShard(BoostingShard):
     tuning : dforest.engines.device.training.Tuning
     problem : BoostingProblem
     weights : RowWeights
+
+    Attributes
+    ----------
+    n_rows : int
+        Those that trees are grown from.
+    n_all : int
+        All rows.
     """
 
     def __init__(self, device, tuning, problem, weights):
-        self.device, self.tuning = device, tuning
+        self.device, self.tuning, self.weights = device, tuning, weights
         rules, columns, n_outputs = problem.rules, problem.columns, problem.n_sums
-        self.n_rows, self.n_features, self.n_outputs = len(problem.y), len(columns), n_outputs
+        self.n_rows = self.n_all = len(problem.y)
+        self.n_features, self.n_outputs = len(columns), n_outputs
+        self.n_drawn, self.share = problem.n_drawn, problem.share or RowShare.whole(self.n_all)
         self.min_samples_leaf = rules.min_samples_leaf
-        facts = LOSSES[problem.loss.name]
+        facts, self._own = problem.loss.facts, None
         self.loss, self.has_hessian = facts.number, weights.weight is not None or not facts.has_constant_hessian
+        if facts.number < 0:  # the processor asks a loss of the user's own
+            self._own = partial(problem.loss.derivatives, problem.y, problem.baseline)
         self.max_entries = max(1, max(len(column.values) + column.has_missing for column in columns))
         table = np.zeros(len(columns), record("df_column"))
         table["n_codes"] = [len(column.values) for column in columns]
@@ -43,9 +60,13 @@ class DeviceBoostingShard(BoostingShard):
         self.y = device.array(problem.y)
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
-        self.baseline, self.parameter = device.array(np.array(problem.baseline)), device.array(np.array([problem.loss.parameter]))
+        self.integer_weight = None if weights.integers is None else device.array(weights.integers)
+        self.exact_weight = None if weights.exact is None else device.array(weights.exact)
+        directions = problem.constraints.directions
+        self.directions = None if directions is None else device.array(directions.astype(np.int32))
+        self.baseline = device.array(np.array(problem.baseline))
         self.limits = device.array(np.array([rules.l1, rules.l2, rules.min_hessian, weights.unit]))
-        n, self.per = self.n_rows, 2 if self.has_hessian else 1
+        n, self.per = self.n_all, 2 if self.has_hessian else 1
         self.raw = device.empty((n_outputs, n), np.float64)
         self.raw.write(np.zeros((n_outputs, n)) if problem.raw is None else problem.raw)
         self.gradient = device.empty((n_outputs, n), np.float64)
@@ -53,6 +74,10 @@ class DeviceBoostingShard(BoostingShard):
         self.quantised = device.empty((n_outputs, n, self.per), np.int32)
         self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
+        # The rows that an iteration draws, which come before the others in the order in which its trees begin.
+        self.drawn, self._order = None if self.n_drawn is None else device.empty((n,), np.uint8), None
+        self._others = {}  # the run of rows that were not drawn of each node of the tree, by its path: (first, n)
+        self._run("df_number_rows", self._groups_of_rows(), n, self.rows)
         self.spill = boosting.SPILL if weights.times is None else boosting.WEIGHTED_SPILL
 
     def _run(self, kernel, n_groups, *arguments):
@@ -61,46 +86,75 @@ class DeviceBoostingShard(BoostingShard):
 
     def _groups_of_rows(self):
         """How many groups divide all rows among them; 0 if there is none."""
-        return min(self.tuning.n_groups, -(-self.n_rows // self.tuning.chunk))
+        return min(self.tuning.n_groups, -(-self.n_all // self.tuning.chunk))
 
     def _cut_up(self, open_nodes):
         chunks = cut_up(open_nodes["first"], open_nodes["n"], self.tuning.chunk)
         return chunks, self.device.array(chunks)
 
-    def measure(self):
+    def draw(self, seed):
+        if self.n_drawn is None:
+            return self.weights.total
+        counts = subsampled(self.share, self.n_drawn, seed)
+        order = np.concatenate([np.flatnonzero(counts), np.flatnonzero(counts == 0)])
+        self.n_rows, self._order = int(counts.sum()), order.astype(np.uint32)
+        self.drawn.write(counts.astype(np.uint8))
+        return self.n_rows if self.weights.times is None else int(self.weights.times[order[: self.n_rows]].sum(dtype=np.uint64))
+
+    def measure(self, parameter):
+        if self._own is not None:
+            return self._measure_own()
         n_groups = self._groups_of_rows()
         largest = self.device.zeros((n_groups, self.n_outputs, 2), np.float64)
-        self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline, self.parameter,
-                  self.n_rows, self.n_outputs, self.gradient, self.hessian, largest)  # fmt: skip
+        self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline,
+                  self.device.array(np.array([parameter])), self.drawn, self.n_all, self.n_outputs, self.gradient, self.hessian,
+                  largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
+
+    def _measure_own(self):
+        """`measure` of a loss of the user's own."""
+        largest = np.zeros((self.n_outputs, 2))
+        if self.n_all == 0:
+            return largest
+        some = slice(None) if self._order is None else self._order[: self.n_rows]
+        for i, (found, there) in enumerate(zip(self._own(self.raw.get().T), (self.gradient, self.hessian), strict=True)):
+            if there is not None:
+                numbers = found if self.weights.weight is None else found * self.weights.weight[:, None]
+                there.write(np.ascontiguousarray(numbers.T))
+                largest[:, i] = np.abs(numbers[some]).max(axis=0, initial=0.0)
+        return largest
 
     def quantise(self, factors):
         n_groups, n_outputs = self._groups_of_rows(), self.n_outputs
         extents = self.device.zeros((n_groups, n_outputs, 4), np.int64)
         self._run("df_boost_quantise", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
-                  self.device.array(factors), self.n_rows, n_outputs, self.quantised, extents)  # fmt: skip
+                  self.device.array(factors), self.drawn, self.n_all, n_outputs, self.quantised, extents)  # fmt: skip
         found = extents.get()
         return np.concatenate([found[..., :2].max(axis=0, initial=0), found[..., 2:].sum(axis=0)], axis=1)
 
     def begin(self, output, words):
         self.output, self.words = output, words
-        self._run("df_number_rows", self._groups_of_rows(), self.n_rows, self.rows)
+        if self._order is None:
+            self._run("df_number_rows", self._groups_of_rows(), self.n_all, self.rows)
+        else:
+            self.rows.write(self._order)
+        self._others = {ROOT_PATH: (self.n_rows, self.n_all - self.n_rows)}
 
     @property
     def _first_quantised(self):
-        return self.output * self.n_rows * self.per
+        return self.output * self.n_all * self.per
 
     def largest(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
         found = self.device.empty((len(chunks), 3), np.float64)
         self._run("df_boost_find_largest", len(chunks), self.rows, there, len(chunks), self.weight, self.gradient, self.hessian,
-                  self.output * self.n_rows, found)  # fmt: skip
+                  self.output * self.n_all, found)  # fmt: skip
         return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
 
     def quantise_again(self, open_nodes, factors):
         chunks, there = self._cut_up(open_nodes)
         self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian,
-                  self.output * self.n_rows, self.device.array(factors), self.quantised, self._first_quantised)  # fmt: skip
+                  self.output * self.n_all, self.device.array(factors), self.quantised, self._first_quantised)  # fmt: skip
 
     def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_cut"))
@@ -108,7 +162,7 @@ class DeviceBoostingShard(BoostingShard):
         for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)
             there = self.device.array(features[some])
-            cuts[some] = self.best_cuts(there, self.count(open_nodes[some], there), exponents[some])
+            cuts[some] = self.best_cuts(open_nodes[some], there, self.count(open_nodes[some], there), exponents[some])
         return cuts
 
     def count(self, open_nodes, features):
@@ -126,22 +180,30 @@ class DeviceBoostingShard(BoostingShard):
         has_sums = tuning.chunk > self.spill
         feature_bytes = 8 * self.max_entries * (width + 3 * has_sums)
         together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))
-        n_bytes = together * feature_bytes
-        is_own = n_bytes <= tuning.local_bytes
-        n_groups = min(len(chunks) * -(-n_tried // together), tuning.n_groups)
-        if not is_own:
-            n_groups = min(n_groups, max(1, tuning.histogram_bytes // n_bytes))
-        memory = None if is_own else device.empty((n_groups, n_bytes), np.uint8)
-        device.run("df_boost_count", n_groups, self.codes, self.n_features, self.rows, there, len(chunks), features, n_tried,
-                   together, self.max_entries, self.words.kind, self.spill, has_sums, self.quantised, self._first_quantised,
-                   self.times, histograms, memory, n_bytes, n_items=tuning.n_items, n_local=n_bytes if is_own else 8)  # fmt: skip
+        self._run_in_memory(
+            "df_boost_count", len(chunks) * -(-n_tried // together), together * feature_bytes, self.codes, self.n_features,
+            self.rows, there, len(chunks), features, n_tried, together, self.max_entries, self.words.kind, self.spill, has_sums,
+            self.quantised, self._first_quantised, self.times, histograms,
+        )  # fmt: skip
         return histograms
 
-    def best_cuts(self, features, histograms, exponents):
+    def _run_in_memory(self, kernel, n_groups, n_bytes, *arguments):
+        """Run a kernel whose groups need so much memory each: their own, or, where that is less, some of the device's."""
+        tuning, is_own = self.tuning, n_bytes <= self.tuning.local_bytes
+        n_groups = min(n_groups, tuning.n_groups)
+        if not is_own:
+            n_groups = min(n_groups, max(1, tuning.histogram_bytes // n_bytes))
+        memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
+        n_local = n_bytes if is_own else 8
+        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=tuning.n_items, n_local=n_local)
+
+    def best_cuts(self, open_nodes, features, histograms, exponents):
         """The best cut of each histogram: ndarray of shape (n_nodes, n_tried), dtype df_boost_cut.
 
         Parameters
         ----------
+        open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
+            Whose bounds cuts have to keep to, where features have directions.
         features : DeviceArray of shape (n_nodes, n_tried), dtype int32
         histograms : DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
@@ -151,12 +213,36 @@ class DeviceBoostingShard(BoostingShard):
         n_nodes, n_tried = features.shape
         cuts = self.device.empty((n_nodes, n_tried), record("df_boost_cut"))
         n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
+        bounds = None
+        if self.directions is not None:
+            bounds = self.device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
         self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.max_entries, histograms,
-                        self.limits, self.min_samples_leaf, self.device.array(exponents), cuts,
+                        self.limits, self.min_samples_leaf, self.device.array(exponents), self.directions, bounds, cuts,
                         n_items=self.tuning.n_items)  # fmt: skip
         return cuts.get()
 
+    def _with_others(self, open_nodes):
+        """Nodes, and after them, if some rows were not drawn, the same nodes with the runs of such rows."""
+        if self.n_rows == self.n_all:
+            return open_nodes
+        others = open_nodes.copy()
+        runs = [self._others[path] for path in open_nodes["path"].tolist()]
+        others["first"], others["n"] = np.array(runs, np.int64).reshape(-1, 2).T
+        return np.concatenate([open_nodes, others])
+
     def partition(self, open_nodes, cuts):
+        nodes = self._with_others(open_nodes)
+        n = len(open_nodes)
+        n_left = self._partition(nodes, np.concatenate([cuts] * (len(nodes) // n)))
+        if len(nodes) > n:
+            nothing = np.zeros(n)
+            children = arrays.children(nodes[n:], n_left[n:], nothing.astype(np.int32), nothing)
+            runs = zip(children["first"].tolist(), children["n"].tolist(), strict=True)
+            self._others.update(zip(children["path"].tolist(), runs, strict=True))
+        return n_left[:n]
+
+    def _partition(self, open_nodes, cuts):
+        """Partition the rows of runs, each by a cut."""
         chunks, there = self._cut_up(open_nodes)
         n, device = len(chunks), self.device
         counted = device.empty((n,), np.int64)
@@ -174,10 +260,51 @@ class DeviceBoostingShard(BoostingShard):
                   self.per, self.times, sums)  # fmt: skip
         return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
 
-    def move_on(self, open_nodes, values):
+    def heaviest(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
+        found = self.device.empty((len(chunks),), np.float64)
+        self._run("df_boost_find_heaviest", len(chunks), self.rows, there, len(chunks), self.exact_weight, found)
+        return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
+
+    def _lacking(self, open_nodes):
+        """(nodes, whether distances are looked at) of nodes that may be None, which stands for all rows."""
+        if open_nodes is not None:
+            return open_nodes, False
+        return arrays.roots(np.array([self.n_all]), np.zeros(1, np.uint32)), True
+
+    def weigh_bytes(self, open_nodes, which, keys, shifts):
+        nodes, is_distance = self._lacking(open_nodes)
+        chunks, there = self._cut_up(nodes)
+        totals = self.device.zeros((len(nodes), BYTE_VALUES), np.int64)
+        self._run_in_memory(
+            "df_boost_weigh_bytes", len(chunks), 8 * BYTE_VALUES, self.rows, there, len(chunks), self.y, self.raw,
+            self.baseline, is_distance, which, self.device.array(keys), self.integer_weight, self.exact_weight,
+            self.device.array(shifts), totals,
+        )  # fmt: skip
+        return totals.get()
+
+    def next_keys(self, open_nodes, keys):
+        nodes, is_distance = self._lacking(open_nodes)
+        chunks, there = self._cut_up(nodes)
+        found = self.device.empty((len(chunks),), np.uint64)
+        self._run("df_boost_find_next_key", len(chunks), self.rows, there, len(chunks), self.y, self.raw, self.baseline,
+                  is_distance, self.device.array(keys), found)  # fmt: skip
+        return by_node(chunks, len(nodes), found.get(), np.minimum, NO_KEY)
+
+    def sum_terms(self, open_nodes, medians, delta, factor, shifts):
+        chunks, there = self._cut_up(open_nodes)
+        sums = self.device.empty((len(chunks), 3), np.int64)
+        self._run("df_boost_sum_terms", len(chunks), self.rows, there, len(chunks), self.y, self.raw, self.baseline,
+                  self.device.array(medians), self.device.array(np.array([delta, factor])), self.integer_weight,
+                  self.exact_weight, self.device.array(shifts), sums)  # fmt: skip
+        return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
+
+    def move_on(self, open_nodes, values):
+        nodes = self._with_others(open_nodes)
+        values = np.concatenate([values] * (len(nodes) // max(1, len(open_nodes))))
+        chunks, there = self._cut_up(nodes)
         self._run("df_boost_move_on", len(chunks), self.rows, there, len(chunks), self.device.array(values), self.raw,
-                  self.output * self.n_rows)  # fmt: skip
+                  self.output * self.n_all)  # fmt: skip
 
     def raw_sums(self):
         return self.raw.get()

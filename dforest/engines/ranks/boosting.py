@@ -30,8 +30,13 @@ class RankBoostingShard(BoostingShard):
         self.n_rows, self.has_hessian = ranks.total(own.n_rows), own.has_hessian
         self._runs = Runs()
 
-    def measure(self):
-        return self.ranks.greatest(self.own.measure())
+    def draw(self, seed):
+        total = self.ranks.total(self.own.draw(seed))
+        self.n_rows = self.ranks.total(self.own.n_rows)
+        return total
+
+    def measure(self, parameter):
+        return self.ranks.greatest(self.own.measure(parameter))
 
     def quantise(self, factors):
         found = self.own.quantise(factors)
@@ -44,10 +49,10 @@ class RankBoostingShard(BoostingShard):
         self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
 
     def largest(self, open_nodes):
-        return self.ranks.greatest(self.own.largest(self._runs.own_open_nodes(open_nodes)))
+        return self.ranks.greatest(self.own.largest(self._own(open_nodes)))
 
     def quantise_again(self, open_nodes, factors):
-        self.own.quantise_again(self._runs.own_open_nodes(open_nodes), factors)
+        self.own.quantise_again(self._own(open_nodes), factors)
 
     def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_cut"))
@@ -57,29 +62,46 @@ class RankBoostingShard(BoostingShard):
             cuts[some] = self._find_cuts(open_nodes[some], features[some], exponents[some])
         return cuts
 
+    def _own(self, open_nodes):
+        """Nodes with their runs among this rank's own rows; None stays what it is."""
+        return None if open_nodes is None else self._runs.own_open_nodes(open_nodes)
+
     def _find_cuts(self, open_nodes, features, exponents):
         """The best cuts of nodes whose histograms there is room for."""
         ranks, own, device = self.ranks, self.own, self.own.device
-        sums = own.count(self._runs.own_open_nodes(open_nodes), device.array(features)).get()
+        sums = own.count(self._own(open_nodes), device.array(features)).get()
         sums = ranks.sum_scattered(sums.reshape(features.size, *sums.shape[2:]))
         edges = ranks.edges(features.size)
         share = slice(edges[ranks.rank], edges[ranks.rank + 1])
-        exponents = np.repeat(exponents, features.shape[1], axis=0)[share]
-        cuts = own.best_cuts(device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None]), exponents)
+        of_pair = np.repeat(np.arange(len(open_nodes)), features.shape[1])[share]
+        there = device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None])
+        cuts = own.best_cuts(open_nodes[of_pair], *there, exponents[of_pair])
         return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
 
     def partition(self, open_nodes, cuts):
-        own = self._runs.own_open_nodes(open_nodes)
+        own = self._own(open_nodes)
         own_left = self.own.partition(own, cuts)
         n_left = self.ranks.sum(own_left)
         self._runs.note_children(open_nodes, n_left, own, own_left)
         return n_left
 
     def add_up(self, open_nodes):
-        return self.ranks.sum(self.own.add_up(self._runs.own_open_nodes(open_nodes)))
+        return self.ranks.sum(self.own.add_up(self._own(open_nodes)))
+
+    def heaviest(self, open_nodes):
+        return self.ranks.greatest(self.own.heaviest(self._own(open_nodes)))
+
+    def weigh_bytes(self, open_nodes, which, keys, shifts):
+        return self.ranks.sum(self.own.weigh_bytes(self._own(open_nodes), which, keys, shifts))
+
+    def next_keys(self, open_nodes, keys):
+        return self.ranks.least(self.own.next_keys(self._own(open_nodes), keys))
+
+    def sum_terms(self, open_nodes, medians, delta, factor, shifts):
+        return self.ranks.sum(self.own.sum_terms(self._own(open_nodes), medians, delta, factor, shifts))
 
     def move_on(self, open_nodes, values):
-        self.own.move_on(self._runs.own_open_nodes(open_nodes), values)
+        self.own.move_on(self._own(open_nodes), values)
 
     def raw_sums(self):
         return self.own.raw_sums()

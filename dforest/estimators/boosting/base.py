@@ -22,7 +22,15 @@ from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.loop import first_trees, grow
-from dforest.estimators.boosting.rows import Sample, booster_weight, check_given, check_offset, given_rows, hold_out
+from dforest.estimators.boosting.rows import (
+    Sample,
+    booster_weight,
+    check_given,
+    check_offset,
+    check_targets,
+    given_rows,
+    hold_out,
+)
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.support import check_columns_of_y, check_shared, check_supported, training_device
@@ -140,11 +148,11 @@ class BoostingEstimator(
         grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
-        n_rows, is_given = ranks.total(sum(map(len, parts))), to_score[0] is not None
+        n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
         is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
         self.do_early_stopping_ = is_scored
         if ranks.size > 1:
-            check_shared(self, is_scored, f"{n_rows} rows" + is_given * " and X_val", tasks.are_told)
+            check_shared(self)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         check_supported(self, device, ranks)
@@ -155,11 +163,15 @@ class BoostingEstimator(
             self._check_grown(grown, *known)
         offset = check_offset([partition.offset for partition in partitions], parts, self._loss.n_sums)
         weights = (booster_weight(weight, ranks=ranks) for weight in (rows.weight, rows.sample_weight))
-        training = Sample(rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept])
-        held_out = given_rows(self, *to_score)
-        seed = ranks.first(self._draw_seeds(grown))
+        training = Sample(
+            rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
+            rows.share if rows.is_divided else None,
+        )  # fmt: skip
+        held_out = given_rows(self, *to_score, ranks)
+        seed = self._draw_seeds(grown)
+        seed, self._row_seed = ranks.first((seed, self._row_seed))
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
-            training, held_out = hold_out(self, training)
+            training, held_out = hold_out(self, training, ranks)
         self._grow(training, held_out, grown, seed, tasks, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
 
     def _learn_rows(self, partitions, ranks, grown):
@@ -190,8 +202,7 @@ class BoostingEstimator(
 
     def _check_rows(self, rows):
         """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
-        # Of several ranks' rows the extremes tell: losses of the user's own, which see all targets, are not for these.
-        self._loss.check_targets(rows.y.astype(np.float64) if rows.ranks.size == 1 else np.array(rows.extent()))
+        check_targets(self, rows.y.astype(np.float64), rows.ranks)
 
     def _check_grown(self, grown, classes, loss, constraints, has_offset):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
@@ -231,7 +242,7 @@ class BoostingEstimator(
         self.n_trees_per_iteration_ = n_trees
         forest, monitor, session = grown, None, None
         if self.do_early_stopping_:
-            monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads)
+            monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads, ranks)
             monitor.begin(grown, loss.n_sums)
         scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
 
@@ -253,12 +264,13 @@ class BoostingEstimator(
 
         tasks.begin(self.max_iter - first, fitted, grown)
         if self.max_iter > first:
-            problem = self._state_problem(training, baseline, grown, seed, ranks, MAX_STORED if engine.takes_sparse else 0.0)
+            max_stored = MAX_STORED if engine.takes_sparse else 0.0
+            problem = self._state_problem(training, baseline, grown, seed, ranks, max_stored)
             on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
             with engine.open(problem) as session:
                 forest = grow(
                     session, problem, training.X.dtype, range(first, self.max_iter), grown, monitor, on_iteration,
-                    tasks if tasks.are_told else None, n_threads, n_categories=self._features.n_categories,
+                    tasks if ranks.any(tasks.are_told) else None, n_threads, ranks, n_categories=self._features.n_categories,
                     criterion="squared_error", splitter=None,
                 )  # fmt: skip
                 self._check_raw(forest, session.raw_sums)
@@ -274,7 +286,7 @@ class BoostingEstimator(
 
     def _state_problem(self, training, baseline, grown, seed, ranks, max_stored):
         """The `BoostingProblem` that the new trees are grown for. max_stored: as of `code_columns`"""
-        X, y, weight, bin_weight, offset = training
+        X, y, weight, bin_weight, offset, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = code_columns_together(
@@ -301,7 +313,7 @@ class BoostingEstimator(
             grown.packed().add_up(X, sums, 0, n_grown, count_threads(self.n_jobs))
         return BoostingProblem(
             columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            self._constraints, n_grown, None if sums is None else np.ascontiguousarray(sums.T),
+            self._constraints, n_grown, None if sums is None else np.ascontiguousarray(sums.T), share,
         )  # fmt: skip
 
     def _check_raw(self, forest, sums):

@@ -3,6 +3,7 @@
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
 from dforest.engines.fitting import ForestSink, forest_of
+from dforest.spmd.communicator import ALONE
 
 
 class _Trees:
@@ -65,7 +66,10 @@ def first_trees(forest, n_trees):
     return Forest.assembled(assembly, **forest.settings(slice(n_trees)))
 
 
-def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iteration=None, tasks=None, n_threads=1, **settings):
+def grow(
+    session, problem, dtype, iterations, before=None, monitor=None, on_iteration=None, tasks=None, n_threads=1, ranks=ALONE,
+    **settings,
+):  # fmt: skip
     """Grow the trees of some iterations, or fewer if scores say so.
 
     Where rows are held out, their scores are found for several iterations at once: for as many as will be grown however these
@@ -89,8 +93,10 @@ def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iter
         Called after each iteration with the number of iterations so far.
     tasks : object, optional
         Told of each iteration: `begin_step` before it and `end_step` after it, given a function that returns the `Forest` so far,
-        or None if there is no tree. Growing stops when the latter returns True.
+        or None if there is no tree. Growing stops when the latter returns True. Given on all ranks or on none.
     n_threads : int
+    ranks : Communicator, default=ALONE
+        Who grows the trees together: growing stops on all ranks when it does on one.
     **settings
         As of `dforest.engines.fitting.ForestSink.forest`.
 
@@ -109,7 +115,8 @@ def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iter
             ahead = min(ahead, max(1, monitor.earliest()))
         if tasks is not None:
             ahead = 1
-            tasks.begin_step(trees.forest)
+            if tasks.are_told:
+                tasks.begin_step(trees.forest)
         for number in range(done, done + ahead):
             session.grow(range(number * n_trees, (number + 1) * n_trees), trees)
             if monitor is not None:
@@ -122,7 +129,7 @@ def grow(session, problem, dtype, iterations, before=None, monitor=None, on_iter
                 for number in range(done, done + ahead):
                     on_iteration(number + 1)
         done += ahead
-        if tasks is not None and tasks.end_step(trees.forest):
+        if tasks is not None and ranks.any(tasks.are_told and tasks.end_step(trees.forest)):
             break
         if monitor is not None and monitor.earliest() == 0:
             break

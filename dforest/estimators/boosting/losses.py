@@ -13,6 +13,7 @@ import numpy as np
 
 from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.boost.inverse_link import class_predictions, predictions
+from dforest.core.boost.quantiles import quantile_of_all
 from dforest.core.component import LossError
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
@@ -24,8 +25,9 @@ from dforest.rules.losses import (
     class_values,
     derivatives,
     values,
-    weighted_quantile,
 )
+from dforest.rules.losses import Loss as LossFacts
+from dforest.spmd.communicator import ALONE
 
 MAX_TARGET = 2.0**500  # in magnitude: squares are in range, and sums of very many too
 MAX_LOSS = 2.0**1003  # that `add_up` takes
@@ -76,6 +78,11 @@ class Loss:
     def n_trees_per_iteration(self):
         return self.n_sums // self.n_outputs
 
+    @property
+    def is_damped(self):
+        """Whether steps of leaves may overshoot, as the loss has a link: see `rules/boost.h`."""
+        return not self.facts.has_constant_hessian
+
     def of_outputs(self, n_outputs):
         """The loss of so many outputs."""
         return replace(self, n_sums=n_outputs)
@@ -86,9 +93,14 @@ class Loss:
         return [function(self.name, *(array[k] for array in given)) for k in range(self.n_outputs)]
 
     @property
+    def facts(self):
+        """What is known of the loss: of `LOSSES`."""
+        return LOSSES[self.name]
+
+    @property
     def number(self):
         """The loss's number in `rules/losses.h`."""
-        return LOSSES[self.name].number
+        return self.facts.number
 
     def __str__(self):
         return self.name + (f" of {self.parameter}" if self.parameter else "")
@@ -140,7 +152,8 @@ class Loss:
         Returns
         -------
         tuple of float
-            One for each sum: see `dforest.rules.losses.baselines`. With offsets they lose least beside these.
+            One for each sum: see `dforest.rules.losses.baselines`; Huber's loss begins with the median. With offsets they lose
+            least beside these.
         """
         if self.n_outputs > 1:
             own = [None] * self.n_outputs if offset is None else np.split(offset, self.n_outputs, axis=1)
@@ -150,7 +163,9 @@ class Loss:
         together = ranks if ranks.size > 1 else None
         has_link = LOSSES[self.name].targets != "finite"
         least = y if offset is None or has_link else y - offset[:, 0]
-        start = baselines(self.name, least, integers, max(2, self.n_sums), self.parameter, together)
+        if LOSSES[self.name].leaf != "newton":
+            return (quantile_of_all(least, self.parameter if self.name == "quantile" else 0.5, integers, ranks),)
+        start = baselines(self.name, least, integers, max(2, self.n_sums), together)
         if offset is not None and has_link:
             start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, offset + raw), weight, together), start)
         return tuple(start.tolist())
@@ -161,16 +176,16 @@ class Loss:
             return class_derivatives(raw, y.astype(np.int64))
         return tuple(part[:, None] for part in derivatives(self.name, raw[:, 0].copy(), y, self.parameter))
 
-    def at_start(self, baseline, y, weight, offset=None):
-        """The loss that scores are by, given the training rows.
+    def at_start(self, baseline, y, weight, ranks, offset=None):
+        """The loss that scores are by, given the training rows. A collective.
 
         Huber's delta changes from iteration to iteration; scores are by that of the first one.
         """
         if self.name != "huber":
             return self
-        weight = None if weight is None else integer_weights(weight).integers
+        weight = None if weight is None else integer_weights(weight, ranks).integers
         raw = baseline[0] if offset is None else offset[:, 0] + baseline[0]
-        return replace(self, parameter=weighted_quantile(np.abs(y - raw), self.parameter, weight))
+        return replace(self, parameter=quantile_of_all(np.abs(y - raw), self.parameter, weight, ranks))
 
     def predict(self, raw):
         """What raw predictions say of y.
@@ -235,11 +250,17 @@ class OwnLoss:
         return OwnLoss, (self.loss, self.n_classes)
 
     @property
+    def facts(self):
+        """What is known of the loss, as of `LOSSES`. Leaves are "own" if the loss says what values they have."""
+        leaf = "own" if self.loss.need_update_leaves_values else "newton"
+        return LossFacts(-1, self.loss.constant_hessian, "finite", leaf)
+
+    @property
     def number(self):
         """The loss, in place of a number."""
         return self.loss
 
-    n_outputs = 1
+    n_outputs, is_damped = 1, False
 
     @property
     def n_sums(self):
@@ -251,12 +272,18 @@ class OwnLoss:
 
     def check_targets(self, y, is_trained_on=True):
         """See `Loss.check_targets`."""
-        if not self.loss.in_y_true_range(y.copy()):
+        if len(y) and not self.loss.in_y_true_range(y.copy()):  # a rank may have no rows
             raise ValueError(f"y holds targets from {y.min()} to {y.max()}, which loss={self.loss!r} does not allow")
 
     def baseline(self, y, weight, ranks, offset=None):
-        """See `Loss.baseline`; this rank has all rows. Raises LossError if the loss says what is no such number."""
-        found = self.loss.fit_intercept_only(y.copy(), None if weight is None else weight.copy())
+        """See `Loss.baseline`. Raises LossError if the loss says what is no such number.
+
+        Of rows that ranks have some each, it is what is searched if the loss does not say it.
+        """
+        if ranks.size > 1:
+            found = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, None), np.zeros(self.n_sums))
+        else:
+            found = self.loss.fit_intercept_only(y.copy(), None if weight is None else weight.copy())
         try:
             array = np.atleast_1d(np.asarray(found, np.float64))
         except (TypeError, ValueError):
@@ -267,8 +294,20 @@ class OwnLoss:
                 f"{type(self.loss).__name__}.fit_intercept_only returned {found!r}; allowed {allowed}, up to 2**500 in magnitude"
             )
         if offset is not None:
-            array = find_intercept(lambda raw: sum_derivatives(*self.derivatives(y, raw, offset), weight), array)
+            array = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, offset), array)
         return tuple(array.tolist())
+
+    def _sums_of_ranks(self, y, baseline, weight, ranks, offset):
+        """Sums of derivatives over the rows of all ranks: see `sum_derivatives`. Raises LossError on all of them, or on none."""
+        error, found = None, (np.zeros((0, self.n_sums)),) * 2
+        try:
+            if len(y):
+                found = self.derivatives(y, baseline, offset)
+        except LossError as of_own:
+            error = of_own
+        if ranks.any(error is not None):
+            raise error or LossError(f"{type(self.loss).__name__}.gradient_hessian broke its contract on another rank")
+        return sum_derivatives(*found, weight if len(y) else None, ranks if ranks.size > 1 else None)
 
     def derivatives(self, y, baseline, offset=None):
         """The first and second derivatives of rows whose raw predictions are the baseline and their offsets; 1 where the Hessian
@@ -278,7 +317,7 @@ class OwnLoss:
         gradient, hessian = self.loss.derivatives(y, raw)
         return gradient, np.ones_like(gradient) if hessian is None else hessian
 
-    def at_start(self, baseline, y, weight, offset=None):
+    def at_start(self, baseline, y, weight, ranks, offset=None):
         """See `Loss.at_start`."""
         return self
 
@@ -307,11 +346,14 @@ class MeanLoss:
     y : ndarray of shape (n_rows,), dtype float64
     weight : ndarray of shape (n_rows,), dtype float64, or None
     n_threads : int
+    ranks : Communicator, default=ALONE
+        Who else has rows, whose mean this is too. Making it, and calling it, are collectives.
     """
 
-    def __init__(self, loss, baseline, y, weight, n_threads):
+    def __init__(self, loss, baseline, y, weight, n_threads, ranks=ALONE):
         self.loss, self.baseline, self.y, self.weight, self.n_threads = loss, np.array(baseline), y, weight, n_threads
-        self._total = Fraction(len(y)) if weight is None else total_of(add_up(weight))
+        self.ranks = ranks
+        self._total = Fraction(ranks.total(len(y))) if weight is None else total_of(ranks.sum(add_up(weight)))
 
     def __call__(self, sums):
         """The mean loss, of rows whose leaves have these sums: ndarray of shape (n_rows, n_sums), of any strides."""
@@ -327,6 +369,6 @@ class MeanLoss:
             parts[i] = add_up(found) if (np.abs(found) < MAX_LOSS).all() else None
 
         each(len(starts), work, self.n_threads)
-        if any(part is None for part in parts):
+        if self.ranks.any(any(part is None for part in parts)):
             return math.inf
-        return float(total_of(sum(parts)) / self._total)
+        return float(total_of(self.ranks.sum(sum(parts, add_up(np.zeros(0))))) / self._total)

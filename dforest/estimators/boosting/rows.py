@@ -1,16 +1,19 @@
 """The rows of a boosted fit: those that trees are grown on, and those that are scored for early stopping."""
 
+from math import ceil
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import train_test_split
 
 from dforest.core.sparse_rows import SparseRows
+from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.losses import MAX_TARGET
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
+from dforest.spmd.draws import stratified, subsampled
 
 MAX_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
 
@@ -29,6 +32,8 @@ class Sample(NamedTuple):
         Without those of classes.
     offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
         What is known of raw predictions; None: they begin with the baseline alone.
+    share : RowShare or None
+        Which of the rows of all ranks these are; None: these are all rows.
     """
 
     X: np.ndarray | SparseRows
@@ -36,10 +41,25 @@ class Sample(NamedTuple):
     weight: np.ndarray | None = None
     bin_weight: np.ndarray | None = None
     offset: np.ndarray | None = None
+    share: RowShare | None = None
 
-    def take(self, rows):
-        """Some of the rows, by number."""
-        return Sample(*(None if part is None else part[rows] for part in self))
+    def take(self, chosen, ranks=ALONE):
+        """Some of the rows: those for which an ndarray of bool says so. A collective, where ranks have rows."""
+        share = None if self.share is None else self.share.of_some(ranks, chosen)
+        return Sample(*(None if part is None else part[chosen] for part in self[:-1]), share)
+
+    def draw(self, n_draws, seed, n_classes, ranks):
+        """Which of the rows are among so many, drawn of all: ndarray of bool. A collective.
+
+        seed : int
+            Below 2**32.
+        n_classes : int
+            Each class has its share of them; 0: targets are no classes.
+        """
+        share = self.share or RowShare.whole(len(self.y))
+        if n_classes:
+            return stratified(share, n_draws, seed, self.y, n_classes, ranks)
+        return subsampled(share, n_draws, seed) > 0
 
 
 def booster_weight(weight, name="sample_weight", ranks=ALONE):
@@ -130,34 +150,62 @@ def check_given(estimator, X, y, sample_weight, offset, has_offset):
         )
 
 
-def given_rows(estimator, X, y, sample_weight, offset):
-    """The rows to be scored that the caller of `fit` gave, or None."""
-    if X is None:
+def check_targets(estimator, y, ranks):
+    """Raise ValueError if the loss does not allow that these are all targets that trees are grown on. A collective.
+
+    Of several ranks' rows the extremes tell; a loss of the user's own is asked about the own rows.
+    """
+    if ranks.size > 1 and isinstance(estimator.loss, str):
+        ends = ranks.least(np.array([y.min(initial=np.inf), -y.max(initial=-np.inf)]))
+        y = ends * np.array([1.0, -1.0])
+    estimator._loss.check_targets(y)
+
+
+def given_rows(estimator, X, y, sample_weight, offset, ranks):
+    """The rows to be scored that the caller of `fit` gave, on this rank or others, or None. A collective."""
+    if not ranks.any(X is not None):
         return None
-    try:
-        X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
-        y = estimator._encode_known(by_output(y)).astype(np.float64)
-        estimator._loss.check_targets(y, is_trained_on=False)
-        weight = check_weights([sample_weight], [X])
-    except ValueError as error:
-        raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
-    offset = check_offset([offset], [X], estimator._loss.n_sums, "offset_val")
-    sample = Sample(X, y, booster_weight(weight, "sample_weight_val"), offset=offset)
-    return sample if weight is None or weight.all() else sample.take(weight > 0)
+    n_sums, weighs = estimator._loss.n_sums, ranks.any(sample_weight is not None)
+    if X is None:  # others have some
+        X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros(0)
+        offset = np.zeros((0, n_sums)) if estimator._has_offset else None
+        weight = np.zeros(0) if weighs else None
+    else:
+        try:
+            X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
+            y = estimator._encode_known(by_output(y)).astype(np.float64)
+            estimator._loss.check_targets(y, is_trained_on=False)
+            weight = check_weights([sample_weight], [X])
+        except ValueError as error:
+            raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
+        weight = np.ones(len(X)) if weight is None and weighs else weight
+        offset = check_offset([offset], [X], n_sums, "offset_val")
+    share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
+    sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, share=share)
+    return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
 
 
-def hold_out(estimator, sample):
-    """Divide rows into some to train on and some to score."""
-    n, held = len(sample.y), estimator.validation_fraction
-    stratify = sample.y if is_classifier(estimator) else None
+def hold_out(estimator, sample, ranks):
+    """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective."""
+    n_classes = len(estimator.classes_) if is_classifier(estimator) else 0
+    n, held = ranks.total(len(sample.y)), estimator.validation_fraction
+    n_held = held if isinstance(held, Integral) else ceil(held * n)
     try:
-        training, held_out = train_test_split(np.arange(n), test_size=held, stratify=stratify, random_state=estimator._row_seed)
-        estimator._loss.check_targets(sample.y[training])  # all are allowed; together they may not be
+        if n_classes:
+            n_members = ranks.sum(np.bincount(sample.y.astype(np.intp), minlength=n_classes).astype(np.int64))
+            if n_members.min() < 2:
+                label = estimator.classes_[n_members.argmin()].item()
+                raise ValueError(
+                    f"the class {label!r} has one row; allowed are two: The least populated class in y has only 1 member"
+                )
+        if not max(1, n_classes) <= min(n_held, n - n_held):
+            least = max(1, n_classes)
+            raise ValueError(f"{n_held} would be held out, and {n - n_held} left; allowed are numbers from {least} on of each")
+        chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
+        check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
     except ValueError as error:
         raise ValueError(
             f"validation_fraction={held} of {n} rows can't be held out for early stopping: {str(error).rstrip('.')}. Give X_val "
             "and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
         ) from None
-    training.sort()
-    held_out.sort()
-    return sample.take(training), sample.take(held_out)
+    return sample.take(~chosen, ranks), sample.take(chosen, ranks)

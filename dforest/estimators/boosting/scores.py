@@ -11,7 +11,6 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.utils import resample
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
@@ -21,8 +20,8 @@ from dforest.estimators.scoring import check_scorer, named_scorer, refusal, told
 MAX_SCORED = 10_000  # training rows that scorers are given
 
 
-def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads):
-    """The `Monitor` of an estimator's iterations.
+def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads, ranks):
+    """The `Monitor` of an estimator's iterations. A collective, as scoring is.
 
     Parameters
     ----------
@@ -35,18 +34,22 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads)
     seed : int
         Of the choice of training rows that scorers are given.
     n_threads : int
+    ranks : Communicator
+        Who else has rows.
     """
-    scorings = _scorings(estimator.scoring)
-    by_loss = loss.at_start(baseline, training.y, training.weight, training.offset) if "loss" in scorings.values() else None
+    scorings, by_loss = _scorings(estimator.scoring), None
+    if "loss" in scorings.values():
+        by_loss = loss.at_start(baseline, training.y, training.weight, ranks, training.offset)
 
     def scored(sample, which):
-        rows = _some_rows(sample, seed, is_classifier(estimator)) if sample is training else slice(None)
-        measures = {}
+        measures, some = {}, None
         for name, scoring in scorings.items():
             if scoring == "loss":
-                measures[name] = _MinusLoss(by_loss, baseline, sample, n_threads)
-            else:
-                measures[name] = _Scorer(estimator, scoring, loss, baseline, sample, rows, which)
+                measures[name] = _MinusLoss(by_loss, baseline, sample, n_threads, ranks)
+                continue
+            if some is None:
+                some = _some_rows(sample, seed, estimator, ranks) if sample is training else np.ones(len(sample.y), bool)
+            measures[name] = _Scorer(estimator, scoring, loss, baseline, sample, some, which, ranks)
         return ScoredRows(sample.X, sample.offset, measures, n_threads)
 
     held_out = None if held_out is None else scored(held_out, "validation")
@@ -73,40 +76,45 @@ def _scorings(scoring):
     return named
 
 
-def _some_rows(sample, seed, by_class):
-    """The numbers of the rows that scorers are given."""
-    if len(sample.y) <= MAX_SCORED:
-        return slice(None)
-    chosen = resample(
-        np.arange(len(sample.y)), n_samples=MAX_SCORED, replace=False, random_state=seed, stratify=sample.y if by_class else None
-    )
-    return np.sort(chosen)
+def _some_rows(sample, seed, estimator, ranks):
+    """Which training rows scorers are given."""
+    if ranks.total(len(sample.y)) <= MAX_SCORED:
+        return np.ones(len(sample.y), bool)
+    return sample.draw(MAX_SCORED, seed, len(estimator.classes_) if is_classifier(estimator) else 0, ranks)
 
 
 class _MinusLoss:
     """Minus the mean loss of rows with some sums."""
 
-    def __init__(self, loss, baseline, sample, n_threads):
-        self._mean = MeanLoss(loss, baseline, sample.y, sample.weight, n_threads)
+    def __init__(self, loss, baseline, sample, n_threads, ranks):
+        self._mean = MeanLoss(loss, baseline, sample.y, sample.weight, n_threads, ranks)
 
     def __call__(self, sums):
         return -self._mean(sums)
 
 
 class _Scorer:
-    """What a scorer says of rows with some sums; `which` are these rows."""
+    """What a scorer says of rows with some sums; `which` are these rows.
 
-    def __init__(self, estimator, scoring, loss, baseline, sample, rows, which):
-        self._rows, self._baseline = rows, np.array(baseline)
+    Of ranks, each is given the rows of all, and the one score counts that rank 0 finds. Scorers that have names look at no X.
+    """
+
+    def __init__(self, estimator, scoring, loss, baseline, sample, some, which, ranks):
+        self._some, self._baseline, self._ranks = some, np.array(baseline), ranks
+        sample = sample.take(some, ranks)
+        self._share, X = sample.share, sample.X
+        if ranks.size > 1:
+            X = np.zeros((len(X), 0)) if isinstance(scoring, str) or scoring is None else X
+            X = self._of_all(X)
+        y = self._of_all(sample.y)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)
-            self._y = estimator.classes_[sample.y[rows].astype(np.intp)]
+            self._y = estimator.classes_[y.astype(np.intp)]
         else:
             self._predicted = PredictedNumbers(loss)
-            self._y = sample.y[rows]
-        X = sample.X[rows]
+            self._y = y
         self._X = X.matrix() if isinstance(X, SparseRows) else X
-        self._weight = {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
+        self._weight = {} if sample.weight is None else {"sample_weight": self._of_all(sample.weight)}
         self._given, self._which = f"scoring={scoring!r}", f"the {len(self._y)} {which} rows"
         self._classes = estimator.classes_ if is_classifier(estimator) else None
         check_scorer(self._given, scoring, self._classes)
@@ -116,8 +124,16 @@ class _Scorer:
             lacking = self._classes[~np.isin(self._classes, self._y)].tolist()
             self._which += f", which lack the classes {lacking}" if lacking else ""
 
+    def _of_all(self, own):
+        """What the rows of all ranks have, in the order of their numbers."""
+        return own if self._share is None else self._share.gathered(self._ranks, own)
+
     def __call__(self, sums):
-        self._predicted.raw = np.add(sums[self._rows], self._baseline, order="C")
+        return self._ranks.first(self._score(self._of_all(np.add(sums[self._some], self._baseline, order="C"))))
+
+    def _score(self, raw):
+        """The score of rows that have these raw predictions."""
+        self._predicted.raw = raw
         try:
             score = self._scorer(self._predicted, self._X, self._y, **self._weight)
         except Exception as error:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dforest.config import queue_of
-from dforest.rules.losses import LOSSES
+from dforest.core.boost.loss import Loss
 
 NARROW = 255  # bins or categories of a column whose codes are bytes
 
@@ -26,19 +26,11 @@ def training_device(estimator, *arrays):
 
 def _check_levels(estimator, what, way_out):
     """Raise ValueError unless there is code for growing what the parameters say from sums over rows, whoever has these."""
-    if not isinstance(estimator.loss, str):
-        raise ValueError(f"loss={estimator.loss!r} is not supported for {what}; allowed are names of losses, or {way_out}")
-    if LOSSES[estimator.loss].leaf != "newton":
+    if getattr(estimator.loss, "need_update_leaves_values", False):
         raise ValueError(
-            f"loss={estimator.loss!r}, whose leaf values are not sums over rows, is not supported for {what}; allowed are losses "
-            f'other than "absolute_error", "quantile" and "huber", or {way_out}'
+            f"loss={estimator.loss!r} says what values leaves have, which is not supported for {what}; allowed are losses whose "
+            f"leaves follow from derivatives, or {way_out}"
         )
-    if estimator.subsample != 1:
-        raise ValueError(f"subsample={estimator.subsample} is not supported for {what}; allowed is subsample=1.0, or {way_out}")
-    for name in ("monotonic_cst", "interaction_cst"):
-        value = getattr(estimator, name)
-        if value is not None:
-            raise ValueError(f"{name}={value!r} is not supported for {what}; allowed is {name}=None, or {way_out}")
 
 
 def check_columns_of_y(estimator, partitions):
@@ -110,26 +102,12 @@ def _check_narrow(estimator, device, ranks):
             )
 
 
-def check_shared(estimator, is_scored, given, has_callbacks):
-    """Raise ValueError unless there is code for a fit whose rows several ranks have.
-
-    Parameters
-    ----------
-    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    is_scored : bool
-        Whether iterations are scored for early stopping.
-    given : str
-        What `fit` was given, of all ranks.
-    has_callbacks : bool
-    """
-    _check_levels(estimator, "a fit by several ranks", "a fit in one process that has all rows")
-    if is_scored:
+def check_shared(estimator):
+    """Raise ValueError unless there is code for a fit whose rows several ranks have."""
+    where, way_out = "a fit by several ranks", "a fit in one process that has all rows"
+    _check_levels(estimator, where, way_out)
+    if isinstance(estimator.loss, Loss) and type(estimator.loss).fit_intercept_only is not Loss.fit_intercept_only:
         raise ValueError(
-            f"early_stopping={estimator.early_stopping!r}, with {given}, is not supported for a fit by several ranks, as "
-            "scores need all rows; allowed is early_stopping=False without X_val, or a fit in one process that has all rows"
-        )
-    if has_callbacks:
-        raise ValueError(
-            f"{type(estimator).__name__} has callbacks, which are not supported for a fit by several ranks; allowed are none, "
-            "or a fit in one process that has all rows"
+            f"loss={estimator.loss!r} has a fit_intercept_only of its own, which needs all rows and is not supported for "
+            f"{where}; allowed are losses without one, or {way_out}"
         )

@@ -13,10 +13,12 @@
 // Derivatives of all rows, times the weights, and the largest magnitudes of each group's rows.
 //
 // IN raw : [n_outputs, n_rows] sums of leaf values; baseline : [n_outputs]; weight : [n_rows] or NULL; parameter : [1] of the loss
+// IN drawn : [n_rows] which rows trees are grown from, whose magnitudes count; NULL: all
 // OUT gradient, hessian : [n_outputs, n_rows]; hessian may be NULL if it is 1
 // OUT largest : [n_groups, n_outputs, 2]
 DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, const double *weight, const double *baseline,
-                          const double *parameter, int64_t n_rows, int64_t n_outputs, double *gradient, double *hessian, double *largest, DF_LOCAL)
+                          const double *parameter, const uint8_t *drawn, int64_t n_rows, int64_t n_outputs, double *gradient,
+                          double *hessian, double *largest, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -47,7 +49,7 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
                 found[j] = -group.lowest<double>([&](int64_t item) {
                     double low = 0.0;
                     for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const double x = -df_magnitude(of[i]);
+                        const double x = drawn && !drawn[i] ? 0.0 : -df_magnitude(of[i]);
                         low = x < low ? x : low;
                     }
                     return low;
@@ -63,14 +65,15 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
     }
 }
 
-// Quantised gradients of all rows; and the largest magnitudes of each group's, and their sums.
+// Quantised gradients of all rows that are drawn, 0 for others; and the largest magnitudes of each group's, and their sums.
 //
 // IN factors : [n_outputs, 2] 2 to the power of exponents; times : [n_rows] or NULL
-// IN is_weighted : whether derivatives were multiplied by weights
+// IN is_weighted : whether derivatives were multiplied by weights; drawn : as of df_boost_derive
 // OUT quantised : [n_outputs, n_rows, 2], or, where hessian is NULL, [n_outputs, n_rows]
 // OUT extents : [n_groups, n_outputs, 4] the largest gradient and hessian, and the sums of both, as often as `times` says
 DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const uint32_t *times, int64_t is_weighted,
-                          const double *factors, int64_t n_rows, int64_t n_outputs, int32_t *quantised, int64_t *extents, DF_LOCAL)
+                          const double *factors, const uint8_t *drawn, int64_t n_rows, int64_t n_outputs, int32_t *quantised,
+                          int64_t *extents, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -85,7 +88,9 @@ DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const
                 found[j] = -group.lowest<int64_t>([&](int64_t item) {
                     int64_t low = 0;
                     for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const int32_t q = j && is_weighted ? df_quantised_hessian(of[i], factor) : df_quantised_gradient(of[i], factor);
+                        const int32_t q = drawn && !drawn[i] ? 0
+                                          : j && is_weighted ? df_quantised_hessian(of[i], factor)
+                                                             : df_quantised_gradient(of[i], factor);
                         to[i * per] = q;
                         low = (q < 0 ? q : -q) < low ? (q < 0 ? q : -q) : low;
                     }
@@ -287,10 +292,11 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // IN columns : [n_features]; histograms : [n_nodes, n_tried, max_entries, 3]
 // IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
 // IN exponents : [n_nodes, 2] of narrow gradients and hessians
+// IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, 2] of steps, in their units
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
                              int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
-                             const int32_t *exponents, df_boost_cut *cuts, DF_LOCAL)
+                             const int32_t *exponents, const int32_t *directions, const double *bounds, df_boost_cut *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -298,16 +304,21 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
             const int64_t at = group.number * group.n_items + item;
             if (at >= n_nodes * n_tried)
                 return;
-            const df_boost_limits limit =
-                df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[at / n_tried * 2],
-                                   exponents[at / n_tried * 2 + 1], limits[3]);
+            const int64_t node = at / n_tried;
+            const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * node],
+                                                             exponents[2 * node + 1], limits[3]);
             const df_column *column = columns + features[at];
+            const df_boost_constraint constraint = {
+                {directions ? bounds[2 * node] : 0.0, directions ? bounds[2 * node + 1] : 0.0},
+                directions ? directions[features[at]] : 0};
+            const df_boost_constraint *constrained = directions ? &constraint : 0;
             df_boost_entries entries = {0, (const df_boost_sums *) (histograms + at * max_entries * 3), 0, 0, 0};
             df_boost_cut *cut = cuts + at;
             if (column->kind == DF_CATEGORICAL)
-                df_boost_subset_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, 0, cut);
+                df_boost_subset_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, constrained,
+                                     cut);
             else
-                df_boost_cut_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, 0, cut);
+                df_boost_cut_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, constrained, cut);
             for (int i = 0; i < DF_SUBSET_WORDS && column->kind != DF_CATEGORICAL; i++)
                 cut->left[i] = 0;
             cut->feature = features[at];

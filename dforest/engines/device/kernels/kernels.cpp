@@ -2,6 +2,7 @@
 #include "group.hpp"
 
 #include "boost.hpp"
+#include "boost_leaves.hpp"
 #include "out_of_bag.hpp"
 #include "predict.hpp"
 #include "train.hpp"

@@ -1,0 +1,147 @@
+// Leaves of boosted trees that are no Newton steps: weighted quantiles of what rows lack, byte by byte, and Huber's mean.
+//
+// What a row lacks is its target less its raw prediction, or, where `is_distance` says so, the magnitude of that. It is looked at
+// as its key (keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a node of light
+// rows has a shift.
+#ifndef DFOREST_KERNELS_BOOST_LEAVES_HPP
+#define DFOREST_KERNELS_BOOST_LEAVES_HPP
+
+#include "group.hpp"
+#include "rules/boost.h"
+#include "rules/keys.h"
+#include "rules/weights.h"
+
+enum { DF_BYTE_VALUES = 256 };
+
+DF_INLINE double df_lacks(const double *y, const double *raw, const double *baseline, int64_t is_distance, int64_t row)
+{
+    const double lacks = y[row] - (raw[row] + baseline[0]);
+    return is_distance ? fabs(lacks) : lacks;
+}
+
+// IN integer_weight, exact_weight : [n_rows] or NULL; the former: all weights are 1; shift : of the node
+DF_INLINE int64_t df_weight_in_node(const uint32_t *integer_weight, const double *exact_weight, int32_t shift, int64_t row)
+{
+    if (shift != 0) {
+        const df_quantiser weigher = df_weigher_of(shift);
+        return df_node_weight(&weigher, exact_weight[row]);
+    }
+    return integer_weight ? integer_weight[row] : 1;
+}
+
+// The heaviest exact weight of each chunk. OUT heaviest : [n_chunks]
+DF_KERNEL df_boost_find_heaviest(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *exact_weight,
+                                 double *heaviest, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const double found = -group.lowest<double>([&](int64_t item) {
+                double low = 0.0;
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items)
+                    low = -exact_weight[rows[i]] < low ? -exact_weight[rows[i]] : low;
+                return low;
+            });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    heaviest[c] = found;
+            });
+        }
+    }
+}
+
+// The weight of each value of a byte in nodes, among rows whose bytes before it are those of the node's key.
+//
+// IN raw, baseline : of the output; which : the byte, from 0; keys, shifts : [n_nodes]
+// INOUT totals : [n_nodes, DF_BYTE_VALUES]
+// Memory of the group: DF_BYTE_VALUES sums
+DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
+                                const double *baseline, int64_t is_distance, int64_t which, const uint64_t *keys,
+                                const uint32_t *integer_weight, const double *exact_weight, const int32_t *shifts, int64_t *totals,
+                                char *memory, int64_t n_bytes, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        int64_t *sums = (int64_t *) df_memory(group, memory, n_bytes);
+        const int64_t shift = 64 - 8 * which;
+        df_clear(group, (uint32_t *) sums, 2 * DF_BYTE_VALUES);
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            group.each([&](int64_t item) {
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                    const int64_t row = rows[i];
+                    const uint64_t key = df_key64(df_lacks(y, raw, baseline, is_distance, row));
+                    if (which == 0 || key >> shift == keys[chunk.node] >> shift)
+                        df_add_shared(group, sums + (key >> (shift - 8) & (DF_BYTE_VALUES - 1)),
+                                      df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row));
+                }
+            });
+            group.each([&](int64_t item) {
+                for (int64_t i = item; i < DF_BYTE_VALUES; i += group.n_items)
+                    if (sums[i]) {
+                        df_add_anywhere((uint64_t *) totals + chunk.node * DF_BYTE_VALUES + i, (uint64_t) sums[i]);
+                        sums[i] = 0;
+                    }
+            });
+        }
+    }
+}
+
+// The least key above the key of its node that a row of each chunk has. OUT next : [n_chunks]; the greatest number: there is none
+DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
+                                 const double *baseline, int64_t is_distance, const uint64_t *keys, uint64_t *next, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const uint64_t found = group.lowest<uint64_t>([&](int64_t item) {
+                uint64_t low = ~(uint64_t) 0;
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                    const uint64_t key = df_key64(df_lacks(y, raw, baseline, is_distance, rows[i]));
+                    low = key > keys[chunk.node] && key < low ? key : low;
+                }
+                return low;
+            });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    next[c] = found;
+            });
+        }
+    }
+}
+
+// Sums for Huber's leaf (boost.h), of quantised terms times weights: their lower 31 bits, the rest, and the weights.
+//
+// IN medians, shifts : [n_nodes]; delta : [2] and 2 to the power of the exponent of terms; OUT sums : [n_chunks, 3]
+DF_KERNEL df_boost_sum_terms(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
+                             const double *baseline, const double *medians, const double *delta, const uint32_t *integer_weight,
+                             const double *exact_weight, const int32_t *shifts, int64_t *sums, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            int64_t found[3];
+            for (int64_t j = 0; j < 3; j++)
+                found[j] = group.sum([&](int64_t item) {
+                    int64_t sum = 0;
+                    for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                        const int64_t row = rows[i], weight = df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row);
+                        const double term = df_huber_term(df_lacks(y, raw, baseline, 0, row), medians[chunk.node], delta[0]);
+                        const int64_t product = weight * df_quantised_gradient(term, delta[1]);
+                        sum += j == 2 ? weight : j == 1 ? product >> 31 : product & 0x7FFFFFFF;
+                    }
+                    return sum;
+                });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    for (int64_t j = 0; j < 3; j++)
+                        sums[3 * c + j] = found[j];
+            });
+        }
+    }
+}
+
+#endif
