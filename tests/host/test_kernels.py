@@ -20,9 +20,9 @@ ONE_ITEM = [{name: size for name, size in sizes.items() if name != "n_items"} fo
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
+def kernels():
     """Kernels for groups of any size."""
-    return load_kernels(compile_kernels(tmp_path_factory.mktemp("kernels")))
+    return load_kernels(compile_kernels())
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -88,11 +88,10 @@ def test_an_item_after_another_grows_the_same_forests(kernels):
 
 @needs_compiler
 @pytest.mark.slow
-def test_sanitizers_find_nothing(tmp_path):
+def test_sanitizers_find_nothing():
     """In a process of its own, as the address sanitizer has to be loaded first."""
-    # g++ takes three times as long if it optimises that many checks, and the kernels are no faster.
-    options = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    library = compile_kernels(tmp_path, options)
+    options = ["-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    library = compile_kernels(options)
     runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
     done = subprocess.run(
         [sys.executable, "-m", "helpers.device_forests", library, "0", "30"],
