@@ -8,11 +8,10 @@ import ctypes
 import subprocess
 from pathlib import Path
 
-from helpers.compiling import compiled
-
 import dforest
 from dforest.backends.host import HostDevice
 from dforest.backends.host.kernels import Kernels
+from helpers.compiling import compiled
 
 FILL = 0xA5  # in memory that is new, on which no kernel may count
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from helpers import device_forests
 from helpers.host_device import compile_kernels, load_kernels, strict_device
+from helpers.rings import examples
 from sklearn.base import clone
 
 from dforest.backends.host import HostDevice
@@ -77,7 +78,7 @@ def test_an_item_after_another_predicts_and_estimates_the_same(kernels, n_items)
 
 @needs_compiler
 def test_an_item_after_another_grows_the_same_forests(kernels):
-    for seed in range(100, 140):
+    for seed in range(100, 100 + examples(40)):
         estimator, X, y, weight = device_forests.random_fit(seed)
         here = estimator.fit(X, y, weight)
         for sizes in device_forests.TUNINGS:
