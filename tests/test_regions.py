@@ -226,8 +226,7 @@ def test_regions_have_no_threads_that_the_system_does_not_grant():
     assert (done.stdout, done.returncode) == ("200\n", 0), done.stderr
 
 
-PROBE = "import dforest.built; from dforest.core.threads import count_regions, each; "  # as dforest begins
-PROBE += "each(40, lambda *_: None, 4, 1e11); print(count_regions())"
+PROBE = "from dforest.core.threads import count_regions, each; each(40, lambda *_: None, 4, 1e11); print(count_regions())"
 
 
 @pytest.mark.parametrize("environment", [{"OMP_THREAD_LIMIT": "2"}, {"OMP_DYNAMIC": "true"}], ids=str)
@@ -237,10 +236,11 @@ def test_regions_that_would_have_fewer_threads_are_not_opened(environment):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="loads GCC's runtime by its name on Linux")
 def test_a_runtime_that_was_there_before_may_have_threads_from_before_a_fork():
-    first = "import ctypes; ctypes.CDLL('libgomp.so.1', ctypes.RTLD_GLOBAL); " + PROBE
+    begin = "import dforest.built; " + PROBE  # as dforest begins
+    first = "import ctypes; ctypes.CDLL('libgomp.so.1', ctypes.RTLD_GLOBAL); " + begin
     if "/libgomp.so.1" not in run("import dforest.core.threads; print(open('/proc/self/maps').read())").stdout:
         pytest.skip("dforest uses another runtime")
-    assert run(PROBE).stdout == "1\n"
+    assert run(begin).stdout == "1\n"
     assert run(first).stdout == "0\n"
     assert run(first, DFOREST_THREADS="openmp").stdout == "1\n"
 
