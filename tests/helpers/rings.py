@@ -2,7 +2,7 @@
 
 The short ring has every test that is not marked as slow, with as few cases as show each value of each of its parameters; few
 seeds of a `range` of them; and few examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is
-there with its first n cases.
+there with its first n cases. A test that goes through many values by itself takes some of them: `some`, `combined`, `examples`.
 """
 
 import os

@@ -50,7 +50,7 @@ def our_names():
 @cache
 def names_ours(test):
     """Whether a test, or what it uses of its module, names what is dforest's."""
-    scope, names, seen = vars(sys.modules[test.__module__]), {test.__name__}, set()
+    scope, names, seen = vars(sys.modules[test.__module__]) | {test.__name__: test}, {test.__name__}, set()
     while names - seen:
         name = (names - seen).pop()
         seen.add(name)
