@@ -4,7 +4,6 @@ import argparse
 import importlib
 import importlib.metadata
 import inspect
-import itertools
 import json
 import os
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers.rings import combined
 
 FOLDER = Path(__file__).parent.parent / "asv_benchmarks"
 KINDS = ("time_", "peakmem_", "track_")
@@ -54,7 +54,7 @@ def small(monkeypatch):
 @pytest.mark.parametrize("benchmark", CLASSES)
 def test_benchmark(benchmark, small):
     assert len(benchmark.params) == len(benchmark.param_names)
-    combinations, skipped = list(itertools.product(*benchmark.params)), []
+    combinations, skipped = combined(*benchmark.params), []
     for values in combinations:
         subject = benchmark()
         try:

@@ -53,20 +53,22 @@ def test_a_bound_thread_has_the_cores_of_its_process(name, first):
     assert run(first, **{name: value}) == f"{[n, n, 1]} {[CORES]} {CORES[:1]}"
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("environment", "n", "cores"),
     [
+        ({"OMP_PLACES": str(set(CORES[-1:]))}, 1, CORES[-1:]),
         ({"OMP_PROC_BIND": "false"}, len(CORES), CORES),
         ({"OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "1"}, 1, CORES),
-        ({"OMP_PLACES": str(set(CORES[-1:]))}, 1, CORES[-1:]),
     ],
-    ids=["not bound", "number", "place"],
+    ids=["place", "not bound", "number"],
 )
 def test_what_the_environment_says_counts(environment, n, cores):
     """One thread, or one place, means that."""
     assert run(**environment).startswith(f"{[n, n, 1]} {[cores]} ")
 
 
-@pytest.mark.parametrize("environment", [{}, {"OMP_PROC_BIND": "true"}])
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize("environment", [{"OMP_PROC_BIND": "true"}, {}])
 def test_the_cores_a_process_begins_with_count(environment):
     assert run(cores=CORES[-1:], **environment) == f"{[1, 1, 1]} {[CORES[-1:]]} {CORES[-1:]}"

@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,16 +18,27 @@ ROW = re.compile(r"(\S.*?)  +(\d+) x (\d+)  (\S+) +(\d+) +(-?\d\.\d{3}) (accurac
 pytest.importorskip("matplotlib")
 
 
-def quickstart(*arguments):
-    command = [sys.executable, str(QUICKSTART), "--trees", "5", "--jobs", "2", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300)
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """A function that runs a script with some arguments, and returns what it prints."""
+
+    def run(script, *arguments):
+        monkeypatch.setattr(sys, "argv", [str(script), *map(str, arguments)])
+        runpy.run_path(str(script), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
 
 
-def rows_of(finished):
+@pytest.fixture
+def quickstart(run):
+    return lambda *arguments: run(QUICKSTART, "--trees", "5", "--jobs", "2", *arguments)
+
+
+def rows_of(printed):
     """The table's rows: (data, rows, columns, method, trees, score, measure)."""
-    assert finished.returncode == 0, finished.stderr
     rows = []
-    for line in finished.stdout.splitlines():
+    for line in printed.splitlines():
         match = ROW.fullmatch(line)
         if match:
             name, n_rows, n_columns, method, trees, score, measure = match.groups()
@@ -66,9 +76,9 @@ def table(tmp_path):
     return tmp_path / "houses.csv"
 
 
-def test_bundled_data(tmp_path):
-    finished = quickstart("--plot", tmp_path / "importances.png")
-    rows = rows_of(finished)
+def test_bundled_data(quickstart, tmp_path):
+    printed = quickstart("--plot", tmp_path / "importances.png")
+    rows = rows_of(printed)
     expected = [("digits", 1797, 64, "accuracy"), ("breast cancer", 569, 30, "accuracy"), ("diabetes", 442, 10, "R2")]
     assert [(*row[:5], row[6]) for row in rows] == [
         (name, n_rows, n_columns, method, 5, measure)
@@ -77,18 +87,18 @@ def test_bundled_data(tmp_path):
     ]
     for name, *_, score, _ in rows:
         assert score > {"digits": 0.85, "breast cancer": 0.9, "diabetes": -0.1}[name]
-    lines = finished.stdout.splitlines()
+    lines = printed.splitlines()
     assert len({len(line) for line in lines[:10]}) == 1, "the table is not aligned"
     assert_drawn(tmp_path / "importances.png", n_panels=3)
 
 
 @pytest.mark.slow
-def test_csv_regression(table, tmp_path):
-    finished = quickstart("--csv", table, "--target", "price", "--plot", tmp_path / "importances.png")
-    rows = rows_of(finished)
+def test_csv_regression(quickstart, table, tmp_path):
+    printed = quickstart("--csv", table, "--target", "price", "--plot", tmp_path / "importances.png")
+    rows = rows_of(printed)
     assert [row[:5] for row in rows] == [("houses", 393, 7, method, 5) for method in METHODS]
     assert all(measure == "R2" and score > 0.5 for *_, score, measure in rows)
-    assert "left out 7 of 400 rows, whose cell in 'price' is empty" in finished.stdout
+    assert "left out 7 of 400 rows, whose cell in 'price' is empty" in printed
     assert_drawn(tmp_path / "importances.png", n_panels=1)
     rows_of(quickstart("--csv", table, "--target", "price", "--plot", tmp_path / "importances.pdf"))
     assert (tmp_path / "importances.pdf").read_bytes().startswith(b"%PDF")
@@ -96,7 +106,7 @@ def test_csv_regression(table, tmp_path):
 
 @pytest.mark.parametrize("target", ["size", "floors", "garden"])
 @pytest.mark.slow(after=1)
-def test_csv_classification(table, target):
+def test_csv_classification(quickstart, table, target):
     rows = rows_of(quickstart("--csv", table, "--target", target))
     assert [row[3] for row in rows] == METHODS
     assert {row[6] for row in rows} == {"accuracy"}
@@ -105,20 +115,20 @@ def test_csv_classification(table, target):
 
 
 @pytest.mark.slow
-def test_task_overrides_the_guess(table):
+def test_task_overrides_the_guess(quickstart, table):
     rows = rows_of(quickstart("--csv", table, "--target", "floors", "--task", "regression"))
     assert [row[6] for row in rows] == ["R2"] * 3
 
 
 @pytest.mark.slow
-def test_text_never_seen_in_training(tmp_path):
+def test_text_never_seen_in_training(quickstart, tmp_path):
     table = pd.DataFrame({"name": [f"n{i}" for i in range(60)], "x": range(60), "y": ["a", "b"] * 30})
     table.to_csv(tmp_path / "names.csv", index=False)
     rows = rows_of(quickstart("--csv", tmp_path / "names.csv", "--target", "y"))
     assert [row[:4] for row in rows] == [("names", 60, 2, method) for method in METHODS]
 
 
-def test_errors(table, tmp_path, monkeypatch, capsys):
+def test_errors(run, table, tmp_path, capsys):
     (tmp_path / "nothing.csv").write_text("")
     for arguments, message in [
         (["--csv", table, "--target", "cost"], "no column 'cost'; its columns are 'town', 'rooms', 'area'"),
@@ -129,20 +139,18 @@ def test_errors(table, tmp_path, monkeypatch, capsys):
         (["--plot", tmp_path / "gone" / "a.png"], "there is no folder"),
         (["--plot", tmp_path / "a.doc"], "a.doc has no suffix that is known: ."),
     ]:
-        monkeypatch.setattr(sys, "argv", [str(QUICKSTART), *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:  # and nothing else, which would come with a traceback
-            runpy.run_path(str(QUICKSTART), run_name="__main__")
+            run(QUICKSTART, *arguments)
         code = ended.value.code  # a message, where parse_arguments has not printed one
         assert code not in (None, 0)
         assert message in (code if isinstance(code, str) else capsys.readouterr().err)
 
 
-def test_readme_example():
+def test_readme_example(capsys):
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     code = readme.split("```python\n")[1].split("```")[0]
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert finished.returncode == 0, finished.stderr
-    score, column = finished.stdout.splitlines()
+    exec(code, {})
+    score, column = capsys.readouterr().out.splitlines()
     assert float(score) > 0.9
     assert column in load_breast_cancer().feature_names
 
@@ -154,11 +162,8 @@ def cells(lines):
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
-def test_ensembles():
-    command = [sys.executable, str(ENSEMBLES), "--trees", "3", "--seeds", "2"]
-    finished = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300)
-    assert finished.returncode == 0, finished.stderr
-    heading, _, *rows = finished.stdout.splitlines()
+def test_ensembles(run):
+    heading, _, *rows = run(ENSEMBLES, "--trees", "3", "--seeds", "2").splitlines()
     page = (TOP / "doc" / "ensembles.md").read_text(encoding="utf-8")
     assert heading in page  # the page's table is this one
     shown = [line for line in page.splitlines() if "±" in line and line.startswith("| ")]
@@ -168,6 +173,7 @@ def test_ensembles():
         assert float(fit) >= 0 and float(predict) >= 0 and float(size) > 1
 
 
-def test_ensembles_refuse_no_trees():
-    finished = subprocess.run([sys.executable, str(ENSEMBLES), "--trees", "0"], capture_output=True, text=True)
-    assert finished.returncode == 2 and "--trees and --seeds are numbers from 1" in finished.stderr
+def test_ensembles_refuse_no_trees(run, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run(ENSEMBLES, "--trees", "0")
+    assert "--trees and --seeds are numbers from 1" in capsys.readouterr().err

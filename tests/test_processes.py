@@ -194,8 +194,8 @@ LONG = {
 }
 
 
-@pytest.mark.slow(after=2)
-@pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize("n_jobs", [4, 1])
 @pytest.mark.parametrize("work", LONG)
 def test_ctrl_c(work, n_jobs):
     """It ends what would go on for minutes; no thread stays at work, and all goes on as before."""

@@ -173,8 +173,8 @@ def test_signals_are_handled_within_a_region(waits):
 
 
 def run(code, **environment):
-    """What an interpreter of its own prints."""
-    command = [sys.executable, "-c", textwrap.dedent(code)]
+    """What an interpreter of its own prints, which has dforest's core alone."""
+    command = [sys.executable, "-c", "import helpers.core_alone\n" + textwrap.dedent(code)]
     environment = os.environ | {"DFOREST_THREADS": "auto"} | environment
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
@@ -183,7 +183,7 @@ def test_the_environment_says_where():
     code = "from dforest.core.threads import count_regions, each; each(9, lambda *_: None, 2, 1e11); print(count_regions())"
     assert run(code, DFOREST_THREADS="pool").stdout == "0\n"
     assert run(code, DFOREST_THREADS="openmp").stdout == run(code, DFOREST_THREADS="auto").stdout == "1\n"
-    wrong = run("import dforest", DFOREST_THREADS="some")
+    wrong = run("import dforest.core.threads", DFOREST_THREADS="some")
     assert "ValueError: DFOREST_THREADS='some'; allowed are \"openmp\", \"pool\" and, the default, \"auto\"" in wrong.stderr
 
 
@@ -214,8 +214,6 @@ def test_a_child_of_a_fork_opens_no_regions():
 def test_regions_have_no_threads_that_the_system_does_not_grant():
     done = run("""
         import resource, threading
-        import numpy as np
-        from dforest import RandomForestRegressor
         from dforest.core.threads import each
 
         with open("/proc/self/statm") as file:
@@ -238,11 +236,11 @@ def test_regions_that_would_have_fewer_threads_are_not_opened(environment):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="loads GCC's runtime by its name on Linux")
 def test_a_runtime_that_was_there_before_may_have_threads_from_before_a_fork():
-    first = "import ctypes; ctypes.CDLL('libgomp.so.1', ctypes.RTLD_GLOBAL); " + PROBE
-    own = run("from threadpoolctl import threadpool_info; import dforest; print([i['filepath'] for i in threadpool_info()])")
-    if "/libgomp.so.1" not in own.stdout:
+    begin = "import dforest.built; " + PROBE  # as dforest begins
+    first = "import ctypes; ctypes.CDLL('libgomp.so.1', ctypes.RTLD_GLOBAL); " + begin
+    if "/libgomp.so.1" not in run("import dforest.core.threads; print(open('/proc/self/maps').read())").stdout:
         pytest.skip("dforest uses another runtime")
-    assert run(PROBE).stdout == "1\n"
+    assert run(begin).stdout == "1\n"
     assert run(first).stdout == "0\n"
     assert run(first, DFOREST_THREADS="openmp").stdout == "1\n"
 

@@ -53,6 +53,15 @@ def test_few_seeds():
     assert len(kept(cases_of(list(range(30))))) == 30
 
 
+def test_what_a_test_goes_through(monkeypatch):
+    assert rings.some(range(6), 2, first=5) == [5, 0]
+    assert rings.combined("abc", [1, 2]) == [("a", 1), ("b", 2), ("c", 1)]
+    assert rings.combined("abc", [1, 2], turn=1) == [("a", 2), ("b", 1), ("c", 2)]
+    monkeypatch.setattr(rings, "ALL", True)
+    assert list(rings.some(range(6), 2, first=5)) == [0, 1, 2, 3, 4, 5]
+    assert rings.combined("ab", [1, 2]) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
 def test_of_slow_tests_the_first_cases_if_any():
     slow = pytest.mark.slow
     assert kept(cases_of([1, 2, 3], slow=slow.mark)) == []

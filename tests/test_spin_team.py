@@ -9,38 +9,36 @@ from probes import spin_team
 
 from dforest.core.spin_team import SpinTeam
 
-count_items = spin_team.count_items
-
 MAX_ITEMS = 1 << 19  # that a word counts
 
 
 @pytest.mark.parametrize("n_members", [1, 2, 3, 8, 40])
 @pytest.mark.parametrize("n_items", [0, 1, 2, 3, 100])
 def test_each_item_is_done_once_in_each_call(n_members, n_items):
-    assert count_items(SpinTeam(n_members), 500, n_items).tolist() == [500] * n_items
+    assert spin_team.count_items(SpinTeam(n_members), 500, n_items).tolist() == [500] * n_items
 
 
 def test_more_items_than_a_word_counts():
-    counts = count_items(SpinTeam(3), 2, 2 * MAX_ITEMS + 5)
+    counts = spin_team.count_items(SpinTeam(3), 2, 2 * MAX_ITEMS + 5)
     assert len(counts) == 2 * MAX_ITEMS + 5
     assert (counts == 2).all()
 
 
 def test_members_that_fell_asleep_are_woken():
     """They sleep after a fraction of a millisecond without work."""
-    assert count_items(SpinTeam(4), 20, 50, nap=0.005).tolist() == [20] * 50
+    assert spin_team.count_items(SpinTeam(4), 20, 50, nap=0.005).tolist() == [20] * 50
 
 
 def test_a_crew_serves_again():
     team = SpinTeam(3)
     for _ in range(50):
-        assert count_items(team, 3, 7).tolist() == [3] * 7
+        assert spin_team.count_items(team, 3, 7).tolist() == [3] * 7
 
 
 def test_crews_at_the_same_time():
     """All of them share the workers of the process, and some get none."""
     results = []
-    threads = [threading.Thread(target=lambda: results.append(count_items(SpinTeam(4), 300, 9))) for _ in range(6)]
+    threads = [threading.Thread(target=lambda: results.append(spin_team.count_items(SpinTeam(4), 300, 9))) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -52,8 +50,8 @@ def test_crews_at_the_same_time():
 def test_an_error_of_the_leader_is_raised(n_members):
     team = SpinTeam(n_members)
     with pytest.raises(ArithmeticError, match="after 3 calls"):
-        count_items(team, 3, 5, fails=True)
-    assert count_items(team, 3, 5).tolist() == [3] * 5
+        spin_team.count_items(team, 3, 5, fails=True)
+    assert spin_team.count_items(team, 3, 5).tolist() == [3] * 5
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
@@ -64,7 +62,7 @@ def test_ctrl_c_ends_the_leader(n_members):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(KeyboardInterrupt):
-            count_items(SpinTeam(n_members), 10**9, 4, nap=0.001)
+            spin_team.count_items(SpinTeam(n_members), 10**9, 4, nap=0.001)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

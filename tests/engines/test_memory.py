@@ -71,7 +71,7 @@ def resets_peaks():
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_a_fit_on_8_threads_takes_what_is_estimated(kind, method):
     """Within a quarter."""
-    arguments = [sys.executable, "-c", MEASURED, kind, method, "400000", "20", "8"]
+    arguments = [sys.executable, "-c", MEASURED, kind, method, "150000", "20", "8"]
     peak, expected = map(int, subprocess.run(arguments, capture_output=True, check=True, text=True).stdout.split())
     assert 0.75 * peak <= expected <= 1.25 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
 

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.rings import combined
 from twins import naive, sampling
 
 import dforest
@@ -33,13 +34,14 @@ def problem(criterion, missing, weighted):
 def test_same_bits_and_the_twins(criterion, missing, weighted, bootstrap, extremes, tuning, assert_equal, assert_twin):
     X, y, weight = problem(criterion, missing, weighted)
     kind = dforest.RandomForestRegressor if criterion == "squared_error" else dforest.RandomForestClassifier
-    for method, splitter, max_leaf_nodes in product(["hist", "dense"], ["best", "random"], [None, 7, 1000]):
+    ways = product(["hist", "dense"], ["best", "random"], [None, 7, 1000])
+    for turn, (method, splitter, max_leaf_nodes) in enumerate(ways):
         parameters = {
             "criterion": criterion, "method": method, "splitter": splitter, "max_leaf_nodes": max_leaf_nodes,
             "max_bins": 8, "max_features": 2,
         }  # fmt: skip
         first = None
-        for extreme, n_jobs in product(extremes, [1, 4]):
+        for extreme, n_jobs in combined(extremes, [1, 4], turn=turn):
             with tuning(extreme):
                 forest = kind(4, n_jobs=n_jobs, random_state=0, bootstrap=bootstrap, **parameters).fit(X, y, weight)
             first = first or forest
@@ -84,13 +86,14 @@ def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning,
     X, y, weight, n_categories = problem_of_all_kinds(criterion)
     kind = dforest.RandomForestClassifier if criterion in CLASS_CRITERIA else dforest.RandomForestRegressor
     directions = [1, -1, 0, 0, 1] if constrained else None
-    for splitter, max_leaf_nodes, categorical_split in product(["best", "random"], [None, 12], ["subset", "one_hot"]):
+    ways = product(["best", "random"], [None, 12], ["subset", "one_hot"])
+    for turn, (splitter, max_leaf_nodes, categorical_split) in enumerate(ways):
         parameters = {
             "criterion": criterion, "method": method, "splitter": splitter, "max_leaf_nodes": max_leaf_nodes,
             "categorical_split": categorical_split, "monotonic_cst": directions, "max_bins": 20, "max_features": 3,
         }  # fmt: skip
         first = None
-        for extreme, n_jobs in product(extremes, [1, 4]):
+        for extreme, n_jobs in combined(extremes, [1, 4], turn=turn):
             forest = kind(3, n_jobs=n_jobs, random_state=0, categorical_features=[2, 3], ordinal_features=[1], **parameters)
             with tuning(extreme):
                 forest.fit(X, y, weight)

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.rings import combined
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import dforest
@@ -45,12 +46,11 @@ def test_threads_and_extremes_change_nothing(problem, method, criterion, extreme
         y = np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
     model = kind(n_estimators=7, criterion=criterion, method=method, max_features=0.4, random_state=1)
     first = None
-    for extreme in extremes:
-        for n_jobs in (1, 2, 3, 7, 1):
-            with tuning(extreme):
-                forest = kind(**{**model.get_params(), "n_jobs": n_jobs}).fit(X, y, weight)
-            first = first or forest
-            assert_equal(first, forest, (extreme, n_jobs))
+    for extreme, n_jobs in combined(extremes, (1, 2, 3, 7, 1), turn=list(PROBLEMS).index(problem)):
+        with tuning(extreme):
+            forest = kind(**{**model.get_params(), "n_jobs": n_jobs}).fit(X, y, weight)
+        first = first or forest
+        assert_equal(first, forest, (extreme, n_jobs))
     assert np.array_equal(first.predict(X), first.set_params(n_jobs=3).predict(X))
 
 
@@ -79,14 +79,14 @@ def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning,
     if criterion in ("gini", "entropy", "log_loss"):
         kinds = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier]
         y = np.digitize(y, np.quantile(y, [0.5] if constrained else [0.3, 0.6, 0.8]))
-    for kind, max_leaf_nodes in product(kinds, [None, 60]):
+    for turn, (kind, max_leaf_nodes) in enumerate(product(kinds, [None, 60])):
         model = kind(
             n_estimators=5, criterion=criterion, method=method, max_leaf_nodes=max_leaf_nodes, max_features=3, random_state=1,
             categorical_features=[2, 3], ordinal_features=[1, 4], monotonic_cst=[1, 0, 0, 0, -1] if constrained else None,
         )  # fmt: skip
         for categorical_split in ("subset", "one_hot"):
             first = None
-            for extreme, n_jobs in [*product(extremes, [1, 4]), ("default", 3)]:
+            for extreme, n_jobs in [*combined(extremes, [1, 4], turn=turn), ("default", 3)]:
                 with tuning(extreme):
                     forest = kind(**{**model.get_params(), "n_jobs": n_jobs, "categorical_split": categorical_split})
                     forest.fit(X, y, weight)
@@ -107,7 +107,7 @@ def test_useless_cuts(criterion, method, extremes, tuning, assert_equal):
         X, y = np.repeat(X, 2, axis=0), np.tile([1, 2, 3, 1], len(X) // 2)
     kind = dforest.RandomForestClassifier if criterion in ("gini", "entropy") else dforest.RandomForestRegressor
     first = None
-    for extreme, n_jobs in product(extremes, [1, 4]):
+    for extreme, n_jobs in combined(extremes, [1, 4], turn=method == "dense"):
         with tuning(extreme):
             forest = kind(3, criterion=criterion, method=method, bootstrap=False, max_features=2, n_jobs=n_jobs, random_state=0,
                           categorical_features=[2, 3], ordinal_features=[1, 4])  # fmt: skip

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 
 from dforest import RandomForestClassifier, RandomForestRegressor
 
@@ -140,7 +141,7 @@ class Problem:
         return rows
 
 
-@pytest.fixture(params=range(0, SEEDS, TOGETHER), ids=lambda first: f"{first}-{first + TOGETHER - 1}")
+@pytest.fixture(params=range(0, examples(SEEDS), TOGETHER), ids=lambda first: f"{first}-{first + TOGETHER - 1}")
 def problems(request):
     return ((f"seed {seed}", Problem(seed)) for seed in range(request.param, request.param + TOGETHER))
 

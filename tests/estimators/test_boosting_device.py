@@ -64,9 +64,9 @@ def test_losses_of_the_users_own(seed):
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
+def kernels():
     """The kernels for groups of several items."""
-    return load_kernels(compile_kernels(tmp_path_factory.mktemp("kernels")))
+    return load_kernels(compile_kernels())
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION, *CLASSES])

@@ -272,8 +272,9 @@ def test_many_features_take_groups_of_rows():
     X = rng.normal(size=(60, 300)).astype(np.float32)
     y = X[:, 0] * X[:, 299] + X[:, 17]
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    X = X[:12]
     for background in (None, X[:4]):
-        compare_interactions(model, X[:2], background)
+        compare_interactions(model, X[:1], background)
         result = model.shap_interaction_values(X, background)
         assert_adds_up(model, result, X, background)
         by_row = np.concatenate([model.shap_interaction_values(X[i : i + 1], background).values for i in range(len(X))])

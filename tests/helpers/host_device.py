@@ -11,33 +11,21 @@ from pathlib import Path
 import dforest
 from dforest.backends.host import HostDevice
 from dforest.backends.host.kernels import Kernels
+from helpers.compiling import compiled
 
 FILL = 0xA5  # in memory that is new, on which no kernel may count
 
 
-def compile_kernels(folder, options=()):
-    """Compile the kernels for this processor.
+def compile_kernels(options=()):
+    """The path of a library of the kernels, compiled for this processor with some further options of g++.
 
-    Parameters
-    ----------
-    folder : path-like
-        Where the library goes.
-    options : sequence of str
-        Further options of g++.
-
-    Returns
-    -------
-    Path
-        The path of the library.
+    With -O1, g++ takes three times as long, and the kernels are no faster where tests use them.
     """
-    library, top = Path(folder) / "kernels_on_host.so", Path(dforest.get_include())
+    top = Path(dforest.get_include())
     host = top / "backends" / "host"
-    subprocess.run(
-        ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-I", top, "-I", host, *options,
-         "-o", library, host / "entries.cpp"],
-        check=True,
-    )  # fmt: skip
-    return library
+    command = ["g++", "-std=c++17", "-O0", "-ffp-contract=off", "-fPIC", "-shared", "-I", host, *options, host / "entries.cpp"]
+    name = "kernels_on_host.so"
+    return compiled(command, lambda folder: subprocess.run([*command, "-I", top, "-o", folder / name], check=True)) / name
 
 
 def load_kernels(library):

@@ -2,10 +2,11 @@
 
 The short ring has every test that is not marked as slow, with as few cases as show each value of each of its parameters; few
 seeds of a `range` of them; and few examples of hypothesis, which are the same in each run. A test marked ``slow(after=n)`` is
-there with its first n cases.
+there with its first n cases. A test that goes through many values by itself takes some of them: `some`, `combined`, `examples`.
 """
 
 import os
+from itertools import product
 
 from hypothesis import settings
 
@@ -28,6 +29,22 @@ def examples(n):
     The environment variable DFOREST_TEST_EXAMPLES multiplies the examples of the long ring.
     """
     return n * TIMES if ALL else min(n, max(8, n // 10))
+
+
+def some(values, n, first=0):
+    """Values that a test goes through: all in the long ring; n of them in the short one, from one on and round."""
+    return values if ALL else [values[(first + i) % len(values)] for i in range(n)]
+
+
+def combined(*lists, turn=0):
+    """Combinations of values that a test goes through: all in the long ring; in the short one, each value once or more.
+
+    In each turn, other values come together.
+    """
+    if ALL:
+        return list(product(*lists))
+    lists = [list(values) for values in lists]
+    return [tuple(own[(i + k * turn) % len(own)] for k, own in enumerate(lists)) for i in range(max(map(len, lists)))]
 
 
 class Thinning:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from helpers import device_forests
 from helpers.host_device import compile_kernels, load_kernels, strict_device
+from helpers.rings import examples
 from sklearn.base import clone
 
 from dforest.backends.host import HostDevice
@@ -20,9 +21,9 @@ ONE_ITEM = [{name: size for name, size in sizes.items() if name != "n_items"} fo
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
+def kernels():
     """Kernels for groups of any size."""
-    return load_kernels(compile_kernels(tmp_path_factory.mktemp("kernels")))
+    return load_kernels(compile_kernels())
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -77,7 +78,7 @@ def test_an_item_after_another_predicts_and_estimates_the_same(kernels, n_items)
 
 @needs_compiler
 def test_an_item_after_another_grows_the_same_forests(kernels):
-    for seed in range(100, 140):
+    for seed in range(100, 100 + examples(40)):
         estimator, X, y, weight = device_forests.random_fit(seed)
         here = estimator.fit(X, y, weight)
         for sizes in device_forests.TUNINGS:
@@ -88,11 +89,10 @@ def test_an_item_after_another_grows_the_same_forests(kernels):
 
 @needs_compiler
 @pytest.mark.slow
-def test_sanitizers_find_nothing(tmp_path):
+def test_sanitizers_find_nothing():
     """In a process of its own, as the address sanitizer has to be loaded first."""
-    # g++ takes three times as long if it optimises that many checks, and the kernels are no faster.
-    options = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    library = compile_kernels(tmp_path, options)
+    options = ["-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    library = compile_kernels(options)
     runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
     done = subprocess.run(
         [sys.executable, "-m", "helpers.device_forests", library, "0", "30"],

@@ -21,6 +21,7 @@ from dforest.estimators.forest import base
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
+@pytest.mark.slow  # tests/test_cores.py has more of it
 @pytest.mark.skipif(CORES < 2, reason="needs two cores, and Linux, to be bound to one")
 def test_all_cores_count_where_openmp_binds_threads():
     """With OMP_PROC_BIND=true, as clusters set it, ``n_jobs=-1`` meant one thread: OpenMP had bound the main thread to a core."""

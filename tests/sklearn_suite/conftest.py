@@ -1,8 +1,9 @@
 """scikit-learn's own tests of forests, trees, boosted trees and of what is made of them, run with dforest's classes instead.
 
 `test_forest.py`, `test_tree.py` and the other modules here import what scikit-learn's modules of these names hold: the
-tests come with its wheel. Tests of scikit-learn's private classes alone are left out. What is imported from
-`sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it; what scikit-learn itself imports stays its own.
+tests come with its wheel. Tests of scikit-learn's private classes alone are left out, and those that name nothing of what
+dforest has. What is imported from `sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it; what
+scikit-learn itself imports stays its own.
 
 `allowed_failures.toml` lists the tests that may fail, by reason. One that is not listed must pass, and one that is must
 fail: when it passes, its line has to go. Only where a bound is missed by chance, and a change of the forests may change
@@ -10,8 +11,12 @@ that (`by_chance`), it may do either. Of the tests that need nothing that dfores
 `fewest_passed` are not listed. The list is of one release of scikit-learn; with others the tests are skipped.
 """
 
+import inspect
+import re
+import sys
 import tomllib
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,15 +34,35 @@ REASONS = {test: reason for reason in LIST["reason"] for test in reason["tests"]
 IS_KNOWN_RELEASE = sklearn.__version__.startswith(LIST["scikit-learn"] + ".")
 
 
+OURS = {
+    module: {name: getattr(dforest, name) for name in module.__all__ if hasattr(dforest, name)}
+    for module in (sklearn.ensemble, sklearn.tree)
+}
+
+
 @contextmanager
 def our_names():
     """In `sklearn.ensemble` and `sklearn.tree`, public names that dforest has too are dforest's."""
-    with patch.multiple(sklearn.ensemble, **_ours(sklearn.ensemble)), patch.multiple(sklearn.tree, **_ours(sklearn.tree)):
+    with patch.multiple(sklearn.ensemble, **OURS[sklearn.ensemble]), patch.multiple(sklearn.tree, **OURS[sklearn.tree]):
         yield
 
 
-def _ours(module):
-    return {name: getattr(dforest, name) for name in module.__all__ if hasattr(dforest, name)}
+@cache
+def names_ours(test):
+    """Whether a test, or what it uses of its module, names what is dforest's."""
+    scope, names, seen = vars(sys.modules[test.__module__]) | {test.__name__: test}, {test.__name__}, set()
+    while names - seen:
+        name = (names - seen).pop()
+        seen.add(name)
+        thing = inspect.unwrap(scope[name])
+        is_code = inspect.isroutine(thing) or inspect.isclass(thing)
+        is_here = is_code and thing.__module__ == test.__module__
+        words = set(re.findall(r"\w+", inspect.getsource(thing) if is_here else repr(thing)))
+        if any(words & ours.keys() for ours in OURS.values()):
+            return True
+        if is_here:
+            names |= words & scope.keys()
+    return False
 
 
 def pytest_configure(config):
@@ -84,6 +109,7 @@ def without_traceback(excinfo, style=None):
 
 @pytest.hookimpl(tryfirst=True)  # before others deselect any
 def pytest_collection_modifyitems(config, items):
+    items[:] = [item for item in items if item.path.parent != HERE or names_ours(item.function)]
     tests = {f"{item.path.name}::{item.name}": item for item in items if item.path.parent == HERE}
     for item in tests.values():
         item.add_marker(pytest.mark.slow(after=2))

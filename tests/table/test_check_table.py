@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -475,7 +476,7 @@ TYPED = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), n=st.integers(1, 40), categorical=st.sampled_from(["from_dtype", "auto", None]))
 @pytest.mark.filterwarnings("error")
 def test_no_table_raises_an_error(data, n, categorical):
