@@ -6,8 +6,9 @@ other method raises TypeError, rather than to gather all rows in this process.
 
 import inspect
 import warnings
+from copy import copy
 from functools import partial, wraps
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import dask.array as da
 import numpy as np
@@ -32,12 +33,13 @@ _ROW_BY_ROW = dict.fromkeys(
         "predict_log_proba",
         "predict_proba",
         "predict_quantiles",
+        "proximity",
     ],
     (None, ""),
 )
 _ROW_BY_ROW["decision_path"] = itemgetter(0), " It stands for `indicator`, and its blocks are sparse matrices."
 _ROW_BY_ROW["shap_values"] = _ROW_BY_ROW["shap_interaction_values"] = (
-    np.asarray,
+    attrgetter("values"),
     " It holds `values`. All else, such as `base_values`, is in the object that the method returns for any rows in memory.",
 )
 _ROWS = "X", "offset"  # their arguments that have an entry for each row
@@ -78,10 +80,15 @@ def _in_memory(method):
 
     @wraps(method)
     def checked(self, *args, **kwargs):
-        _check_in_memory(signature.bind_partial(self, *args, **kwargs).arguments, why)
+        _check_in_memory(_by_name(signature, (self, *args), kwargs), why)
         return method(self, *args, **kwargs)
 
     return checked
+
+
+def _by_name(signature, args, kwargs):
+    """Arguments by name, unchecked: the method itself says which it takes."""
+    return dict(zip(signature.parameters, args, strict=False)) | kwargs
 
 
 def _check_in_memory(given, why):
@@ -104,14 +111,15 @@ def _also_for_collections(method, answer, doc):
     signature = inspect.signature(method)
 
     @wraps(method)
-    def answering(self, X, *args, **kwargs):
-        given = signature.bind(self, X, *args, **kwargs).arguments
-        if is_of_dask(X):
+    def answering(self, *args, **kwargs):
+        given = _by_name(signature, (self, *args), kwargs)
+        if is_of_dask(given.get("X")):
             check_is_fitted(self)
+            given = signature.bind(self, *args, **kwargs).arguments
             del given["self"]
             return answer(self.to_local(), method.__name__, given)
         _check_in_memory(given, f"{method.__name__} takes it in memory if X is in memory: compute it first")
-        return method(self, X, *args, **kwargs)
+        return method(self, *args, **kwargs)
 
     answering.__doc__ = doc
     return answering
@@ -122,9 +130,11 @@ def _map_rows(model, method, given):
     rows = {name: given.pop(name) for name in _ROWS if given.get(name) is not None}
     _check_in_memory(given, f"{method} takes it in memory: compute it first")
     take, _ = _ROW_BY_ROW[method]
+    here = copy(model)
+    here.device = None  # it may be one that workers have
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the columns have no names
-        whole = getattr(model, method)(np.full((1, model.n_features_in_), np.nan), **given)
+        whole = getattr(here, method)(np.full((1, model.n_features_in_), np.nan), **given)
     one = whole if take is None else take(whole)
     if isinstance(one, list):
         raise TypeError(
@@ -163,7 +173,9 @@ def _of_partitions(function, rows, one):
         return da.Array(found.dask, found.name, found.chunks, meta=one[:0])  # else blocks pass as dense
     pairs = [part for k, array in enumerate(collections) for part in (array, (0, -1 - k)[: array.ndim])]
     columns = dict(enumerate(one.shape[1:], start=1))
-    return da.blockwise(_call, (0, *columns), *pairs, **keywords, new_axes=columns, concatenate=True, meta=one[:0])
+    return da.blockwise(
+        _call, (0, *columns), *pairs, **keywords, new_axes=columns, concatenate=True, align_arrays=False, meta=one[:0]
+    )
 
 
 def _call(X, *rows, function, empty):

@@ -19,10 +19,10 @@ import dforest.dask  # noqa: E402
 
 LAZY = {
     "apply", "decision_function", "decision_path", "forest_weights", "predict", "predict_interval", "predict_log_proba",
-    "predict_proba", "predict_quantiles", "shap_interaction_values", "shap_values",
+    "predict_proba", "predict_quantiles", "proximity", "shap_interaction_values", "shap_values",
 }  # fmt: skip
 REFUSED = {
-    "estimate_memory", "oob_importance", "partial_dependence", "proximity", "report", "staged_decision_function",
+    "estimate_memory", "oob_importance", "partial_dependence", "report", "staged_decision_function",
     "staged_predict", "staged_predict_proba",
 }  # fmt: skip
 
@@ -130,6 +130,11 @@ def test_arguments_count():
         parts = ([delayed(rows[:11]), delayed(rows[11:])] for rows in (X, offset))
         found = getattr(model, method)(X=next(parts), n_iter=2, offset=next(parts))
         np.testing.assert_array_equal(np.concatenate([part.compute() for part in found]), expected)
+    few, few_offsets = lazy[lazy[:, 1] > 1], lazy_offset.rechunk((25, 3))[lazy[:, 1] > 1]  # of unknown sizes
+    expected = local.predict(X[X[:, 1] > 1], offset=offset[X[:, 1] > 1])
+    np.testing.assert_array_equal(model.predict(few, offset=few_offsets).compute(), expected)
+    expected = local.predict(X, offset=offset)
+    np.testing.assert_array_equal(model.predict(lazy[lazy[:, 1] >= 0], offset=lazy_offset.rechunk((25, 3))).compute(), expected)
     assert model.apply(lazy, n_iter=2).shape == (60, 2, 3)
     background = X[:5]
     found = model.shap_values(lazy, background).compute()
@@ -147,6 +152,8 @@ def test_arguments_count():
     ]:
         with pytest.raises(TypeError, match=message):
             model.predict(rows, **given)
+    with pytest.raises(ValueError, match=r"offset has the shape \(20, 3\); allowed is \(25, 3\)"):
+        model.predict(lazy, offset=da.from_array(offset[:50], (20, 3))).compute()
     with pytest.raises(TypeError, match="background is of type Array; shap_values takes it in memory: compute it first"):
         model.shap_values(lazy, background=lazy)
 
@@ -167,6 +174,16 @@ def test_all_other_methods_refuse_collections(kind):
                 getattr(model, method)(rows)
     with pytest.raises(NotFittedError):
         getattr(dforest.dask, kind)().predict(lazy)
+
+
+def test_devices_may_be_those_of_workers():
+    """Nothing is predicted there before the answer is computed."""
+    X, _, y = data()
+    _, model = fitted("RandomForestClassifier", X, y)
+    found = model.set_params(device="level_zero:gpu:99").predict_proba(da.from_array(X, (25, 3)))
+    assert found.shape == (60, 3)
+    with pytest.raises((ValueError, ImportError, RuntimeError), match="level_zero:gpu:99"):
+        found.compute()
 
 
 def test_answers_are_described():
@@ -190,6 +207,17 @@ def test_methods_of_subclasses_stay():
     vars(own).update(vars(model))
     assert own.predict(da.from_array(X, (25, 3))) == "own"
     assert isinstance(own.apply(da.from_array(X, (25, 3))), da.Array)
+
+
+def test_rows_in_memory_are_taken_as_ever():
+    X, _, y = data()
+    local, model = fitted("RandomForestClassifier", X, y)
+    assert (model.proximity() != local.proximity()).nnz == 0
+    with pytest.raises(TypeError, match="unexpected keyword argument 'rows'"):
+        model.predict(da.from_array(X, (25, 3)), rows=3)
+    _, model = fitted("HistGradientBoostingClassifier", X, y)
+    with pytest.raises(TypeError, match="num_iteration.*n_iter"):
+        model.predict(X, num_iteration=2)
 
 
 def test_several_outputs():
