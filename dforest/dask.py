@@ -272,9 +272,9 @@ def _fit(ranks, model, to_score, *partitions):
     if n_jobs is None:
         model.n_jobs = get_worker().state.nthreads
     with ranks.together() as ranks, config_context(communicator=ranks):
-        n_batches = len(getattr(model, "_batches", ())) if model.warm_start else 0
+        n_batches = len(getattr(model, "_batches", ()))  # of a forest
         model._fit_partitions(lambda rank: list(partitions), *([] if to_score is None else [to_score]))
-        if len(getattr(model, "_batches", ())) > n_batches:  # of a forest
+        if len(getattr(model, "_batches", ())) > n_batches:
             *before, batch = model._batches
             lengths = [n_rows_of(partition.X) for partition in partitions]
             model._batches = [*before, _of_all_rows(ranks, batch, [partition.place for partition in partitions], lengths)]
