@@ -1,20 +1,21 @@
-"""Forests that are grown on the workers of a Dask cluster: no row leaves its worker, and the forest is that of one process.
+"""Forests and boosted trees grown on the workers of a Dask cluster: no row leaves its worker; trees are those of one process.
 
 The estimators of this module have the parameters of those of `dforest`, and their method `fit` takes Dask collections. The
-workers that have partitions grow the forest together; each of them is a *rank* (see `dforest.spmd`). The order of the rows is
-that of the partitions, and the forest depends on this order alone, not on which worker has which partitions. With
+workers that have partitions grow the trees together; each of them is a *rank* (see `dforest.spmd`). The order of the rows is
+that of the partitions, and the trees depend on this order alone, not on which worker has which partitions. With
 ``warm_start=True``, other workers than before may add trees.
 
 A *partition* is a block of rows of a dask array, a partition of a dask dataframe, or what a delayed value stands for.
+
+Methods whose answer for a row depends on no other row, such as `predict`, answer lazily if they are given a collection, `score`
+computes on the workers, and all others take rows in memory.
 """
 
-import functools
 import inspect
 from copy import copy
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 import dforest
 from dforest.config import config_context
@@ -23,52 +24,74 @@ from dforest.estimators.data.agreement import Partition, digest_of
 from dforest.extras import install_command
 
 try:
-    import dask.array as da
     from dask import delayed
-    from dask.delayed import Delayed
     from distributed import default_client, get_worker, wait
 except ImportError as error:
     raise ImportError(f"dforest.dask needs Dask; install it: {install_command('dask')}") from error
 
+from dforest.spmd.collections import alike, is_of_dask, n_rows_of, side_by_side
+from dforest.spmd.lazy import for_collections
 from dforest.spmd.workers import run_on_workers, wait_for
 
-__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
+__all__ = [
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+]
 
 # What a fit finds out of each row, which stays with the workers.
 _OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_")
 
 
-def _in_memory(method):
-    """A method of the local estimators that raises TypeError if it is given a collection of Dask."""
-
-    @functools.wraps(method)
-    def checked(self, *args, **kwargs):
-        for name, given in inspect.signature(method).bind_partial(self, *args, **kwargs).arguments.items():
-            if _is_of_dask(given):
-                raise TypeError(
-                    f"{name} is of type {type(given).__name__}; {method.__name__} takes rows in memory: compute some rows "
-                    f"first, or call to_local().{method.__name__} for each partition. predict and apply are lazy"
-                )
-        return method(self, *args, **kwargs)
-
-    if not method.__module__.startswith("dforest."):  # whose text refers to pages of its own library
-        checked.__doc__ = (
-            f"`{method.__name__}` of the estimator of this name in `dforest`, for rows in memory.\n\n"
-            "It raises TypeError if it is given a collection of Dask, whose rows would all be gathered here."
-        )
-    return checked
-
-
 class _OnWorkers:
-    """What makes a forest fit on, and predict for, the workers of a Dask cluster."""
+    """What makes an estimator fit on, and predict for, the workers of a Dask cluster."""
 
     def __init_subclass__(cls, **kwargs):
-        """Have methods of the local estimators that take rows refuse Dask's collections, which they would gather here."""
+        """Have methods of the local estimators that take rows answer for Dask's collections, or refuse to gather these here."""
         super().__init_subclass__(**kwargs)
+        if cls.__module__ != __name__:
+            return
         for name, method in inspect.getmembers(cls, inspect.isfunction):
-            is_lazy = any(name in vars(kind) for kind in cls.__mro__ if kind.__module__ == __name__)
-            if not name.startswith("_") and not is_lazy and "X" in inspect.signature(method).parameters:
-                setattr(cls, name, _in_memory(method))
+            if not name.startswith("_") and name != "fit" and "X" in inspect.signature(method).parameters:
+                setattr(cls, name, for_collections(method))
+
+    def _fit_on_workers(self, client, given, to_score=None):
+        """Fit to collections of Dask, by the names that a `Partition` has for them, or None.
+
+        to_score: of boosted trees, what they were given to be scored, its weights and offsets
+        """
+        client = client or default_client()
+        partitions = _partitions({name: collection for name, collection in given.items() if collection is not None}, client)
+        addresses, held = _by_worker(partitions, client)
+        model = self if self.warm_start else clone(self)
+        send = client.scatter([model], workers=addresses, broadcast=True, hash=False, asynchronous=True)
+        [model] = wait_for(client, addresses, send)
+        arguments = [
+            (model, to_score if rank == 0 else None, *(partitions[place] for place in places)) for rank, places in enumerate(held)
+        ]
+        found = run_on_workers(client, addresses, _fit, arguments)
+        (fitted, digest), *others = found
+        for rank, (_, other) in enumerate(others, start=1):
+            if other != digest:
+                raise RankError(f"rank {rank} has grown other trees than rank 0; this is a mistake in dforest")
+        if isinstance(self.random_state, np.random.RandomState):  # it goes on as if it had been used here
+            self.random_state.set_state(fitted.random_state.get_state())
+        self.__dict__ = fitted.__dict__ | self.get_params(deep=False)
+        return self
+
+    def to_local(self):
+        """Return an estimator of `dforest` with the parameters of this one and, if it is fitted, with its trees."""
+        kind = next(kind for kind in type(self).__mro__ if not issubclass(kind, _OnWorkers) and hasattr(kind, "fit"))
+        local = kind.__new__(kind)
+        local.__dict__.update(self.__dict__)
+        return local
+
+
+class _ForestOnWorkers(_OnWorkers):
+    """What makes a forest fit on the workers of a Dask cluster."""
 
     def fit(self, X, y, sample_weight=None, groups=None, client=None):
         """Grow the trees of the forest on the workers that have the training rows.
@@ -104,148 +127,101 @@ class _OnWorkers:
         Partitions are persisted during the fit. If `n_jobs` is None, each worker uses as many threads as it has. Workers can do
         other tasks at the same time.
         """
-        client = client or default_client()
-        given = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
-        partitions = _partitions({name: collection for name, collection in given.items() if collection is not None}, client)
-        addresses, held = _by_worker(partitions, client)
-        model = self if self.warm_start else clone(self)
-        send = client.scatter([model], workers=addresses, broadcast=True, hash=False, asynchronous=True)
-        [model] = wait_for(client, addresses, send)
-        arguments = [(model, *(partitions[place] for place in places)) for places in held]
-        found = run_on_workers(client, addresses, _fit, arguments)
-        (fitted, digest), *others = found
-        for rank, (_, other) in enumerate(others, start=1):
-            if other != digest:
-                raise RankError(f"rank {rank} has grown another forest than rank 0; this is a mistake in dforest")
-        if isinstance(self.random_state, np.random.RandomState):  # it goes on as if it had been used here
-            self.random_state.set_state(fitted.random_state.get_state())
-        self.__dict__ = fitted.__dict__ | self.get_params(deep=False)
-        return self
+        return self._fit_on_workers(client, {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups})
 
-    def predict(self, X):
-        """Predict the class or the target of each row.
+
+class _BoostingOnWorkers(_OnWorkers):
+    """What makes boosted trees fit on the workers of a Dask cluster."""
+
+    def fit(
+        self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None,
+        client=None,
+    ):  # fmt: skip
+        """Grow trees on the workers that have the training rows, one iteration after another.
 
         Parameters
         ----------
-        X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
-            Rows with the columns of the training data.
+        X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
+            Training rows, as for the estimator of this name in `dforest`. Sizes of partitions need not be known, and partitions
+            may differ in the categories of a column.
+        y : dask array of shape (n_rows,), dask series, or list of delayed arrays
+            Targets, in the same number of partitions as X, with the same numbers of rows.
+        sample_weight : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
+            Weights of the rows, in the same number of partitions as X, with the same numbers of rows.
+        offset : dask array of shape (n_rows,) or (n_rows, n_classes), dask series or dataframe, or list of delayed, optional
+            What raw predictions of the rows begin with, in the same number of partitions as X, with the same numbers of rows.
+        X_val, y_val, sample_weight_val, offset_val : array-like, optional
+            Validation rows in memory, which the first worker is given, and what belongs to them.
+        client : distributed.Client, optional
+            Client of the cluster, not an asynchronous one. None means the client that was made last.
 
         Returns
         -------
-        dask array of shape (n_rows,), list of delayed arrays, or ndarray of shape (n_rows,)
-            Predictions as the estimator of this name in `dforest` makes them. They are lazy for Dask collections, and an
-            ndarray for other X.
+        self
+            The fitted estimator, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first
+            worker did.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described, or if it is not supported for rows that several workers have; the
+            message names the worker by its rank. The estimator is then left as it was, as after any other error.
+        RankError
+            Within ten seconds, if a worker leaves the cluster.
+
+        Notes
+        -----
+        Partitions are persisted during the fit. If `n_jobs` is None, each worker uses as many threads as it has. Workers can do
+        other tasks at the same time.
         """
-        return self._lazy("predict", X, self._kind_of_targets())
-
-    def apply(self, X):
-        """Return the number of the leaf that each row reaches in each tree.
-
-        Parameters
-        ----------
-        X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        dask array of shape (n_rows, n_estimators), list of delayed arrays, or ndarray of shape (n_rows, n_estimators)
-            Numbers of nodes in their tree, dtype int64. They are lazy for Dask collections, and an ndarray for other X.
-        """
-        check_is_fitted(self)
-        return self._lazy("apply", X, np.dtype(np.int64), self.n_estimators_)
-
-    def to_local(self):
-        """Return an estimator of `dforest` with the parameters of this one and, if it is fitted, with its trees."""
-        kind = next(kind for kind in type(self).__mro__ if not issubclass(kind, _OnWorkers) and hasattr(kind, "fit"))
-        local = kind.__new__(kind)
-        local.__dict__.update(self.__dict__)
-        return local
-
-    def _kind_of_targets(self):
-        check_is_fitted(self)
-        return self.classes_.dtype if is_classifier(self) else np.dtype(np.float64)
-
-    def _lazy(self, method, X, kind, n_columns=None):
-        """What a method of the local estimator returns for each partition, of a type and with as many columns as given."""
-        check_is_fitted(self)
-        if not _is_of_dask(X):
-            return getattr(super(), method)(X)
-        model = delayed(self.to_local(), pure=False, traverse=False)
-        meta = np.empty((0,) if n_columns is None else (0, n_columns), kind)
-        if isinstance(X, list | tuple):
-            return [delayed(_predict)(part, model, method, meta) for part in X]
-        if isinstance(X, da.Array):
-            X = _whole_rows(X, "X")
-            chunks = (X.chunks[0],) if n_columns is None else (X.chunks[0], (n_columns,))
-            drop = {"drop_axis": 1} if n_columns is None else {}
-            return X.map_blocks(_predict, model=model, method=method, empty=meta, meta=meta, dtype=kind, chunks=chunks, **drop)
-        return X.map_partitions(_predict, model, method, meta, meta=meta)
+        names = "X_val", "y_val", "sample_weight_val", "offset_val"
+        to_score = X_val, y_val, sample_weight_val, offset_val
+        for name, value in zip(names, to_score, strict=True):
+            if is_of_dask(value):
+                raise TypeError(f"{name} is of type {type(value).__name__}; allowed are validation rows in memory")
+        return self._fit_on_workers(client, {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}, to_score)
 
 
-class _ClassesOnWorkers(_OnWorkers):
-    """What classifiers have besides."""
-
-    def predict_proba(self, X):
-        """Predict the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : dask array, dask dataframe, list of delayed arrays or dataframes, or array-like
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        dask array of shape (n_rows, n_classes), list of delayed arrays, or ndarray of shape (n_rows, n_classes)
-            Probabilities, with columns in the order of `classes_`. They are lazy for Dask collections, and an ndarray for
-            other X.
-        """
-        check_is_fitted(self)
-        return self._lazy("predict_proba", X, np.dtype(np.float64), len(self.classes_))
-
-    def predict_log_proba(self, X):
-        """Predict the natural logarithm of the probability of each class for each row: see `predict_proba`."""
-        check_is_fitted(self)
-        return self._lazy("predict_log_proba", X, np.dtype(np.float64), len(self.classes_))
-
-
-class RandomForestClassifier(_ClassesOnWorkers, dforest.RandomForestClassifier):
+class RandomForestClassifier(_ForestOnWorkers, dforest.RandomForestClassifier):
     """`dforest.RandomForestClassifier` for rows that lie on the workers of a Dask cluster.
 
     Parameters and attributes are those of `dforest.RandomForestClassifier`, and `to_local` returns such an estimator.
     """
 
 
-class RandomForestRegressor(_OnWorkers, dforest.RandomForestRegressor):
+class RandomForestRegressor(_ForestOnWorkers, dforest.RandomForestRegressor):
     """`dforest.RandomForestRegressor` for rows that lie on the workers of a Dask cluster.
 
     Parameters and attributes are those of `dforest.RandomForestRegressor`, and `to_local` returns such an estimator.
     """
 
 
-class ExtraTreesClassifier(_ClassesOnWorkers, dforest.ExtraTreesClassifier):
+class ExtraTreesClassifier(_ForestOnWorkers, dforest.ExtraTreesClassifier):
     """`dforest.ExtraTreesClassifier` for rows that lie on the workers of a Dask cluster.
 
     Parameters and attributes are those of `dforest.ExtraTreesClassifier`, and `to_local` returns such an estimator.
     """
 
 
-class ExtraTreesRegressor(_OnWorkers, dforest.ExtraTreesRegressor):
+class ExtraTreesRegressor(_ForestOnWorkers, dforest.ExtraTreesRegressor):
     """`dforest.ExtraTreesRegressor` for rows that lie on the workers of a Dask cluster.
 
     Parameters and attributes are those of `dforest.ExtraTreesRegressor`, and `to_local` returns such an estimator.
     """
 
 
-def _is_of_dask(given):
-    is_list = isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(part, Delayed) for part in given)
-    return is_list or isinstance(given, da.Array) or (hasattr(given, "map_partitions") and hasattr(given, "to_delayed"))
+class HistGradientBoostingClassifier(_BoostingOnWorkers, dforest.HistGradientBoostingClassifier):
+    """`dforest.HistGradientBoostingClassifier` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.HistGradientBoostingClassifier`, and `to_local` returns such an estimator.
+    """
 
 
-def _whole_rows(array, name):
-    """A dask array none of whose rows is cut."""
-    if array.ndim not in (1, 2):
-        raise ValueError(f"{name} has {array.ndim} dimensions; allowed are 1 and 2")
-    return array if array.ndim == 1 or array.numblocks[1] == 1 else array.rechunk({1: -1})
+class HistGradientBoostingRegressor(_BoostingOnWorkers, dforest.HistGradientBoostingRegressor):
+    """`dforest.HistGradientBoostingRegressor` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.HistGradientBoostingRegressor`, and `to_local` returns such an estimator.
+    """
 
 
 def _partitions(given, client):
@@ -256,41 +232,21 @@ def _partitions(given, client):
     given : dict
         By the name that a `Partition` has for them, collections of Dask.
     """
-    for name, collection in given.items():
-        if not _is_of_dask(collection):
-            raise TypeError(
-                f"{name} is of type {type(collection).__name__}; allowed are dask arrays and dataframes, and lists of delayed "
-                f"partitions. To fit data in memory, use the estimators of dforest instead of those of dforest.dask"
-            )
-    collections = []
-    for name, collection in given.items():
-        if isinstance(collection, da.Array):
-            collection = _whole_rows(collection, name)
-            rows = collections[0].chunks[0] if collections and isinstance(collections[0], da.Array) else collection.chunks[0]
-            if collection.chunks[0] != rows and sum(collection.chunks[0]) == sum(rows):  # so all sizes are known
-                collection = collection.rechunk({0: rows})
-        collections.append(collection)
-    stored = client.persist([part for collection in collections for part in _as_list(collection)])  # kept until `wait` returns
-    parts, rest = [], iter(stored)
-    for collection in collections:
-        own = [next(rest) for _ in _as_list(collection)]
-        parts.append(own if _as_list(collection) is collection else np.ravel(own[0].to_delayed()).tolist())
-    numbers = {name: len(part) for name, part in zip(given, parts, strict=True)}
-    if len(set(numbers.values())) > 1:
-        said = ", ".join(f"{name} has {number}" for name, number in numbers.items())
-        raise ValueError(f"{said} partitions; allowed is the same number for all")
+    collections = alike(given)
+    are_lists = [isinstance(collection, list | tuple) for collection in collections]
+    flat = [part for own, is_list in zip(collections, are_lists, strict=True) for part in (own if is_list else [own])]
+    stored = iter(client.persist(flat))
+    stored = [  # kept until `wait` returns
+        [next(stored) for _ in own] if is_list else next(stored) for own, is_list in zip(collections, are_lists, strict=True)
+    ]
     together = delayed(_together, pure=False)
-    futures = client.compute([together(place, list(given), *part) for place, part in enumerate(zip(*parts, strict=True))])
+    parts = enumerate(side_by_side(given, stored))
+    futures = client.compute([together(place, list(given), *part) for place, part in parts])
     wait(futures)
     for future in futures:
         if future.status != "finished":
             future.result()
-    del stored
     return futures
-
-
-def _as_list(collection):
-    return collection if isinstance(collection, list | tuple) else [collection]
 
 
 def _together(place, names, *parts):
@@ -309,27 +265,23 @@ def _by_worker(partitions, client):
     return sorted(held), [held[address] for address in sorted(held)]
 
 
-def _fit(ranks, model, *partitions):
-    """What each rank does: fit, and return a digest of the forest, and on rank 0 the estimator."""
+def _fit(ranks, model, to_score, *partitions):
+    """What each rank does: fit, and return a digest of the trees, and on rank 0 the estimator."""
     model = copy(model)  # the worker keeps what it was given
     n_jobs = model.n_jobs
     if n_jobs is None:
         model.n_jobs = get_worker().state.nthreads
     with ranks.together() as ranks, config_context(communicator=ranks):
-        n_batches = len(model._batches) if model.warm_start and hasattr(model, "forest_") else 0
-        model._fit_partitions(lambda rank: list(partitions))
-        if len(model._batches) > n_batches:
+        n_batches = len(getattr(model, "_batches", ()))  # of a forest
+        model._fit_partitions(lambda rank: list(partitions), *([] if to_score is None else [to_score]))
+        if len(getattr(model, "_batches", ())) > n_batches:
             *before, batch = model._batches
-            lengths = [_n_rows(partition.X) for partition in partitions]
+            lengths = [n_rows_of(partition.X) for partition in partitions]
             model._batches = [*before, _of_all_rows(ranks, batch, [partition.place for partition in partitions], lengths)]
     model.n_jobs = n_jobs
     for name in _OF_ROWS:
         model.__dict__.pop(name, None)
     return model if ranks.rank == 0 else None, digest_of(model.forest_)
-
-
-def _n_rows(X):
-    return len(X) if hasattr(X, "__len__") else X.shape[0]
 
 
 def _of_all_rows(ranks, batch, places, lengths):
@@ -352,7 +304,3 @@ def _of_all_rows(ranks, batch, places, lengths):
         ]
         kept = np.packbits(np.concatenate(parts))
     return batch._replace(n_rows=sum(length for _, length, _ in everywhere), kept=kept, share=None)
-
-
-def _predict(X, model, method, empty):
-    return getattr(model, method)(X) if _n_rows(X) else empty

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.sampling", "core.draws", "engines.rows", "spmd"},
+    "spmd.lazy": {"spmd", "warning"},
     "spmd.permutations": {"core.predict", "spmd"},
     "engines": ENGINES,
     "engines.device": ENGINES,

@@ -95,6 +95,7 @@ _ABOUT = {
     "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
     "spmd.HistGradientBoostingRegressor spmd.communicator.Communicator spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
     "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
+    "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor "
     "errors.RankError",
 }
 GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() for name in names.split()}

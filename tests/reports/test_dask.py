@@ -20,7 +20,9 @@ def test_methods_do_not_gather_lazy_rows_without_a_word():
     leaves = model.apply(lazy)
     assert isinstance(leaves, da.Array) and leaves.chunks == ((4, 4), (2,))
     assert leaves.compute(scheduler="sync").tolist() == [[1, 1]] * 4 + [[2, 2]] * 4
-    methods = model.decision_path, model.shap_values, model.shap_interaction_values, model.score, model.estimate_memory
-    for method in methods:
-        with pytest.raises(TypeError, match=r"X is of type Array; .* call to_local\(\)"):
-            method(lazy)
+    for answer in (model.decision_path(lazy)[0], model.shap_values(lazy), model.shap_interaction_values(lazy)):
+        assert isinstance(answer, da.Array) and answer.chunks[0] == (4, 4)
+    with pytest.raises(TypeError, match="y is of type ndarray; allowed are dask arrays"):
+        model.score(lazy, y)
+    with pytest.raises(TypeError, match=r"X is of type Array; .* call to_local\(\)"):
+        model.estimate_memory(lazy)

@@ -1,4 +1,4 @@
-"""Forests of rows on the workers of a Dask cluster of this machine are those of one process."""
+"""Forests and boosted trees of rows on the workers of a Dask cluster of this machine are those of one process."""
 
 import os
 import pickle
@@ -110,67 +110,6 @@ def test_frames_whose_categories_differ_by_partition(client):
     np.testing.assert_array_equal(model.predict(dX).compute(), one.predict(table))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_predictions_are_lazy(client, kind):
-    rng, X, y, _ = problem(kind)
-    model, one = models(kind)
-    dX, dy = da.from_array(X, (250, 3)), da.from_array(y, 250)
-    one.fit(X, y)
-    model.fit(dX, dy)
-    for method in ["predict", "apply", "predict_proba", "predict_log_proba"][: 4 if "Classifier" in kind else 2]:
-        expected = getattr(one, method)(X)
-        lazy = getattr(model, method)(dX)
-        assert isinstance(lazy, da.Array)
-        assert (lazy.dtype, lazy.shape, lazy.chunks[0]) == (expected.dtype, expected.shape, (250, 250, 100))
-        np.testing.assert_array_equal(lazy.compute(), expected)
-        np.testing.assert_array_equal(getattr(model, method)(X), expected)
-        some = getattr(model, method)(dX[dX[:, 0] > 1])  # of unknown sizes
-        np.testing.assert_array_equal(some.compute(), getattr(one, method)(X[X[:, 0] > 1]))
-        empty = getattr(model, method)(dX[da.from_array(np.arange(600) >= 500, 250)])
-        np.testing.assert_array_equal(empty.compute(), expected[500:])
-        by_part = getattr(model, method)([delayed(X[:10]), delayed(X[10:])])
-        np.testing.assert_array_equal(np.concatenate([part.compute() for part in by_part]), expected)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_other_methods_refuse_lazy_rows(client, kind):
-    """All that take rows, rather than to gather them without a word."""
-    rng, X, y, _ = problem(kind)
-    model, one = models(kind, bootstrap=True)
-    dX, dy = da.from_array(X, (250, 3)), da.from_array(y, 250)
-    model.fit(dX, dy)
-    one.fit(X, y)
-    names = [
-        "decision_path",
-        "shap_values",
-        "shap_interaction_values",
-        "forest_weights",
-        "proximity",
-        "score",
-        "estimate_memory",
-        "oob_importance",
-        "report",
-    ]
-    names += [] if "Classifier" in kind else ["predict_quantiles", "predict_interval"]
-    lists = [delayed(X[:10]), delayed(X[10:])]
-    for name in names:
-        needs_y = name in ("score", "estimate_memory", "oob_importance")
-        for rows, said in (
-            (dX, "X is of type Array"),
-            (dd.from_dask_array(dX), "X is of type DataFrame"),
-            (lists, "X is of type list"),
-        ):
-            with pytest.raises(TypeError, match=rf"{said}; {name} takes .* call to_local\(\).{name} for each"):
-                getattr(model, name)(*((rows, y) if needs_y else (rows,)))
-    with pytest.raises(TypeError, match="y is of type Array; score"):
-        model.score(X, dy)
-    with pytest.raises(TypeError, match="background is of type Array; shap_values"):
-        model.shap_values(X, background=dX)
-    assert model.score(X, y) == one.score(X, y)
-    np.testing.assert_array_equal(model.decision_path(X)[0].toarray(), one.decision_path(X)[0].toarray())
-    assert len(vars(dforest.dask)[kind].score.__doc__) > 100
-
-
 def test_fewer_workers_add_trees(client):
     rng, X, y, weight = problem("Classifier")
     model, one = models("RandomForestClassifier", warm_start=True)
@@ -215,6 +154,44 @@ def test_draws_by_group_class_and_weight(client):
         model.fit(dX, dy, groups=groups)
     with pytest.raises(ValueError, match="X has 3, y has 3, groups has 1 partitions; allowed is the same number for all"):
         model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=1))
+
+
+@pytest.mark.parametrize("kind", ["HistGradientBoostingRegressor", "HistGradientBoostingClassifier"])
+def test_boosted_trees_are_those_of_one_process(client, kind):
+    """Of two and three workers, with weights, offsets, categories and an empty partition; others go on."""
+    rng, X, y, weight = problem(kind, 200)
+    X[:, 1] = rng.integers(0, 5, len(X))
+    offset = rng.standard_normal((len(X), 3) if "Classifier" in kind else len(X))
+    parameters = {"max_iter": 2, "max_leaf_nodes": 4, "categorical_features": [1], "random_state": 0}
+    model, one = getattr(dforest.dask, kind)(**parameters), getattr(dforest, kind)(**parameters)
+    one.fit(X, y, weight, offset=offset)
+    for where, cuts in (([0, 1, 2, 0, 1], [17, 17, 60, 61]), ([2, 0, 2], [1, 150])):
+        *parts, offsets = (placed(client, np.split(array, cuts), where) for array in (X, y, weight, offset))
+        assert not differences(model.fit(*parts, offset=offsets).to_local(), one)
+        assert model.fit_report_.n_ranks == len(set(where))
+    one.set_params(warm_start=True, max_iter=3).fit(X, y, weight, offset=offset)
+    model.set_params(warm_start=True, max_iter=3)
+    dX, dy, dw = da.from_array(X, (80, 3)), da.from_array(y, 80), da.from_array(weight, 70)
+    d_offset = da.from_array(offset, (70, 2) if offset.ndim == 2 else 70)
+    assert not differences(model.fit(dX, dy, dw, offset=d_offset).to_local(), one)
+    np.testing.assert_array_equal(model.predict(dX, offset=d_offset).compute(), one.predict(X, offset=offset))
+    assert model.score(dX, dy) == pytest.approx(one.score(X, y), rel=1e-12)
+
+
+def test_validation_rows_of_boosted_trees(client):
+    """They are given in memory, to the first worker; a fit by several ranks says what it supports."""
+    _, X, y, _ = problem("Regressor", 100)
+    parameters = {"max_iter": 3, "early_stopping": True, "random_state": 0}
+    model, one = (module.HistGradientBoostingRegressor(**parameters) for module in (dforest.dask, dforest))
+    one.fit(X[20:], y[20:], X_val=X[:20], y_val=y[:20])
+    parts = [placed(client, [array[20:50], array[50:]], [1, 1]) for array in (X, y)]
+    model.fit(*parts, X_val=X[:20], y_val=y[:20])
+    assert not differences(model.to_local(), one)
+    np.testing.assert_array_equal(model.validation_score_, one.validation_score_)
+    with pytest.raises(TypeError, match="X_val is of type list; allowed are validation rows in memory"):
+        model.fit(*parts, X_val=parts[0], y_val=y[:20])
+    with pytest.raises(ValueError, match=r"on rank \d: subsample=0.5 is not supported for a fit by several ranks"):
+        model.set_params(subsample=0.5).fit(*(placed(client, np.split(array, 2), [0, 1]) for array in (X, y)))
 
 
 def test_a_random_state_goes_on(client):

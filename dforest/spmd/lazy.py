@@ -1,0 +1,230 @@
+"""What methods of estimators answer for collections of Dask, given the methods for rows in memory.
+
+A method that answers row by row does so lazily: each partition is answered on a worker. `score` adds up sums of partitions. Any
+other method raises TypeError, rather than to gather all rows in this process.
+"""
+
+import inspect
+import warnings
+from copy import copy
+from functools import partial, wraps
+from operator import attrgetter, itemgetter
+
+import dask.array as da
+import numpy as np
+from dask import compute, delayed
+from sklearn.base import is_classifier
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+
+from dforest.spmd.collections import alike, check_numbers, is_of_dask, kind_of, n_rows_of, side_by_side
+from dforest.warning import warn
+
+# By method whose answer for a row depends on no other row: what finds the array in its answer for rows in memory, and what there
+# is to be said of the lazy array.
+_ROW_BY_ROW = dict.fromkeys(
+    [
+        "apply",
+        "decision_function",
+        "forest_weights",
+        "predict",
+        "predict_interval",
+        "predict_log_proba",
+        "predict_proba",
+        "predict_quantiles",
+        "proximity",
+    ],
+    (None, ""),
+)
+_ROW_BY_ROW["decision_path"] = itemgetter(0), " It stands for `indicator`, and its blocks are sparse matrices."
+_ROW_BY_ROW["shap_values"] = _ROW_BY_ROW["shap_interaction_values"] = (
+    attrgetter("values"),
+    " It holds `values`. All else, such as `base_values`, is in the object that the method returns for any rows in memory.",
+)
+_ROWS = "X", "offset"  # their arguments that have an entry for each row
+_NOTE = (
+    "For collections of Dask the answer is lazy: it is a dask array for a dask array or dataframe, and a list of delayed arrays "
+    "for a list of delayed rows."
+)
+_SCORE = """Score the predictions for some rows: by their accuracy, or by their coefficient of determination.
+
+If all that is given are collections of Dask, each partition is predicted and compared on a worker, and only sums are sent.
+Accuracy without weights equals that of the estimator of this name in `dforest`; otherwise the last digits may differ, as sums
+are rounded."""
+
+
+def for_collections(method):
+    """The method of an estimator of `dforest.dask` that answers, or refuses, collections of Dask.
+
+    Parameters
+    ----------
+    method : function
+        The method of the estimator of this name in `dforest`, with a parameter X.
+    """
+    name = method.__name__
+    if name == "score":
+        return _also_for_collections(method, _score, _SCORE)
+    if name not in _ROW_BY_ROW:
+        return _in_memory(method)
+    summary, _, rest = inspect.getdoc(method).partition("\n\n")
+    note = _NOTE + _ROW_BY_ROW[name][1]
+    if "offset" in inspect.signature(method).parameters:
+        note += " An `offset` is then a collection of the same kind."
+    return _also_for_collections(method, _map_rows, f"{summary}\n\n{note}\n\n{rest}")
+
+
+def _in_memory(method):
+    signature, name = inspect.signature(method), method.__name__
+    why = f"{name} takes rows in memory: compute some rows first, or call to_local().{name} for each partition"
+
+    @wraps(method)
+    def checked(self, *args, **kwargs):
+        _check_in_memory(_by_name(signature, (self, *args), kwargs), why)
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
+def _by_name(signature, args, kwargs):
+    """Arguments by name, unchecked: the method itself says which it takes."""
+    return dict(zip(signature.parameters, args, strict=False)) | kwargs
+
+
+def _check_in_memory(given, why):
+    for name, value in given.items():
+        if is_of_dask(value):
+            raise TypeError(f"{name} is of type {type(value).__name__}; {why}")
+
+
+def _also_for_collections(method, answer, doc):
+    """A method that takes rows in memory as it does, and collections, too.
+
+    Parameters
+    ----------
+    method : function
+    answer : callable
+        What answers for collections, given the local estimator, the name of the method and the arguments by name.
+    doc : str
+        The description.
+    """
+    signature = inspect.signature(method)
+
+    @wraps(method)
+    def answering(self, *args, **kwargs):
+        given = _by_name(signature, (self, *args), kwargs)
+        if is_of_dask(given.get("X")):
+            check_is_fitted(self)
+            given = signature.bind(self, *args, **kwargs).arguments
+            del given["self"]
+            return answer(self.to_local(), method.__name__, given)
+        _check_in_memory(given, f"{method.__name__} takes it in memory if X is in memory: compute it first")
+        return method(self, *args, **kwargs)
+
+    answering.__doc__ = doc
+    return answering
+
+
+def _map_rows(model, method, given):
+    """The lazy answer of a method in `_ROW_BY_ROW`, given its arguments by name."""
+    rows = {name: given.pop(name) for name in _ROWS if given.get(name) is not None}
+    _check_in_memory(given, f"{method} takes it in memory: compute it first")
+    take, _ = _ROW_BY_ROW[method]
+    here = copy(model)
+    here.device = None  # it may be one that workers have
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the columns have no names
+        whole = getattr(here, method)(np.full((1, model.n_features_in_), np.nan), **given)
+    one = whole if take is None else take(whole)
+    if isinstance(one, list):
+        raise TypeError(
+            f"{method} is a list of arrays for several outputs, which is not lazy; call to_local().{method} for each partition"
+        )
+    answers = _of_partitions(partial(_answer, model, method, take, list(rows), given), rows, one)
+    return (answers, *whole[1:]) if isinstance(whole, tuple) else answers
+
+
+def _answer(model, method, take, names, given, *rows):
+    answer = getattr(model, method)(**dict(zip(names, rows, strict=True)), **given)
+    return answer if take is None else take(answer)
+
+
+def _of_partitions(function, rows, one):
+    """What a function returns for each partition of collections, which are given by name: a collection like the first of these.
+
+    Parameters
+    ----------
+    function : callable
+    rows : dict
+    one : ndarray or sparse matrix
+        What it returns for one row.
+    """
+    collections, kinds = alike(rows), {name: kind_of(collection) for name, collection in rows.items()}
+    X, *others = collections
+    for name, kind in kinds.items():
+        if kind != kinds["X"]:
+            raise TypeError(f"X is a {kinds['X']}, but {name} a {kind}; allowed is one kind of collection")
+    keywords = {"function": delayed(function, pure=False, traverse=False), "empty": one[:0]}
+    if isinstance(X, list | tuple):
+        return [delayed(_call)(*parts, **keywords) for parts in side_by_side(rows, collections)]
+    check_numbers(rows, [collection.npartitions for collection in collections])
+    if not isinstance(X, da.Array):
+        found = X.map_partitions(_call, *others, **keywords, meta=one[:0], align_dataframes=False)
+        return da.Array(found.dask, found.name, found.chunks, meta=one[:0])  # else blocks pass as dense
+    pairs = [part for k, array in enumerate(collections) for part in (array, (0, -1 - k)[: array.ndim])]
+    columns = dict(enumerate(one.shape[1:], start=1))
+    return da.blockwise(
+        _call, (0, *columns), *pairs, **keywords, new_axes=columns, concatenate=True, align_arrays=False, meta=one[:0]
+    )
+
+
+def _call(X, *rows, function, empty):
+    return function(X, *rows) if n_rows_of(X) else empty
+
+
+def _score(model, method, given):
+    """The accuracy or R2 of the rows of collections, given by name."""
+    rows = {name: collection for name, collection in given.items() if collection is not None}
+    sums, score = (_sums_of_classes, _accuracy) if is_classifier(model) else (_sums_of_numbers, _r2)
+    sums = delayed(partial(sums, model), pure=False, traverse=False)
+    parts = [delayed(_call)(*parts, function=sums, empty=None) for parts in side_by_side(rows, alike(rows))]
+    found = [part for part in compute(*parts) if part is not None]
+    if not found:
+        raise ValueError("X has 0 rows; allowed are 1 or more")
+    weight, *columns = (np.stack(column) for column in zip(*found, strict=True))
+    if not weight.sum():
+        raise ValueError("sample_weight is 0 in all rows; allowed is one row of positive weight, or more")
+    return score(weight, *columns)
+
+
+def _sums_of_classes(model, X, y, weight=None):
+    """The weights of all rows, and of those whose class is predicted, added up."""
+    total = n_rows_of(X) if weight is None else np.sum(weight)
+    return total, accuracy_score(y, model.predict(X), sample_weight=weight, normalize=False) if total else 0.0
+
+
+def _accuracy(weight, right):
+    return float(right.sum() / weight.sum())
+
+
+def _sums_of_numbers(model, X, y, weight=None):
+    """Of some rows: their weight and number, and by output the mean of y, and the sums of squares about it and of errors."""
+    y = check_array(y, ensure_2d=False, dtype=np.float64)
+    weight = np.ones(len(y)) if weight is None else column_or_1d(check_array(weight, ensure_2d=False, dtype=np.float64))
+    y, prediction = (numbers.reshape(len(numbers), -1) for numbers in (y, model.predict(X)))
+    check_consistent_length(y, prediction, weight)
+    total = weight.sum()
+    mean = y[0] + (weight @ (y - y[0]) / total if total else 0.0)  # of equal targets it is their value
+    return total, len(y), mean, weight @ (y - mean) ** 2, weight @ (y - prediction) ** 2
+
+
+def _r2(weight, n_rows, mean, spread, error):
+    """R2 of rows in several partitions, with special cases as in `sklearn.metrics.r2_score`."""
+    if n_rows.sum() < 2:
+        warn("R^2 score is not well-defined with less than two samples.", UndefinedMetricWarning)
+        return np.nan
+    shift = mean - mean[0]
+    shift -= weight @ shift / weight.sum()
+    spread, error = spread.sum(axis=0) + weight @ shift**2, error.sum(axis=0)
+    no_spread = np.where(error == 0, 1.0, 0.0)
+    return float(np.mean(np.where(spread == 0, no_spread, 1 - error / np.where(spread == 0, 1.0, spread))))
