@@ -243,6 +243,20 @@ def test_more_trees_after_them(has_names, lightgbm):
     estimator.estimators_[0, 0].predict(rows)
 
 
+def test_going_on_from_a_model_with_initial_scores(lightgbm):
+    X, y = data()
+    scores = np.random.default_rng(1).normal(size=len(y))
+    model = lightgbm.LGBMRegressor(**SMALL).fit(X, y, init_score=scores)
+    one, other = dforest.from_lightgbm(model), dforest.from_lightgbm(model)
+    assert one.predict(X, offset=scores) == pytest.approx(scores + model.predict(X), rel=1e-12)
+    one.set_params(warm_start=True, max_iter=12).fit(X, y, offset=scores)
+    other.set_params(warm_start=True, max_iter=12).fit(X, y - scores)
+    assert one.predict(X, n_iter=8).tobytes() == dforest.from_lightgbm(model).predict(X).tobytes()
+    assert one.predict(X) == pytest.approx(other.predict(X), abs=1e-6)
+    with pytest.raises(ValueError, match="offset is not given, but warm_start=True goes on with trees grown with one"):
+        one.set_params(max_iter=14).fit(X, y)
+
+
 def test_zeros_as_missing_values(lightgbm):
     """They are exact where zeros go where the numbers next to them go."""
     X, y = data(missing=False)

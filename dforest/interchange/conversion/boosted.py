@@ -226,7 +226,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
     estimator._keep_features(features)
     estimator._loss = estimator._make_loss(1)
     estimator._constraints = constraints_of(estimator, forest.n_features)
-    estimator._has_offset, estimator._row_seed = False, 0
+    estimator._has_offset, estimator._row_seed = None, 0  # the former is not known
     estimator.n_trees_per_iteration_ = estimator._loss.n_trees_per_iteration
     estimator.forest_, estimator.fit_report_ = forest, FitReport("cpu")
     estimator.do_early_stopping_, estimator.score_history_ = False, {}

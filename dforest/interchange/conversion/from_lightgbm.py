@@ -49,7 +49,7 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
 
     Labels of categories are those of the frame that LightGBM was trained on, or else numbers. LightGBM cuts off the fractions of
     numbers that are no integers, which are unknown categories to dforest. Scores that each row begins with (`init_score`) are
-    no part of a model.
+    no part of a model: give them to `predict` as `offset`, and to a `fit` that goes on.
 
     Parameters
     ----------
