@@ -17,6 +17,7 @@ from dforest.estimators.forest.forest import (
     RandomForestRegressor,
 )
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from dforest.estimators.other_names import PACKAGE_NAMES
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 from dforest.inspection.dependence import PartialDependenceDisplay
 from dforest.inspection.export import export_graphviz, export_text
@@ -81,7 +82,8 @@ _MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "spmd
 def __getattr__(name):  # the public modules, when they are first asked for
     if name in _MODULES:
         return import_module(f"dforest.{name}")
-    raise AttributeError(f"module 'dforest' has no attribute {name!r}")
+    hint = f". {PACKAGE_NAMES[name]}" if name in PACKAGE_NAMES else ""
+    raise AttributeError(f"module 'dforest' has no attribute {name!r}{hint}")
 
 
 def __dir__():

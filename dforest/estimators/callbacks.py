@@ -5,8 +5,9 @@ a callback that are called when tasks begin and end. The hook at the end of a st
 
 One law holds for all estimators: steps are told of one after another, in their order, and a fit that is stopped after k steps
 leaves what a fit of k steps leaves, to the bit. A callback that raises an exception ends the fit with it, and the estimator is as
-it was. Boosted trees call hooks in the thread that called `fit`, forests in the one that finished the tree, with the
-configuration (scikit-learn's and dforest's) of the thread that called `fit`.
+it was; so does one that changes a parameter, which would have no effect. Boosted trees call hooks in the thread that called
+`fit`, forests in the one that finished the tree, with the configuration (scikit-learn's and dforest's) of the thread that called
+`fit`.
 
 With an older scikit-learn the same objects are callbacks, by `dforest.estimators.callback_protocol`.
 """
@@ -56,6 +57,7 @@ class FitTasks:
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))
         self.are_told = bool(self.callbacks)
         self._caller = get_ident(), sklearn.get_config(), copy_context()
+        self._parameters = estimator.get_params(deep=False) if self.are_told else {}
 
     @property
     def ask_for_fitted(self):
@@ -100,7 +102,15 @@ class FitTasks:
             return self._fitted(state() if callable(state) else state)
 
         def call():
-            return hook(estimator=self._estimator, reconstruction_attributes=attributes, **self._given)
+            answer = hook(estimator=self._estimator, reconstruction_attributes=attributes, **self._given)
+            for name, value in self._parameters.items():
+                now = getattr(self._estimator, name)
+                if now is not value:
+                    raise ValueError(
+                        f"a callback has set {name}={now!r} during the fit; allowed are changes between fits, as parameters are "
+                        "read when a fit begins: warm_start=True goes on with others"
+                    )
+            return answer
 
         thread, config, context = self._caller
         if get_ident() == thread:

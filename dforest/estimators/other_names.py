@@ -54,12 +54,17 @@ _BOOSTED = _ANYWHERE | {
     "subsample": "bagging_fraction sub_row bagging bootstrap_fraction",
     "colsample_bytree": "feature_fraction sub_feature rsm",
     "max_features": "colsample_bynode feature_fraction_bynode sub_feature_bynode",
-    "max_delta_step": "max_tree_output max_leaf_output poisson_max_delta_step",
+    "max_delta_step": "max_tree_output max_leaf_output",
+    'There is no such factor: with loss="poisson", LightGBM divides steps by exp(0.7), so that half its learning_rate does the '
+    "same here": "poisson_max_delta_step",
+    "learning_rate is one number for all iterations of a fit; the page 'How do I ...?' says how blocks of iterations have "
+    "others, by warm_start=True": "learning_rates reset_parameter",
     "n_iter_no_change": (
         "early_stopping_rounds early_stopping_round early_stopping_patience od_wait early_stopping_num_trees_look_ahead"
     ),
     "tol": "early_stopping_min_delta",
-    "scoring": "eval_metric metric metrics metric_types custom_metric first_metric_only",
+    "scoring": "eval_metric metric metrics metric_types custom_metric feval",
+    "The first metric of scoring alone decides when growing stops; the others are only scored": "first_metric_only",
     "interaction_cst": "interaction_constraints",
     "power": "tweedie_variance_power variance_power",
     "quantile": "alpha quantile_alpha",
@@ -68,6 +73,7 @@ _BOOSTED = _ANYWHERE | {
         "init_score base_margin baseline base_score boost_from_average init"
     ),
     "fit(sample_weight_val=...) is for weights of validation rows": "eval_sample_weight sample_weight_eval_set",
+    "fit(offset_val=...) is for what raw predictions of validation rows begin with": "eval_init_score base_margin_eval_set",
     "set_callbacks is for callbacks; n_iter_no_change and early_stopping stop early, and verbose prints scores": (
         "callbacks callback"
     ),
@@ -147,7 +153,8 @@ _ASKED = _by_name(
         "estimators_ has the trees, each with predict and predict_proba": "predict_all",
         "apply returns leaves": "pred_leaf",
         "shap_values returns what each feature adds": "pred_contrib pred_contribs pred_interactions",
-        "decision_function of classifiers returns raw predictions": "raw_score output_margin",
+        "decision_function of classifiers returns raw predictions; of regressors predictor().predict does, and for a loss with a "
+        "link, such as poisson, they are the logarithms of what predict returns": "raw_score output_margin",
         "n_iter is the number of iterations to predict by": "num_iteration iteration_range ntree_limit ntree_end start_iteration",
     }
 )
@@ -162,16 +169,61 @@ _RESULTS = _by_name(
         "best_iteration_ and best_score_ are there after early stopping": "best_iteration best_score",
         "score_history_ has the scores of all iterations": "evals_result_ evals_result",
         "forest_ has the trees; dforest.trees_to_dataframe makes a table of them": (
-            "booster_ get_booster booster get_dump dump_model treeInfo"
+            "booster_ get_booster booster get_dump dump_model treeInfo trees_to_dataframe"
         ),
+        "feature_importances_ has importances; dforest.trees_to_dataframe has the gain of each split": (
+            "feature_importance get_score get_fscore get_feature_importance"
+        ),
+        "save writes a model file, and dforest.load reads it": "save_model load_model model_to_string",
+        "feature_names_in_ has the names of columns, if fit was given a frame": "feature_name feature_name_ feature_names",
     }
 )
+# What the packages of other libraries have, by what is here.
+PACKAGE_NAMES = _by_name(
+    {
+        "fit takes X and y themselves, and weights, offsets and validation rows as further arguments": (
+            "Dataset DMatrix QuantileDMatrix Pool"
+        ),
+        "HistGradientBoostingClassifier and HistGradientBoostingRegressor are boosted trees, which fit trains": "train Booster",
+        "sklearn.model_selection.cross_validate scores a model on several folds": "cv",
+        "It is called HistGradientBoostingClassifier here": "LGBMClassifier XGBClassifier CatBoostClassifier",
+        "It is called HistGradientBoostingRegressor here": "LGBMRegressor XGBRegressor CatBoostRegressor",
+        "ImportanceDisplay draws importances": "plot_importance",
+        "n_iter_no_change and early_stopping are parameters that stop early, and verbose prints scores": (
+            "early_stopping log_evaluation print_evaluation"
+        ),
+        "score_history_ has the scores of all iterations": "record_evaluation plot_metric",
+    }
+)
+# Metrics of other libraries, by scikit-learn's names of scorers.
+METRICS = _by_name(
+    {
+        "neg_mean_absolute_error": "l1 mae mean_absolute_error regression_l1 MAE",
+        "neg_mean_squared_error": "l2 mse mean_squared_error regression_l2 MSE",
+        "neg_root_mean_squared_error": "rmse root_mean_squared_error l2_root RMSE",
+        "neg_root_mean_squared_log_error": "rmsle MSLE",
+        "neg_mean_absolute_percentage_error": "mape mean_absolute_percentage_error MAPE",
+        "neg_mean_poisson_deviance": "poisson poisson-nloglik Poisson",
+        "neg_mean_gamma_deviance": "gamma gamma_deviance gamma-deviance gamma-nloglik",
+        "neg_log_loss": "binary_logloss multi_logloss logloss mlogloss cross_entropy Logloss MultiClass",
+        "accuracy": "error merror binary_error multi_error Accuracy",
+        "roc_auc": "auc AUC",
+        "average_precision": "aucpr PRAUC",
+        "roc_auc_ovo": "auc_mu",
+        "loss": "huber quantile tweedie fair mphe Huber Quantile Tweedie",
+    }
+)
+_OF_LEARNING_RATES = BOOSTED_NAMES["learning_rates"]
 # What a list as the value of a parameter may have meant.
 _FOR_LISTS = {
     "class_weight": "Weights are given by class, as a dict such as {'no': 1, 'yes': 3}",
+    "learning_rate": _OF_LEARNING_RATES,
     "max_samples": "bootstrap=StratifiedSampling(...) of dforest.sampling draws a number of rows from each class",
 }
-_FOR_FUNCTIONS = {"loss": "A loss of your own is a subclass of dforest.loss.PythonLoss: see the page about losses"}
+_FOR_FUNCTIONS = {
+    "loss": "A loss of your own is a subclass of dforest.loss.PythonLoss: see the page about losses",
+    "learning_rate": _OF_LEARNING_RATES,
+}
 
 # Values of parameters.
 _VALUES = {
@@ -213,6 +265,12 @@ def hint(estimator, unknown, method="__init__"):
     return f". It is called {answer} here{where}" if answer in estimator._parameter_constraints else ""
 
 
+def _told(who, what, unknown, hints):
+    """A message about names that are unknown, with a hint for each, which may be empty: a line, or one for each of several."""
+    parts = [f"{name!r}{told}" for name, told in zip(unknown, hints, strict=True)]
+    return f"{who}() got an {what} {parts[0]}" if len(parts) == 1 else "\n  ".join([f"{who}() got {what}s:", *parts])
+
+
 def with_hints(method):
     """Decorate a method of estimators: a TypeError about an argument that it does not have names the class, with a hint."""
 
@@ -225,9 +283,8 @@ def with_hints(method):
             unknown = [name for name in kwargs if name not in known]
             if not unknown or not str(error).startswith(f"{method.__qualname__}() got an unexpected keyword argument"):
                 raise
-            text = f"{type(self).__name__}.{method.__name__}() got an unexpected keyword argument "
-            parts = [f"{name!r}{hint(self, name, method.__name__)}" for name in unknown]
-            raise TypeError(text + "; nor is there ".join(parts)) from None
+            who, hints = f"{type(self).__name__}.{method.__name__}", [hint(self, name, method.__name__) for name in unknown]
+            raise TypeError(_told(who, "unexpected keyword argument", unknown, hints)) from None
 
     return answered
 
@@ -237,13 +294,11 @@ class NamesPart:
 
     @wraps(BaseEstimator.set_params)
     def set_params(self, **params):
-        try:
-            return super().set_params(**params)
-        except ValueError as error:
-            for unknown in params:
-                if str(error).startswith(f"Invalid parameter {unknown!r} ") and hint(self, unknown):
-                    raise ValueError(f"{str(error).rstrip('.')}{hint(self, unknown)}") from None
-            raise
+        unknown = [name for name in params if name not in self._get_param_names()]
+        hints = [hint(self, name) for name in unknown]
+        if any(hints):
+            raise ValueError(_told(f"{type(self).__name__}.set_params", "unknown parameter", unknown, hints))
+        return super().set_params(**params)
 
     def __getattr__(self, name):
         if hasattr(type(self), name):  # a property that has raised AttributeError, such as NotFittedError

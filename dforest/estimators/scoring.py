@@ -17,6 +17,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
 from dforest.estimators.data.outputs import labels_of, most_probable
+from dforest.estimators.other_names import METRICS
 from dforest.warning import warn
 
 # Metrics of probabilities, which say nothing about labels: scikit-learn's scorers of these ask for probabilities.
@@ -107,9 +108,12 @@ def named_scorer(given, parameter):
     names = metrics.get_scorer_names()
     if given not in names:
         near = get_close_matches(given, names, 3)
+        told = f"; near it are {', '.join(map(repr, near))}" if near else ""
+        if given in METRICS and (METRICS[given] in names or parameter == "scoring"):
+            told = f"; it is called {METRICS[given]!r} here"
         raise ValueError(
-            f"{parameter}={given!r} names no scorer{'; near it are ' * bool(near)}{', '.join(map(repr, near))}; allowed are "
-            "metrics, scorers, and the names that sklearn.metrics.get_scorer_names lists"
+            f"{parameter}={given!r} names no scorer{told}; allowed are metrics, scorers, and the names that "
+            "sklearn.metrics.get_scorer_names lists"
         )
     return metrics.get_scorer(given)
 
@@ -148,7 +152,9 @@ def refusal(given, what, error, score, classes):
     ValueError
     """
     names = ["r2", "neg_mean_absolute_error", "neg_root_mean_squared_error"]
-    if isinstance(classes, list):
+    if isinstance(error, TypeError) and "'sample_weight'" in str(error) and not is_known(score):
+        allowed = "functions that take the weights of the rows too: add sample_weight=None to the parameters of this one"
+    elif isinstance(classes, list):
         allowed = "functions of true and predicted labels of shape (n_rows, n_outputs)"
     elif isinstance(score, SCORER) and _parts_of(score)[0] in OF_PROBABILITIES and score._response_method == "predict":
         allowed = f"scorers that ask for probabilities, as {as_scorer(score, classes)} does"

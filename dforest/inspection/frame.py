@@ -34,7 +34,8 @@ def trees_to_dataframe(estimator, *, feature_names=None):
         - `gain`: what the split gains: the weight of the node's training draws times the decrease of the impurity; of boosted
           trees, twice what the split takes off the loss, to second order;
         - `n_node_samples`: training draws, of which a row counts as often as the tree drew it;
-        - `weighted_n_node_samples`: their sample weight;
+        - `weighted_n_node_samples`: their sample weight; of boosted trees their number, whatever they weigh, and of those that
+          XGBoost has grown their sum of Hessians;
         - `impurity`: of the node; not there for boosted trees;
         - `value`: what the node predicts, or would predict as a leaf: a number; or, with classes, a list of their shares; of
           boosted trees, what the node adds to the sum, or a list with several outputs.

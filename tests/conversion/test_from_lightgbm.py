@@ -148,6 +148,39 @@ def test_frames_with_categories(kind, boosting, lightgbm):
     assert estimator.predict(other) == pytest.approx(model.predict(other), rel=1e-12)
 
 
+@pytest.mark.parametrize("saved", [False, True])
+def test_frames_with_labels_and_integers(saved, lightgbm):
+    X, y = data(600)
+    integers, rng = 3 * (np.arange(len(X)) % 11), np.random.default_rng(2)
+    frame = frame_of(X).assign(number=integers, level=pd.Categorical(rng.choice([*"abcd"], len(X)), [*"dbca"], ordered=True))
+    frame = frame.assign(same=pd.Categorical(["one"] * len(X)))
+    y = y + 3 * frame["c"].cat.codes + 2 * np.isin(integers, [6, 15]) + 2 * frame["d"].cat.codes + 3 * frame["level"].cat.codes
+    parameters = {"min_data_per_group": 5, "cat_smooth": 1.0, **SMALL, "n_estimators": 20}
+    model = lightgbm.LGBMRegressor(**parameters).fit(frame, y, categorical_feature=["c", "d", "number"])
+    given = model.booster_.model_to_string() if saved else model
+    told = r"has the labels of 4 columns .* are \[\['u', 'v', 'w'\], .*the columns \[1, 3, 4\] .* pandas_categorical=\[...\] with"
+    with pytest.raises(ValueError, match=told):
+        dforest.from_lightgbm(given)
+    for columns in (["level", "same", "d", "c"], [1, 3, 5, 6]):
+        estimator = dforest.from_lightgbm(given, pandas_categorical=columns)
+        other = frame.assign(level=frame["level"].cat.add_categories("new").where(X[:, 0] < 1, "new"))
+        for rows in (frame, other, frame.sample(frac=1, random_state=0)):
+            assert estimator.predict(rows) == pytest.approx(model.predict(rows), rel=1e-12)
+        assert_same_as(model.booster_, estimator, frame)
+    assert estimator.forest_.n_categories[[1, 3, 4, 5, 6]].tolist() == [6, 3, 11, 0, 1]
+    assert estimator.categories_[4].tolist() == list(range(0, 33, 3)) and estimator.is_ordinal_[5]
+    estimator.set_params(warm_start=True, max_iter=25).fit(frame, y)
+    for wrong, message in [
+        (["c", "d", "level"], r"labels of 4 columns .*but pandas_categorical=\['c', 'd', 'level'\]; allowed"),
+        (["c", "c", "d", "level"], r"allowed are different names of columns, of \['first', 'c'"),
+        ([1, 3, 5, 7], "numbers from 0 to 6"), ([1, 2, 3, 5], r"category -\d.* of column 2, whose 3 labels"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            dforest.from_lightgbm(given, pandas_categorical=wrong)
+    with pytest.raises(ValueError, match=r"labels of 0 columns .*but pandas_categorical=\[0\]"):
+        dforest.from_lightgbm(STORED["regression"]["model"], pandas_categorical=[0])
+
+
 @settings(max_examples=examples(30), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -210,6 +243,20 @@ def test_more_trees_after_them(has_names, lightgbm):
     estimator.estimators_[0, 0].predict(rows)
 
 
+def test_going_on_from_a_model_with_initial_scores(lightgbm):
+    X, y = data()
+    scores = np.random.default_rng(1).normal(size=len(y))
+    model = lightgbm.LGBMRegressor(**SMALL).fit(X, y, init_score=scores)
+    one, other = dforest.from_lightgbm(model), dforest.from_lightgbm(model)
+    assert one.predict(X, offset=scores) == pytest.approx(scores + model.predict(X), rel=1e-12)
+    one.set_params(warm_start=True, max_iter=12).fit(X, y, offset=scores)
+    other.set_params(warm_start=True, max_iter=12).fit(X, y - scores)
+    assert one.predict(X, n_iter=8).tobytes() == dforest.from_lightgbm(model).predict(X).tobytes()
+    assert one.predict(X) == pytest.approx(other.predict(X), abs=1e-6)
+    with pytest.raises(ValueError, match="offset is not given, but warm_start=True goes on with trees grown with one"):
+        one.set_params(max_iter=14).fit(X, y)
+
+
 def test_zeros_as_missing_values(lightgbm):
     """They are exact where zeros go where the numbers next to them go."""
     X, y = data(missing=False)
@@ -240,10 +287,6 @@ def test_models_that_are_refused(lightgbm):
         classes = np.arange(100) % (3 if "num_class" in what else 2)
         with pytest.raises(ValueError, match=f"model has objective={what}"):
             dforest.from_lightgbm(lightgbm.LGBMClassifier(**parameters, **SMALL).fit(X, classes))
-    frame = frame_of(X)
-    frame["e"] = pd.Categorical(frame["d"], ordered=True)
-    with pytest.raises(ValueError, match=r"with 3 columns of categories, and treats the columns \[1, 3\] as categorical"):
-        dforest.from_lightgbm(lightgbm.LGBMRegressor(**SMALL).fit(frame, y))
     with pytest.raises(NotFittedError):
         dforest.from_lightgbm(lightgbm.LGBMRegressor())
 

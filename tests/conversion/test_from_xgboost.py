@@ -273,6 +273,20 @@ def test_estimators_that_are_refused():
             dforest.from_xgboost(model)
 
 
+def test_base_margins():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data()
+    margin = np.random.default_rng(1).normal(size=len(y))
+    y += margin + 3.0
+    rows = xgboost.DMatrix(X, y, base_margin=margin)
+    model = xgboost.train({"max_depth": 3, "base_score": 1.0}, rows, 5)
+    estimator, before = dforest.from_xgboost(model), model.predict(rows)
+    offset = margin - estimator.forest_.objective.baseline[0]
+    assert estimator.predict(X, offset=offset) == pytest.approx(before, abs=1e-5)
+    estimator.set_params(warm_start=True, max_iter=9).fit(X, y, offset=offset)
+    assert np.mean((estimator.predict(X, offset=offset) - y) ** 2) < np.mean((before - y) ** 2)
+
+
 def test_more_trees_after_them(tmp_path):
     stored = STORED["1.7.6"]["categories"]
     estimator = dforest.from_xgboost(model_file(tmp_path, stored["model"]), categories=EIGHT)

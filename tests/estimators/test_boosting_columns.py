@@ -254,7 +254,7 @@ def test_columns_of_many_codes_have_limits(many):
     ({"interaction_cst": [0, 1]}, r"interaction_cst=\[0, 1\]: Interaction constraints must be a sequence of tuples or lists"),
     ({"interaction_cst": [{0, 9}]}, r"interaction_cst holds 9; allowed are .* numbers of features, from 0 to 2"),
     ({"interaction_cst": [[-1]]}, r"interaction_cst holds -1; allowed"),
-    ({"interaction_cst": [["yak"]]}, r"interaction_cst holds 'yak'; allowed are .* or of their names"),
+    ({"interaction_cst": [["yak"]]}, r"interaction_cst holds 'yak'; allowed are .* names, \['an.* indices: 'yak'$"),
     ({"interaction_cst": "all"}, "interaction_cst"),
     ({"monotonic_cst": {"animal": 1}}, "monotonic_cst constrains X column 'animal', which is categorical"),
     ({"monotonic_cst": [0, 1]}, "monotonic_cst has shape"),

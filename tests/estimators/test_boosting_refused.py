@@ -47,6 +47,8 @@ REFUSED = [
     ({"subsample": np.nan}, {}, "The 'subsample' parameter"),
     ({"learning_rate": 1e300}, {}, "learning_rate=1e\\+300 makes raw predictions leave the range of float64 within 3 iterations"),
     ({}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided; allowed are both or neither"),
+    ({}, {"X_val": [X_FEW] * 2, "y_val": [Y_FEW] * 2}, "X_val, y_val or .*: X is a list of 2 tables; allowed is one: pandas"),
+    ({}, {"X_val": [(X_FEW, Y_FEW)], "y_val": Y_FEW}, "X_val, y_val or .*: X is a list of 1 tables; allowed is one"),
     ({}, {"y_val": Y_FEW}, "y_val is provided, but X_val was not provided; allowed are both or neither"),
     ({}, {"sample_weight_val": np.ones(150)}, "sample_weight_val is given without X_val and y_val"),
     ({"early_stopping": False}, {"X_val": X_FEW, "y_val": Y_FEW}, "X_val and y_val are passed to fit while at the same time"),

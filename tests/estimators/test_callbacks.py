@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV
 
-from dforest import HistGradientBoostingClassifier
+from dforest import HistGradientBoostingClassifier, RandomForestClassifier
 from dforest.callback.base import Callback
 
 
@@ -36,6 +36,25 @@ STOPPING = pytest.mark.parametrize(
     [{"early_stopping": False}, {"early_stopping": True}, {"early_stopping": True, "validation_fraction": None}],
     ids=["no scores", "rows held out", "training rows"],
 )
+
+
+class Changer(Callback):
+    """It sets a parameter after the second step."""
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name != "fit" and context.task_id == 1:
+            estimator.set_params(**{"verbose" if context.task_name == "tree" else "learning_rate": 0.5})
+
+
+@pytest.mark.parametrize(("model", "what"), [
+    (HistGradientBoostingClassifier(max_iter=5), "learning_rate=0.5"), (RandomForestClassifier(5, n_jobs=2), "verbose=0.5"),
+])  # fmt: skip
+def test_parameters_stay_during_a_fit(model, what):
+    X, y, _ = problem("log_loss")
+    before = model.get_params()
+    with pytest.raises(ValueError, match=f"a callback has set {what} during the fit; allowed are changes between fits"):
+        model.set_callbacks(Changer()).fit(X, y)
+    assert model.get_params() == before and not hasattr(model, "forest_")
 
 
 @LOSSES

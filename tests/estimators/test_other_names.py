@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import InvalidParameterError
 
+import dforest
 from dforest import (
     DecisionTreeClassifier,
     HistGradientBoostingClassifier,
@@ -93,7 +95,7 @@ def test_the_page_about_r_says_the_same():
     ("call", "error", "message"),
     [
         (lambda: HistGradientBoostingClassifier(num_leaves=3), TypeError, r"'num_leaves'\. It is called max_leaf_nodes here$"),
-        (lambda: HistGradientBoostingRegressor().set_params(eta=1), ValueError, r"\]\. It is called learning_rate here$"),
+        (lambda: HistGradientBoostingRegressor().set_params(eta=1), ValueError, r"got an .*'eta'. It is called learning_rate"),
         (lambda: HistGradientBoostingRegressor(drop_rate=0.1), TypeError, r"'drop_rate'\. No trees are dropped"),
         (lambda: RandomForestClassifier(mtry=3), TypeError, r"It is called max_features here$"),
         (lambda: RandomForestRegressor(nodesize=5), TypeError, r"called min_samples_split here, with one more"),
@@ -149,6 +151,7 @@ def test_signatures_stay():
     (RandomForestClassifier, lambda model, X: model.predict_proba(X, what="quantiles"), "are methods of their own"),
     (HistGradientBoostingClassifier, lambda model, X: model.predict(X, raw_score=True), "decision_function of classifiers"),
     (HistGradientBoostingClassifier, lambda model, X: model.predict_proba(X, num_iteration=3), "n_iter is the number of"),
+    (HistGradientBoostingRegressor, lambda model, X: model.predict(X, raw_score=True), "of regressors predictor"),
     (HistGradientBoostingRegressor, lambda model, X: model.predict(X, pred_contrib=True), "shap_values returns"),
 ])  # fmt: skip
 def test_arguments_of_predict(kind, call, answer):
@@ -164,9 +167,40 @@ def test_results_of_other_libraries():
             getattr(forest, name)
     with pytest.raises(AttributeError, match="has no attribute 'best_iteration'. best_iteration_ and best_score_ are there"):
         boosted.best_iteration  # noqa: B018
+    for name, answer in (("trees_to_dataframe", "dforest.trees_to_dataframe"), ("save_model", "save writes a model file"),
+                         ("feature_importance", "feature_importances_"), ("feature_name_", "feature_names_in_")):  # fmt: skip
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'. .*{answer}"):
+            getattr(boosted, name)
     for model, name in ((boosted, "oob_score_"), (forest, "nothing")):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
             getattr(model, name)
+
+
+def test_names_of_other_packages():
+    for name, answer in other_names.PACKAGE_NAMES.items():
+        if name not in dforest.__all__:
+            with pytest.raises(AttributeError, match=f"^module 'dforest' has no attribute '{name}'. {re.escape(answer)}$"):
+                getattr(dforest, name)
+        assert name not in dir(dforest) and set(re.findall(r"HistGradient\w+|\w+Display", answer)) <= set(dforest.__all__)
+    with pytest.raises(AttributeError, match="'nothing'$"):
+        dforest.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(("name", "ours"), other_names.METRICS.items())
+def test_metrics(name, ours):
+    known = get_scorer_names()
+    assert name not in known and (ours in known or ours == "loss")
+    told = f"scoring='{name}' names no scorer; it is called '{ours}' here; allowed are"
+    with pytest.raises(ValueError, match=told):
+        HistGradientBoostingRegressor(scoring=name, early_stopping=True).fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
+    with pytest.raises(ValueError, match=f"oob_score='{name}' names no scorer;" + f" it is called '{ours}'" * (ours != "loss")):
+        RandomForestRegressor(2, oob_score=name).fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
+
+
+@pytest.mark.parametrize("rate", [[0.1, 0.05], (0.1,), lambda n: 0.1 * 0.99**n])
+def test_rates_of_each_iteration(rate):
+    with pytest.raises(InvalidParameterError, match="is one number for all iterations of a fit; the page 'How do I"):
+        HistGradientBoostingRegressor(learning_rate=rate).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 @pytest.mark.parametrize(("parameters", "answer"), [
@@ -181,12 +215,16 @@ def test_values_that_are_none(parameters, answer):
 
 
 def test_all_unknown_names_are_told_at_once():
-    message = (
-        r"unexpected keyword argument 'num_leaves'. It is called max_leaf_nodes here; nor is there 'nothing'; nor is there "
-        "'reg_alpha'. It is called l1_regularization here$"
+    lines = (
+        r":\n  'num_leaves'. It is called max_leaf_nodes here\n  'nothing'\n  'reg_alpha'. It is called l1_regularization here$"
     )
-    with pytest.raises(TypeError, match=message):
-        HistGradientBoostingClassifier(num_leaves=9, nothing=1, reg_alpha=2, max_depth=3)
+    unknown = {"num_leaves": 9, "nothing": 1, "reg_alpha": 2}
+    with pytest.raises(TypeError, match=r"\(\) got unexpected keyword arguments" + lines):
+        HistGradientBoostingClassifier(**unknown, max_depth=3)
+    model = HistGradientBoostingClassifier()
+    with pytest.raises(ValueError, match=r"HistGradientBoostingClassifier.set_params\(\) got unknown parameters" + lines):
+        model.set_params(max_depth=3, **unknown)
+    assert model.max_depth is None
     with pytest.raises(TypeError, match="fit.. got an .* 'eval_metric'. It is called scoring here, and is a"):
         HistGradientBoostingClassifier().fit([[0.0]], [0], eval_metric="auc")
     with pytest.raises(TypeError, match=r"fit\(\) got an .* 'scoring'. It is a parameter of the estimator$"):

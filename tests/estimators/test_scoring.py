@@ -75,6 +75,24 @@ def test_a_class_that_is_named_is_the_positive_one():
     assert model.validation_score_[-1] == pytest.approx(expected)
 
 
+def test_metrics_that_take_no_weights():
+    def metric(true, predicted):
+        return 1.0
+
+    def scorer(estimator, X, y):
+        return 1.0
+
+    def with_weights(estimator, X, y, sample_weight=None):
+        return float(sample_weight is not None)
+
+    model = HistGradientBoostingRegressor(max_iter=1, early_stopping=True)
+    y, weight = X[:, 0], np.linspace(1, 2, len(X))
+    for one in (scorer, make_scorer(metric)):
+        with pytest.raises(ValueError, match="argument 'sample_weight'; allowed are .* add sample_weight=None to the parameters"):
+            model.set_params(scoring={"mine": one}).fit(X, y, weight)
+    assert model.set_params(scoring={"mine": with_weights}).fit(X, y, weight).best_score_ == 1.0
+
+
 PLACES = {
     "oob_score": fitted,
     "scoring of oob_importance": lambda score: fitted(True).oob_importance(X, Y, scoring=score, n_repeats=1),

@@ -51,6 +51,14 @@ def test_rows_walk_by_the_table(family):
     assert (table["feature"].value_counts().sum() == (model.forest_.feature >= 0).sum()).all()
 
 
+def test_weights_of_nodes():
+    weight = np.linspace(1, 3, 150)
+    table = dforest.trees_to_dataframe(dforest.DecisionTreeRegressor(max_depth=2).fit(X, Y, weight))
+    np.testing.assert_allclose(table["weighted_n_node_samples"][0], weight.sum())
+    table = dforest.trees_to_dataframe(dforest.HistGradientBoostingRegressor(max_iter=2).fit(X, Y, weight))
+    np.testing.assert_array_equal(table["weighted_n_node_samples"], table["n_node_samples"])
+
+
 def test_names():
     model = dforest.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, Y)
     assert dforest.trees_to_dataframe(model)["feature"][0] == "2"

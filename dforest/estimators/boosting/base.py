@@ -217,7 +217,7 @@ class BoostingEstimator(
                 f"monotonic_cst={self.monotonic_cst!r}, but warm_start=True goes on with trees grown under the constraints "
                 f"{None if constraints.directions is None else constraints.directions.tolist()}"
             )
-        if self._has_offset != bool(has_offset):  # which models of earlier versions do not say
+        if has_offset not in (None, self._has_offset):  # models of other libraries and of earlier versions do not say
             raise ValueError(
                 f"offset is {'' if self._has_offset else 'not '}given, but warm_start=True goes on with trees grown "
                 f"with{'' if has_offset else 'out'} one"

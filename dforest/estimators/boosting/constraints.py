@@ -35,7 +35,7 @@ def _groups(interaction_cst, n_features, names):
     """Which features are in each group; those that are in none have one together."""
     allowed = f"allowed are lists, tuples or sets of numbers of features, from 0 to {n_features - 1}"
     if names:
-        allowed += ", or of their names"
+        allowed += f", or of their names, {names!r:.200}"
     try:
         given = [list(group) for group in interaction_cst]
     except TypeError:
@@ -52,7 +52,7 @@ def _groups(interaction_cst, n_features, names):
                 raise ValueError(
                     f"interaction_cst holds {feature!r}; {allowed}: Interaction constraints must consist of integer indices in "
                     f"[0, n_features - 1] = [0, {n_features - 1}], specifying the position of features, got invalid indices: "
-                    f"{type(interaction_cst[given.index(group)])(group)!r}"
+                    f"{feature!r}"
                 )
             row[feature] = 1
     groups[-1] = ~groups.any(axis=0)

@@ -94,6 +94,11 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
         If a column that holds no labels holds something other than numbers, or numbers that float64
         cannot hold, or if two columns have the same name; if X is sparse, and may not be.
     """
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if len(getattr(first[0] if isinstance(first, list | tuple) and first else first, "shape", ())) == 2:
+        raise ValueError(
+            f"X is a {type(X).__name__} of {len(X)} tables; allowed is one: pandas.concat and numpy.concatenate join their rows"
+        )
     X = on_host(X)
     if "y" in kwargs:
         kwargs["y"] = on_host(kwargs["y"])

@@ -29,8 +29,8 @@ class PartialDependencePart:
         The partial dependence at a point is the mean prediction if these features have the point's values, and the others vary as
         they do in the training rows. A node that tests another feature sends the point to both sides, with the shares that these
         have in the training weight of the node. So X is needed for the grid alone, no row is predicted, and sample weights of the
-        fit count. If features depend on each other, this mean is not quite the one that scikit-learn's "brute" method finds by
-        predicting altered rows.
+        fit count, except for boosted trees, whose training rows count alike. If features depend on each other, this mean is not
+        quite the one that scikit-learn's "brute" method finds by predicting altered rows.
 
         The values are those of class probabilities for classification by forests and single trees (by the forest's `voting`),
         of predictions for regression, and of raw predictions for boosted trees. They are computed by the processor, by all

@@ -40,7 +40,8 @@ class ShapPart:
         There are two ways to compute what is expected while some features are not known:
 
         - ``background=None`` uses the training weights that the trees keep: where a node tests a feature that is not known,
-          the row goes to both sides, with the shares that they have in the weight of the node's training draws [2]_.
+          the row goes to both sides, with the shares that they have in the weight of the node's training draws [2]_. The rows
+          of boosted trees count alike there.
         - With a background, a feature that is not known has the value that it has in a row of the background, and the mean over
           all these rows is taken [3]_.
 

@@ -15,7 +15,7 @@ from dforest.core.sampling import DrawnElsewhere
 from dforest.engines.fit_report import FitReport
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.boosting.constraints import constraints_of
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, Features
+from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.interchange.conversion.links import meaning, sum_rounding
 from dforest.interchange.conversion.probes import check_same
 
@@ -189,17 +189,19 @@ def _integer_weights(weight):
     return np.maximum(np.rint(np.ldexp(weight, exponent)), 1.0).astype(np.int64), float(np.ldexp(1.0, -exponent))
 
 
-def features_of(n_features, labels, names):
+def features_of(n_features, labels, names, ordinal=()):
     """The `Features` of columns of numbers, and of those that have labels.
 
     Parameters
     ----------
     n_features : int
     labels : dict of ndarray
-        What stands for the categories 0, 1, ... of categorical columns, by their numbers.
+        What stands for the numbers 0, 1, ... in columns of categories or levels, by the columns' numbers.
     names : list of str or None
+    ordinal : set of int, optional
+        The columns whose labels are levels, which trees compare with thresholds.
     """
-    kinds = [CATEGORICAL if j in labels else CONTINUOUS for j in range(n_features)]
+    kinds = [ORDINAL if j in ordinal else CATEGORICAL if j in labels else CONTINUOUS for j in range(n_features)]
     return Features(kinds, [labels.get(j) for j in range(n_features)], names)
 
 
@@ -224,7 +226,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
     estimator._keep_features(features)
     estimator._loss = estimator._make_loss(1)
     estimator._constraints = constraints_of(estimator, forest.n_features)
-    estimator._has_offset, estimator._row_seed = False, 0
+    estimator._has_offset, estimator._row_seed = None, 0  # the former is not known
     estimator.n_trees_per_iteration_ = estimator._loss.n_trees_per_iteration
     estimator.forest_, estimator.fit_report_ = forest, FitReport("cpu")
     estimator.do_early_stopping_, estimator.score_history_ = False, {}

@@ -39,7 +39,7 @@ _NEARLY_ZERO = float(np.float32(1e-35))  # up to which magnitude numbers are zer
 
 
 @np.errstate(under="ignore")
-def from_lightgbm(model, *, feature_names=None, verify=True):
+def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=True):
     """Convert a model of LightGBM to an estimator of dforest that predicts the same.
 
     The trees are those of LightGBM, with their gains and numbers of rows: rows reach the same leaves, and raw predictions are
@@ -49,7 +49,7 @@ def from_lightgbm(model, *, feature_names=None, verify=True):
 
     Labels of categories are those of the frame that LightGBM was trained on, or else numbers. LightGBM cuts off the fractions of
     numbers that are no integers, which are unknown categories to dforest. Scores that each row begins with (`init_score`) are
-    no part of a model.
+    no part of a model: give them to `predict` as `offset`, and to a `fit` that goes on.
 
     Parameters
     ----------
@@ -59,6 +59,10 @@ def from_lightgbm(model, *, feature_names=None, verify=True):
     feature_names : sequence of str, optional
         Names of the columns in place of those of the model. LightGBM writes ``_`` for spaces and other characters in the names of
         a frame, so that the frame's own names are needed here: ``feature_names=X.columns``. None means the names of the model.
+    pandas_categorical : sequence of str or int, optional
+        Names or numbers of all columns that had a categorical dtype in the frame that LightGBM was trained on, ordered ones too.
+        They have the labels that the model keeps; the values of other categorical columns are integers. It is needed if
+        `categorical_feature` did not name just these columns. None means all columns that the model treats as categorical.
     verify : bool, default=True
         Whether to compare the predictions of the new estimator with those of LightGBM, if that is installed, for rows made for up
         to 2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing; or a category of
@@ -79,7 +83,7 @@ def from_lightgbm(model, *, feature_names=None, verify=True):
     ValueError
         If the text is not that of a model, or if dforest has nothing that predicts the same: linear trees, objectives of the
         user's own or other than those in the table of the page about conversion, and most trees that were grown with
-        `zero_as_missing`.
+        `zero_as_missing`. Also if it can't be known which columns the labels of the model belong to: see `pandas_categorical`.
     ConversionError
         If any prediction differs. The message shows the first row for which it does.
     OSError
@@ -95,6 +99,7 @@ def from_lightgbm(model, *, feature_names=None, verify=True):
     """
     booster, classes = _booster_of(model), getattr(model, "classes_", None)
     feature_names = None if feature_names is None else [str(name) for name in feature_names]
+    pandas_categorical = None if pandas_categorical is None else list(pandas_categorical)
     text = _text_of(model) if booster is None else booster.model_to_string()
     facts, trees, parameters, frame_labels = _parse(text)
     try:
@@ -109,24 +114,26 @@ def from_lightgbm(model, *, feature_names=None, verify=True):
         names = None if names == [f"Column_{j}" for j in range(n_features)] else names
         estimator = _estimator_for(facts, parameters, n_sums)
         codes = _codes(facts, trees, n_features)
-        labels = _labels(codes, frame_labels)
+        chosen = names if feature_names is None else feature_names
+        of_frame = _columns_of_frame(codes, frame_labels or [], pandas_categorical, chosen, n_features)
+        labels = _labels(codes, of_frame, facts.get("feature_infos", "").split(" "))
         n_categories = np.array([len(codes.get(j, ())) for j in range(n_features)], np.int32)
         share = n_sums / len(trees) if "average_output" in facts else 1.0
         sources = [_source_tree(tree, t, codes, share) for t, tree in enumerate(trees)]
-        features = features_of(n_features, labels, names if feature_names is None else feature_names)
+        features = features_of(n_features, labels, chosen, of_frame.keys() - codes.keys())
     except DAMAGED as error:
         raise ValueError(f"model is damaged, or not LightGBM's: {type(error).__name__}: {error}") from error
     forest, orders = sum_forest(sources, np.zeros(n_sums), n_features, n_categories)
     estimator.set_params(max_iter=forest.n_trees // n_sums)
-    if features.names is None and labels:
-        estimator.set_params(categorical_features=sorted(labels))
+    if codes and (features.names is None or codes.keys() - of_frame.keys()):  # the types of columns do not tell
+        estimator.set_params(categorical_features=sorted(codes))
     if estimator.loss != "log_loss":
         classes = None
     elif classes is None:
         classes = np.arange(max(2, n_sums))
     boosted_estimator(estimator, forest, features, classes)
     if verify and (booster is not None or find_spec("lightgbm") is not None):
-        _verify(estimator, booster, text, trees, orders, share, None if frame_labels else codes)
+        _verify(estimator, booster, text, trees, orders, share, {j: own for j, own in codes.items() if j not in of_frame})
     return estimator
 
 
@@ -255,22 +262,45 @@ def _sets_by_node(tree, t):
     return {node: sets[number] for node, number in zip(nodes.tolist(), numbers, strict=True)}
 
 
-def _labels(codes, frame_labels):
-    """What stands for the categories of each column; changes the codes to those that the frame's labels have."""
-    if not frame_labels:
-        return codes
-    columns = sorted(codes)
+def _columns_of_frame(codes, frame_labels, given, names, n_features):
+    """The labels of those columns that had a categorical dtype, in the order of the frame: dict of list, by their numbers."""
+    if given is None:
+        columns = sorted(codes) if frame_labels else []
+    else:
+        places = {} if names is None else {name: j for j, name in enumerate(names)}
+        columns = [places.get(one, one) for one in given]
+        unknown = [one for one in columns if one not in range(n_features)]
+        if unknown or len(set(columns)) < len(columns):
+            known = "of which the model has none" if names is None else f"of {names!r:.200}"
+            raise ValueError(
+                f"pandas_categorical={given!r}; allowed are different names of columns, {known}, and numbers from 0 to "
+                f"{n_features - 1}"
+            )
     if len(columns) != len(frame_labels):
+        what = f"it treats the columns {columns} as categorical" if given is None else f"pandas_categorical={given}"
+        n, first = len(frame_labels), [labels[:3] for labels in frame_labels[:3]]
         raise ValueError(
-            f"model was trained on a frame with {len(frame_labels)} columns of categories, and treats the columns {columns} as "
-            "categorical, so it can't be known which labels belong to which of them; allowed are frames whose columns of "
-            "categories are not ordered, without further columns in categorical_feature"
+            f"model has the labels of {n} columns of categories of a frame, the first of which are {first!r:.200}, but {what}; "
+            f"allowed is pandas_categorical=[...] with the names or numbers of the {n} columns that had a categorical dtype, "
+            "ordered ones too; all other categories are integers"
         )
-    for j, labels in zip(columns, frame_labels, strict=True):
-        if len(codes[j]) and codes[j][-1] >= len(labels):
-            raise ValueError(f"model has category {codes[j][-1]} of column {j}, whose {len(labels)} labels are {labels!r:.60}")
-        codes[j] = np.arange(len(labels))
-    return {j: label_array(labels) for j, labels in zip(columns, frame_labels, strict=True)}
+    return dict(zip(sorted(columns), frame_labels, strict=True))
+
+
+def _labels(codes, of_frame, infos):
+    """What stands for the numbers of each column that has labels; changes the codes to those that the frame's labels have."""
+    for j, labels in of_frame.items():
+        info = "".join(infos[j : j + 1])
+        if info in ("none", ""):  # no tree tests the column
+            codes.setdefault(j, np.zeros(0, np.int64))
+        # What is not in codes are numbers in an interval: levels, from 0 on.
+        used = codes[j] if j in codes else np.array(info.strip("[]").split(":")[-2:], np.float64)
+        wrong = used[~np.isin(used, range(len(labels)))]
+        if len(wrong):
+            raise ValueError(f"model has category {wrong[0]:g} of column {j}, whose {len(labels)} labels are {labels!r:.60}")
+        if j in codes:
+            codes[j] = np.arange(len(labels))
+    return codes | {j: label_array(labels) for j, labels in of_frame.items()}
 
 
 def _source_tree(tree, t, codes, share):
@@ -318,13 +348,13 @@ def _source_tree(tree, t, codes, share):
 
 
 def _verify(estimator, booster, text, trees, orders, share, labels):
-    """Raise ConversionError unless both predict the same. labels: the numbers by which LightGBM knows categories."""
+    """Raise ConversionError unless both predict the same. labels: LightGBM's numbers of categories, where they are others."""
     if booster is None:
         from lightgbm import Booster
 
         booster = Booster(model_str=text)
     n_features = estimator.n_features_in_
-    labels = None if labels is None else [labels.get(j) for j in range(n_features)]
+    labels = [labels.get(j) for j in range(n_features)]
     encoded, rows = probes_of(estimator, np.float64, labels, infinite=True)
     inner = [int(tree["num_leaves"]) - 1 for tree in trees]
     reached = booster.predict(rows, pred_leaf=True).reshape(len(rows), -1).T

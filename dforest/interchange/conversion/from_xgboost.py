@@ -51,7 +51,9 @@ def from_xgboost(model, *, categories=None, verify=True):
     parameters have their defaults. How many training rows a node had is not known: `n_node_samples` counts leaves.
 
     What is not in a sparse matrix is missing to XGBoost, and 0 to dforest. XGBoost cuts off the fractions of categories that are
-    no integers, which are unknown categories to dforest. Base margins are no part of a model.
+    no integers, which are unknown categories to dforest. Base margins are no part of a model: XGBoost counts them
+    in place of the `base_score`, so that the `offset` which stands for them is the margin less
+    ``estimator.forest_.objective.baseline[0]``.
 
     Parameters
     ----------
