@@ -20,6 +20,11 @@ def by_output(y):
     return y
 
 
+def columns_of(y):
+    """The targets of each output, contiguous: list of ndarray of shape (n_rows,)."""
+    return [y] if y.ndim == 1 else [np.ascontiguousarray(column) for column in y.T]
+
+
 def classes_by_output(y):
     """`check_classes` of each column: (list of classes, class numbers of the shape of y)."""
     found = []

@@ -13,7 +13,7 @@ from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.sampling import Bootstrap
 from dforest.core.threads import each
-from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.prediction import of_one_fit
@@ -57,8 +57,9 @@ class IntervalPart:
 
         Returns
         -------
-        ndarray of shape (n_rows, 2), dtype float64
-            The lower and the upper end of each interval.
+        ndarray of shape (n_rows, 2) or (n_rows, n_outputs, 2), dtype float64
+            The lower and the upper end of each interval. The second shape is that for several outputs, each of which has an
+            interval of its own: `level` is the share of its targets.
 
         Raises
         ------
@@ -88,7 +89,6 @@ class IntervalPart:
         if not isinstance(method, str) or method not in methods:
             raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
         data, X = self._training_rows(), self._rows_to_look_at(X)
-        check_one_output(self, "predict_interval")
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
             raise ValueError(
                 f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"
@@ -98,7 +98,12 @@ class IntervalPart:
                 f"method={method!r} is for rows drawn with replacement and equal chances; this forest was fitted with "
                 f'bootstrap={self.bootstrap!r}, allowed is bootstrap=True, or method="oob" or "jackknife+ab"'
             )
-        return methods[method](self.forest_, data, X, level, count_threads(self.n_jobs))
+        n_threads = count_threads(self.n_jobs)
+        ends = [
+            methods[method](self.forest_.of_output(output), data._replace(y=y), X, level, n_threads)
+            for output, y in enumerate(columns_of(data.y))
+        ]
+        return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
 
 
 def _errors_out_of_bag(forest, data, n_threads):
