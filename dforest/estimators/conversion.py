@@ -295,5 +295,4 @@ class ConversionPart(ExportPart):
         True
         """
         check_is_fitted(self)
-        check_one_output(self, "to_sklearn")
         return import_module("dforest.interchange.conversion.sklearn").to_sklearn(self, verify)

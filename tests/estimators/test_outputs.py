@@ -375,7 +375,7 @@ def test_what_there_is_no_code_for():
     for what in ("shap_values", "shap_interaction_values"):
         with pytest.raises(ValueError, match=f"{what} does not support several outputs, and RandomForestRegressor has 3; fit"):
             getattr(forest, what)(X)
-    for what in ("to_onnx", "to_treelite", "to_shap", "to_sklearn", "report"):
+    for what in ("to_onnx", "to_treelite", "to_shap", "report"):
         with pytest.raises(ValueError, match=f"{what} does not support several outputs"):
             getattr(forest, what)()
     tree = DecisionTreeClassifier(random_state=0).fit(X, classes)

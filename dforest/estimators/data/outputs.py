@@ -40,6 +40,11 @@ def classes_by_output(y):
     return [classes for classes, _ in found], np.stack([numbers for _, numbers in found], axis=1)
 
 
+def classes_of(classifier):
+    """The classes of each output of a fitted classifier: list of ndarray."""
+    return classifier.classes_ if isinstance(classifier.classes_, list) else [classifier.classes_]
+
+
 def labels_of(classes, numbers):
     """The labels of class numbers, given both output by output: ndarray of shape (n_rows, n_outputs)."""
     columns = [labels.take(own) for labels, own in zip(classes, numbers, strict=True)]
