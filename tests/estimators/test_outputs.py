@@ -372,9 +372,6 @@ def test_bad_input():
 def test_what_there_is_no_code_for():
     X, numbers, classes = table(60)
     forest = RandomForestRegressor(3, random_state=0, keep_training_data=True).fit(X, numbers)
-    for what in ("shap_values", "shap_interaction_values"):
-        with pytest.raises(ValueError, match=f"{what} does not support several outputs, and RandomForestRegressor has 3; fit"):
-            getattr(forest, what)(X)
     for what in ("to_onnx", "to_treelite", "to_shap", "report"):
         with pytest.raises(ValueError, match=f"{what} does not support several outputs"):
             getattr(forest, what)()

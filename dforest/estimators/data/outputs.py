@@ -25,6 +25,11 @@ def columns_of(y):
     return [y] if y.ndim == 1 else [np.ascontiguousarray(column) for column in y.T]
 
 
+def prediction_columns(objective):
+    """The columns of each output in means over trees, or in raw predictions: tuple of slice."""
+    return objective.outputs if objective.n_outputs > 1 else (slice(None),)
+
+
 def classes_by_output(y):
     """`check_classes` of each column: (list of classes, class numbers of the shape of y)."""
     found = []

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from dforest.estimators.data.outputs import classes_of, labels_of, most_probable
+from dforest.estimators.data.outputs import classes_of, labels_of, most_probable, prediction_columns
 
 # The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The
 # probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
@@ -54,7 +54,7 @@ def meaning(estimator, sums):
     if is_sum and sums.shape[1] == 1:
         best = (sums > 0).astype(np.intp)
     else:
-        best = most_probable(sums, [slice(None)] if is_sum else objective.outputs)
+        best = most_probable(sums, prediction_columns(objective))
     return labels_of(classes_of(estimator), best.T), estimator._loss.probabilities(sums) if is_sum else sums
 
 
