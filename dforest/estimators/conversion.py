@@ -123,7 +123,9 @@ class ExportPart:
         """Make an object that ``shap.TreeExplainer`` takes in place of a model.
 
         The Shapley values that shap then computes add up to the prediction of a forest, which for a classifier is its
-        probabilities, or to the raw prediction of boosted trees. The method `shap_values` needs no shap.
+        probabilities, or to the raw prediction of boosted trees. For several outputs, shap's values have a last axis of all
+        outputs; if these have classes, of all classes of the first output, then of the second one, and so on. The method
+        `shap_values` needs no shap.
 
         Parameters
         ----------
@@ -155,7 +157,6 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
-        check_one_output(self, "to_shap")
         return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
 
     def onnx_shape_calculator(self):
