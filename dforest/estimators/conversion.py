@@ -16,7 +16,9 @@ class ExportPart:
 
         The model's input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
         ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); the output of a regressor is ``"variable"``, of shape
-        (n_rows, 1). Categories are the numbers that they are in X, which must be integers up to 16,777,216 in magnitude.
+        (n_rows, n_outputs). A classifier of several outputs has ``"label_0"``, ``"probabilities_0"``, ``"label_1"`` and so on, as
+        their classes may have different types. Categories are the numbers that they are in X, which must be integers up to
+        16,777,216 in magnitude.
 
         If a column holds text, each column is an input of its own in place of ``"X"``, of shape (n_rows, 1). Inputs have the
         names of columns, or ``"x0"``, ``"x1"``, ... if columns have none. Text that is no label of training, such as what stands
@@ -57,7 +59,7 @@ class ExportPart:
             labels are numbers, tests of a splitter of your own, a loss of your own, or class labels of other types than text,
             booleans, integers and floats. Also if an input would have the name of something else in the model, if the model would
             have more than 2 GiB or, for float32 or classic operators, more than 16,777,216 distinct leaves, or values beyond
-            the range of float32; and for a classifier of one class with classic operators.
+            the range of float32; and for a classifier of one class or of several outputs with classic operators.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError
@@ -74,7 +76,6 @@ class ExportPart:
         ['label', 'probabilities']
         """
         check_is_fitted(self)
-        check_one_output(self, "to_onnx")
         return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, operators, verify)
 
     def to_treelite(self, *, verify=True):

@@ -372,7 +372,7 @@ def test_bad_input():
 def test_what_there_is_no_code_for():
     X, numbers, classes = table(60)
     forest = RandomForestRegressor(3, random_state=0, keep_training_data=True).fit(X, numbers)
-    for what in ("to_onnx", "to_treelite", "report"):
+    for what in ("to_treelite", "report"):
         with pytest.raises(ValueError, match=f"{what} does not support several outputs"):
             getattr(forest, what)()
     tree = DecisionTreeClassifier(random_state=0).fit(X, classes)

@@ -233,7 +233,7 @@ class _Source:
         self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator, "C code")
         self.forest, self.voting = estimator.forest_, getattr(estimator, "voting", "soft")
         self.values, self.value_of_leaf = self.forest.added_values(self.voting)
-        self.classes = class_labels(estimator, "C code") if is_classifier(estimator) else None
+        self.classes = class_labels(estimator.classes_, "C code") if is_classifier(estimator) else None
         labels = coded_labels(estimator, "C code")
         with_labels = {j: known for j, known in enumerate(labels) if known is not None}
         self.coded = {
