@@ -96,7 +96,8 @@ class ExportPart:
         -------
         treelite.Model
             The model. For boosted trees with two classes it predicts the probability of the second class; for other classifiers
-            it predicts the probabilities of all classes.
+            it predicts the probabilities of all classes. For several outputs it predicts an array of shape (n_rows, n_outputs,
+            n), where n is the largest number of classes, or 1 for regression; classes that an output does not have have 0.
 
         Raises
         ------
@@ -117,7 +118,6 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
-        check_one_output(self, "to_treelite")
         return import_module("dforest.interchange.conversion.treelite").to_treelite(self, verify)
 
     def to_shap(self, *, verify=True):
