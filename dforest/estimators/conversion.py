@@ -5,8 +5,6 @@ from importlib import import_module
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.data.outputs import check_one_output
-
 
 class ExportPart:
     """What gives a forest, a single tree or boosted trees to other libraries."""
@@ -209,6 +207,10 @@ class ExportPart:
         as what ``double model_code_of_text(int column, const char *label)`` or, for numbers, ``model_code_of_number`` returns.
         The comment at the beginning of the code says which columns these are.
 
+        For several outputs, ``void model_predict(const double *x, double *out)`` writes the number of each output or, for
+        classifiers, with ``int *out``, the place of its class in ``model_classes_0``, ``model_classes_1`` and so on;
+        ``model_predict_proba`` writes the probabilities of all classes, those of one output after those of another.
+
         Means over trees and sums of trees have the same bits as here, for rows of float64 and of float32. Exponentials, which
         follow the raw predictions of some boosted trees, are those of the C library, and may differ in their last bits.
 
@@ -247,7 +249,6 @@ class ExportPart:
         int iris_predict(const double *x)
         """
         check_is_fitted(self)
-        check_one_output(self, "to_c")
         return import_module("dforest.interchange.conversion.c").to_c(self, path, prefix, verify)
 
 
