@@ -369,14 +369,11 @@ def test_bad_input():
         RandomForestClassifier(criterion="hellinger").fit(X, classes)
 
 
-def test_what_there_is_no_code_for():
-    X, numbers, classes = table(60)
-    forest = RandomForestRegressor(3, random_state=0, keep_training_data=True).fit(X, numbers)
-    with pytest.raises(ValueError, match="report does not support several outputs"):
+def test_what_is_for_one_output():
+    X, numbers, _ = table(60)
+    forest = RandomForestRegressor(3, random_state=0).fit(X, numbers)
+    with pytest.raises(ValueError, match="RandomForestRegressor has 3 outputs, and a report is about one"):
         forest.report()
-    tree = DecisionTreeClassifier(random_state=0).fit(X, classes)
-    with pytest.raises(ValueError, match="prune does not support several outputs"):
-        tree.prune(X, classes)
     with pytest.raises(ValueError, match="a predictor is for one output"):
         forest.predictor()
 

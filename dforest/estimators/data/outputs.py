@@ -110,10 +110,3 @@ def joint_classes(numbers, labels):
     names = np.empty(len(rows), object)
     names[:] = [tuple(of_output[k] for of_output, k in zip(labels, row, strict=True)) for row in rows.tolist()]
     return joint.ravel().astype(np.int32), names
-
-
-def check_one_output(estimator, what):
-    """Raise ValueError if a fitted estimator has several outputs, for which there is no code."""
-    n = getattr(estimator, "n_outputs_", 1)
-    if n > 1:
-        raise ValueError(f"{what} does not support several outputs, and {type(estimator).__name__} has {n}; fit one for each")
