@@ -57,8 +57,6 @@ def with_categories():
 )
 def test_the_peers_drawing(settings):
     for kinds in ((), (DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)):
-        if kinds and settings.get("class_names") is True:
-            continue  # the peer shows classes of numbers
         ours, theirs = fitted(*kinds)
         expected = sklearn.tree.export_graphviz(theirs, **settings)
         if not kinds:  # the peer rounds some numbers of rows to 126.0
