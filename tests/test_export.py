@@ -23,12 +23,14 @@ from dforest import (
 NAMES = ["a", 'the "b"', "c\\d", "e <= f"]
 
 
-def fitted(ours=DecisionTreeClassifier, theirs=sklearn.tree.DecisionTreeClassifier, **parameters):
-    """The same tree by dforest and by scikit-learn."""
+def fitted(ours=DecisionTreeClassifier, theirs=sklearn.tree.DecisionTreeClassifier, several=False, **parameters):
+    """The same tree by dforest and by scikit-learn; several: of two outputs."""
     X = np.random.default_rng(0).standard_normal((500, 4)).astype(np.float32)
     y = X[:, 0] + X[:, 1] * X[:, 2]
     if theirs is sklearn.tree.DecisionTreeClassifier:
         y = np.digitize(y, [-0.6, 0.7])
+    if several:
+        y = np.stack([y, np.where(X[:, 3] > 0, y, y[::-1])], axis=1)
     parameters = {"max_depth": 3, "random_state": 0, "min_samples_leaf": 5, **parameters}
     return ours(method="dense", **parameters).fit(X, y), theirs(**parameters).fit(X, y)
 
@@ -56,13 +58,24 @@ def with_categories():
 )
 def test_the_peers_drawing(settings):
     for kinds in ((), (DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)):
-        if kinds and settings.get("class_names") is True:
-            continue  # the peer shows classes of numbers
         ours, theirs = fitted(*kinds)
         expected = sklearn.tree.export_graphviz(theirs, **settings)
         if not kinds:  # the peer rounds some numbers of rows to 126.0
             expected = re.sub(r"(\d)\.0([,\]])", r"\1\2", expected)
         assert export_graphviz(ours, **settings) == expected
+
+
+@pytest.mark.parametrize("settings", [{}, {"filled": True, "impurity": False}, {"label": "none", "max_depth": 1}], ids=str)
+def test_the_peers_drawing_of_several_outputs(settings):
+    for kinds in ((), (DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)):
+        ours, theirs = fitted(*kinds, several=True)
+        expected = sklearn.tree.export_graphviz(theirs, **settings)
+        if not kinds:
+            expected = re.sub(r"(\d)\.0([,\]])", r"\1\2", expected)
+        found = export_graphviz(ours, **settings)
+        if "filled" in settings:  # other hues and roundings of the same strength
+            found, expected = (re.sub(r'fillcolor="#\w+"', "", text) for text in (found, expected))
+        assert found == expected
 
 
 def test_names_seen_in_fit():

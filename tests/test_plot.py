@@ -18,6 +18,7 @@ from sklearn.tree import plot_tree as peer_plot
 from dforest import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     export_text,
@@ -48,9 +49,10 @@ def data_of(kind):
     return X, np.digitize(signal, [-0.7, 0.7]) if kind is DecisionTreeClassifier else signal
 
 
-def pair(kind, weights=None, **parameters):
-    """A tree of dforest's and one of scikit-learn's, grown on equal data with equal parameters."""
+def pair(kind, weights=None, several=False, **parameters):
+    """A tree of dforest's and one of scikit-learn's, grown on equal data with equal parameters; several: of two outputs."""
     X, y = data_of(kind)
+    y = np.stack([y, np.where(X[:, 3] > 0, y, y[::-1])], axis=1) if several else y
     weight = None if weights is None else np.random.RandomState(1).choice(weights, len(y))
     parameters = {"max_depth": 4, "min_samples_leaf": 50, "random_state": 0, **parameters}
     return kind(method="dense", **parameters).fit(X, y, weight), PEERS[kind](**parameters).fit(X, y, weight)
@@ -128,6 +130,36 @@ def test_text_of_a_deep_tree():
     lines = export_text(model, max_depth=depth).splitlines()
     assert len(lines) == model.tree_.node_count + (model.tree_.node_count - model.tree_.n_leaves)
     assert f"truncated branch of depth {depth}" in export_text(model, max_depth=0)
+
+
+def test_text_of_several_outputs():
+    model, peer = pair(DecisionTreeRegressor, several=True)
+    assert export_text(model) == peer_text(peer)
+    X = [[0.0], [0.0], [1.0]]
+    model = DecisionTreeClassifier().fit(X, np.array([["a", 5], ["b", 5], ["a", 7]], object), [1, 2, 0.5])
+    assert export_text(model, show_weights=True, decimals=1).splitlines() == [
+        "|--- feature_0 <= 0.5",
+        "|   |--- weights: [[1.0, 2.0], [3.0, 0.0]] class: [b, 5]",
+        "|--- feature_0 >  0.5",
+        "|   |--- weights: [[0.5, 0.0], [0.0, 0.5]] class: [a, 7]",
+    ]
+    assert "class: [b, five]" in export_text(model, class_names=[["a", "b"], ["five", "seven"]])
+    for wrong in (["a", "b"], [["a", "b"]]):
+        with pytest.raises(ValueError, match="allowed for 2 outputs are as many lists of names"):
+            export_text(model, class_names=wrong)
+    with pytest.raises(ValueError, match=r"class_names\[1\] must contain 2 elements, got 3"):
+        plot_tree(model, class_names=[["a", "b"], ["c", "d", "e"]])
+    boxes = texts(plot_tree(model, impurity=False))
+    assert boxes[0].endswith("samples = 3\nvalue = [[1.5, 2.0]\n[3.0, 0.5]]\nclass = [b, 5]")
+
+
+def test_pictures_of_boosted_trees_of_several_outputs():
+    X, y = data_of(DecisionTreeRegressor)
+    model = HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=3).fit(X, np.stack([y, -y], axis=1))
+    tree = model.estimators_[1, 0]
+    boxes, values = texts(plot_tree(tree, precision=6)), tree.tree_.value.round(6)
+    assert [text for text in boxes if "value" in text][0].endswith(f"value = [[{values[0, 0, 0]}]\n[{values[0, 1, 0]}]]")
+    assert export_text(tree, decimals=6).count("value: [") == 3
 
 
 def test_one_class_has_its_name():
@@ -280,8 +312,22 @@ def test_the_peers_boxes(kind, settings, weights):
 
 
 @TREES
-def test_the_peers_colours(kind):
-    model, peer = pair(kind)
+@pytest.mark.parametrize("settings", [{}, {"proportion": True}, {"max_depth": 1, "node_ids": True, "label": "root"}], ids=str)
+def test_the_peers_boxes_of_several_outputs(kind, settings):
+    model, peer = pair(kind, [0.25, 1, 3], several=True)
+    expected = whole(texts(peer_plot(peer, ax=plt.figure().gca(), **settings)))
+    assert whole(texts(plot_tree(model, class_names=False, **settings))) == expected
+    if is_classifier(model):  # the peer names no class
+        named = texts(plot_tree(model, class_names=[CLASSES, ["x", "y", "z"]], **settings))
+        last = re.compile(r"\n(class = )?\[(low|middle|high), [xyz]\]$")
+        assert all(last.search(text) for text in named if "\n" in text)
+        assert whole([last.sub("", text) for text in named]) == expected
+
+
+@TREES
+@pytest.mark.parametrize("several", [False, True], ids=["", "several outputs"])
+def test_the_peers_colours(kind, several):
+    model, peer = pair(kind, several=several)
     found, expected = (
         [np.array(box.get_bbox_patch().get_facecolor()) for box in plot(tree, filled=True) if box.get_bbox_patch()]
         for plot, tree in ((plot_tree, model), (peer_plot, peer))

@@ -5,8 +5,6 @@ from importlib import import_module
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.data.outputs import check_one_output
-
 
 class ExportPart:
     """What gives a forest, a single tree or boosted trees to other libraries."""
@@ -16,7 +14,9 @@ class ExportPart:
 
         The model's input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
         ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); the output of a regressor is ``"variable"``, of shape
-        (n_rows, 1). Categories are the numbers that they are in X, which must be integers up to 16,777,216 in magnitude.
+        (n_rows, n_outputs). A classifier of several outputs has ``"label_0"``, ``"probabilities_0"``, ``"label_1"`` and so on, as
+        their classes may have different types. Categories are the numbers that they are in X, which must be integers up to
+        16,777,216 in magnitude.
 
         If a column holds text, each column is an input of its own in place of ``"X"``, of shape (n_rows, 1). Inputs have the
         names of columns, or ``"x0"``, ``"x1"``, ... if columns have none. Text that is no label of training, such as what stands
@@ -57,7 +57,7 @@ class ExportPart:
             labels are numbers, tests of a splitter of your own, a loss of your own, or class labels of other types than text,
             booleans, integers and floats. Also if an input would have the name of something else in the model, if the model would
             have more than 2 GiB or, for float32 or classic operators, more than 16,777,216 distinct leaves, or values beyond
-            the range of float32; and for a classifier of one class with classic operators.
+            the range of float32; and for a classifier of one class or of several outputs with classic operators.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError
@@ -74,7 +74,6 @@ class ExportPart:
         ['label', 'probabilities']
         """
         check_is_fitted(self)
-        check_one_output(self, "to_onnx")
         return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, operators, verify)
 
     def to_treelite(self, *, verify=True):
@@ -95,7 +94,8 @@ class ExportPart:
         -------
         treelite.Model
             The model. For boosted trees with two classes it predicts the probability of the second class; for other classifiers
-            it predicts the probabilities of all classes.
+            it predicts the probabilities of all classes. For several outputs it predicts an array of shape (n_rows, n_outputs,
+            n), where n is the largest number of classes, or 1 for regression; classes that an output does not have have 0.
 
         Raises
         ------
@@ -116,14 +116,15 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
-        check_one_output(self, "to_treelite")
         return import_module("dforest.interchange.conversion.treelite").to_treelite(self, verify)
 
     def to_shap(self, *, verify=True):
         """Make an object that ``shap.TreeExplainer`` takes in place of a model.
 
         The Shapley values that shap then computes add up to the prediction of a forest, which for a classifier is its
-        probabilities, or to the raw prediction of boosted trees. The method `shap_values` needs no shap.
+        probabilities, or to the raw prediction of boosted trees. For several outputs, shap's values have a last axis of all
+        outputs; if these have classes, of all classes of the first output, then of the second one, and so on. The method
+        `shap_values` needs no shap.
 
         Parameters
         ----------
@@ -155,7 +156,6 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
-        check_one_output(self, "to_shap")
         return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
 
     def onnx_shape_calculator(self):
@@ -207,6 +207,10 @@ class ExportPart:
         as what ``double model_code_of_text(int column, const char *label)`` or, for numbers, ``model_code_of_number`` returns.
         The comment at the beginning of the code says which columns these are.
 
+        For several outputs, ``void model_predict(const double *x, double *out)`` writes the number of each output or, for
+        classifiers, with ``int *out``, the place of its class in ``model_classes_0``, ``model_classes_1`` and so on;
+        ``model_predict_proba`` writes the probabilities of all classes, those of one output after those of another.
+
         Means over trees and sums of trees have the same bits as here, for rows of float64 and of float32. Exponentials, which
         follow the raw predictions of some boosted trees, are those of the C library, and may differ in their last bits.
 
@@ -245,7 +249,6 @@ class ExportPart:
         int iris_predict(const double *x)
         """
         check_is_fitted(self)
-        check_one_output(self, "to_c")
         return import_module("dforest.interchange.conversion.c").to_c(self, path, prefix, verify)
 
 
@@ -295,5 +298,4 @@ class ConversionPart(ExportPart):
         True
         """
         check_is_fitted(self)
-        check_one_output(self, "to_sklearn")
         return import_module("dforest.interchange.conversion.sklearn").to_sklearn(self, verify)

@@ -5,7 +5,6 @@ from numbers import Integral
 
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.data.validation import check_number
 
 
@@ -54,7 +53,8 @@ class ReportPart:
         OSError
             If the file can't be written.
         ValueError
-            If X or y don't fit the estimator, if y is given without X, or if `scoring` can't score the predictions.
+            If X or y don't fit the estimator, if y is given without X, if `scoring` can't score the predictions, or if the
+            estimator has several outputs.
         TypeError
             If X or y are Dask collections.
 
@@ -66,6 +66,11 @@ class ReportPart:
         >>> RandomForestClassifier(oob_score=True, random_state=0).fit(X, y).report(X, y).save("iris.html")  # doctest: +SKIP
         """
         check_is_fitted(self)
-        check_one_output(self, "report")
+        n_outputs = self.forest_.objective.n_outputs
+        if n_outputs > 1:
+            raise ValueError(
+                f"{type(self).__name__} has {n_outputs} outputs, and a report is about one: its scores, curves and pictures are "
+                "each of one target; allowed is an estimator that is fitted to one column of y"
+            )
         check_number("verbose", verbose, Integral, "integers from 0", lambda n: n >= 0)
         return import_module("dforest.inspection.report.report").report_of(self, X, y, path, scoring, verbose)

@@ -1,10 +1,13 @@
 """Pictures of partial dependence: scikit-learn's display of what the method `partial_dependence` computes."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.core.sparse_rows import dense
+from dforest.estimators.data.outputs import classes_of
 from dforest.estimators.data.validation import check_X
 from dforest.inspection.export import names_of_features
 
@@ -35,10 +38,11 @@ class PartialDependenceDisplay:
         features : list of int, str, or tuple of two of them
             What to draw: a line for each feature, bars for one with labels, and contours for each pair. The features of a pair
             have both labels, or none of them has.
-        target : label of a class, default=None
+        target : label of a class, int or tuple, default=None
             Of more than two classes, the one to draw, which has to be given. Of two classes, the second one is drawn, as by
-            scikit-learn, and either label may be given. Regression takes None alone. The y axis of lines and bars names the
-            class.
+            scikit-learn, and either label may be given. Regression takes None. Of several outputs, one has to be given by its
+            number, from 0 on: for regression the number alone, for classification a tuple of the number and what is said of
+            `target` above. The y axis of lines and bars names the class, and the output if there are several.
         grid_resolution, percentiles, custom_values
             See the method `partial_dependence`.
         feature_names : list of str, default=None
@@ -59,7 +63,7 @@ class PartialDependenceDisplay:
         """
         from sklearn.inspection import PartialDependenceDisplay as Display
 
-        drawn, what = _target(estimator, target)
+        output, drawn, what = _target(estimator, target)
         names = [str(name) for name in names_of_features(estimator, feature_names)]
         groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in features]
         numbers = [tuple(map(estimator._number_of, group)) for group in groups]
@@ -75,6 +79,9 @@ class PartialDependenceDisplay:
             )
             for group in numbers
         ]
+        for result in results:
+            if isinstance(result.average, list):  # by output
+                result.average = result.average[output]
         tenths = np.arange(0.1, 1.0, 0.1)
         encoded = dense(check_X(estimator, on_host(X), estimator._features, reset=False))
         deciles = {j: np.nanquantile(encoded[:, j], tenths) for group in numbers for j in group}
@@ -89,15 +96,29 @@ class PartialDependenceDisplay:
 
 
 def _target(estimator, target):
-    """(the number of the output to draw, what it is, or None for regression)."""
+    """(the number of the output to draw, the number of the average of that output's classes, what it is, or None)."""
+    n_outputs = estimator.forest_.objective.n_outputs
     if not is_classifier(estimator):
-        if target is not None:
+        if n_outputs == 1 and target is not None:
             raise ValueError(f"target={target!r}; allowed for regression is None")
-        return 0, None
-    labels = estimator.classes_.tolist()
+        output = None if n_outputs == 1 else _output_number(target, target, n_outputs)
+        return output, output or 0, None if output is None else f"output {output}"
+    output, label, of = 0, target, ""
+    if n_outputs > 1:
+        if not (isinstance(target, tuple) and len(target) == 2):
+            raise ValueError(f"target={target!r}; allowed for {n_outputs} outputs are tuples of an output's number and a class")
+        output, label, of = _output_number(target, target[0], n_outputs), target[1], f" of output {target[0]}"
+    labels = classes_of(estimator)[output].tolist()
     is_binary = len(labels) == 2
-    if target not in labels and not (is_binary and target is None):
-        raise ValueError(f"target={target!r}; allowed are {'None and ' * is_binary}the classes {labels}")
-    number = 1 if is_binary else labels.index(target)
+    if label not in labels and not (is_binary and label is None):
+        raise ValueError(f"target={target!r}; allowed are {'None and ' * is_binary}the classes{of} {labels}")
+    number = 1 if is_binary else labels.index(label)
     kind = "probability" if estimator.forest_.objective.baseline is None else "raw prediction"
-    return 0 if is_binary else number, f"{kind} of {labels[number]}"
+    return output, 0 if is_binary else number, f"{kind} of {labels[number]}{of and ',' + of[3:]}"
+
+
+def _output_number(target, number, n_outputs):
+    """The number of an output, which a target has to name."""
+    if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= number < n_outputs:
+        raise ValueError(f"target={target!r}; allowed are outputs from 0 to {n_outputs - 1}")
+    return int(number)

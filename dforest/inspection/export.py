@@ -23,8 +23,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, va
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.objective import SumObjective
+<<<<<<< HEAD
 from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.kinds import BoostedTrees, DecisionTree, Forest
+=======
+from dforest.estimators.kinds import DecisionTree
+>>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
 from dforest.inspection.interop import TREE_LEAF
 
 CUT = "(...)"  # stands in place of a subtree
@@ -67,13 +71,34 @@ def names_of_features(decision_tree, given, pattern="x[{}]"):
 
 
 def names_of_classes(decision_tree, given):
-    """Names of the classes for boxes; None if no class is named."""
-    n = decision_tree.tree_.n_classes[0]
+    """Names of the classes of each output, given them as lists for several outputs; None if no class is named."""
+    counts = decision_tree.tree_.n_classes.tolist()
+    if given is None or given is False or not is_classifier(decision_tree):
+        return None
     if given is True:
-        given = [f"y[{k}]" for k in range(n)]
-    elif given is False or not is_classifier(decision_tree):
-        given = None
-    return _check_names(given, n, "class_names")
+        return [[f"y[{k}]" for k in range(n)] for n in counts]
+    if len(counts) == 1:
+        return [_check_names(given, counts[0], "class_names")]
+    if len(given) != len(counts) or any(isinstance(names, str) or not hasattr(names, "__len__") for names in given):
+        raise ValueError(f"class_names={given!r}; allowed for {len(counts)} outputs are as many lists of names")
+    return [_check_names(names, n, f"class_names[{o}]") for o, (names, n) in enumerate(zip(given, counts, strict=True))]
+
+
+def _class_text(names, shares):
+    """The name of the class of most weight; of several outputs a list of them.
+
+    Parameters
+    ----------
+    names : list of list of str
+        Of the classes of each output.
+    shares : ndarray of shape (n_outputs, max_n_classes)
+    """
+    return _in_brackets([own[k] for own, k in zip(names, shares.argmax(axis=1).tolist(), strict=True)], len(names) > 1)
+
+
+def _in_brackets(texts, has_several, join=", "):
+    """A list of texts; the only one of them by itself, unless there may be several."""
+    return f"[{join.join(texts)}]" if has_several else texts[0]
 
 
 def drawn_nodes(tree, max_depth):
@@ -179,7 +204,7 @@ def export_text(
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "feature_0", "feature_1", ...
     class_names : array-like of shape (n_classes,), default=None
-        Names of the classes, in the order of `classes_`. None means `classes_`.
+        Names of the classes, in the order of `classes_`; for several outputs, a list of such. None means `classes_`.
     max_depth : int, default=10
         Deepest level of tests that is shown, from 0 on. Of a subtree below it, only the depth is shown.
     spacing : int, default=3
@@ -206,11 +231,16 @@ def export_text(
     |--- c >  2.45
     |   |--- class: 1
     """
+<<<<<<< HEAD
     check_drawn(decision_tree)
+=======
+    check_is_fitted(decision_tree)
+>>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
     tree = decision_tree.tree_
     names = names_of_features(decision_tree, feature_names, "feature_{}")
-    if is_classifier(decision_tree):
-        class_names = _check_names(class_names, tree.n_classes[0], "class_names") or decision_tree.classes_
+    if class_names is None and is_classifier(decision_tree):
+        class_names = decision_tree.classes_
+    class_names = names_of_classes(decision_tree, class_names)
 
     def number(value):
         return f"{value:.{decimals}f}"
@@ -219,11 +249,14 @@ def export_text(
         return "[" + ", ".join(map(number, values)) + "]"
 
     def leaf(node):
-        values = tree.value[node, 0]
-        if not is_classifier(decision_tree):
-            return " value: " + numbers(values)
-        weights = f" weights: {numbers(values * tree.weighted_n_node_samples[node])}" if show_weights else ""
-        return f"{weights} class: {class_names[values.argmax()]}"
+        values = tree.value[node]
+        if class_names is None:
+            return " value: " + numbers(values[:, 0])
+        weights = ""
+        if show_weights:
+            by_output = zip(values * tree.weighted_n_node_samples[node], tree.n_classes, strict=True)
+            weights = " weights: " + _in_brackets([numbers(own[:n]) for own, n in by_output], tree.n_outputs > 1)
+        return f"{weights} class: {_class_text(class_names, values)}"
 
     heights = _heights(tree)
     lines = []
@@ -290,7 +323,7 @@ class BoxText:
             add("samples", str(tree.n_node_samples[node]))
         add("value", self._value(node))
         if self.class_names is not None:
-            add("class", self.class_names[tree.value[node, 0].argmax()])
+            add("class", _class_text(self.class_names, tree.value[node]))
         return "\n".join(lines)
 
     def test(self, node):
@@ -302,9 +335,15 @@ class BoxText:
             rounded = float(np.round(value, self.precision))
         return str(rounded if np.isfinite(rounded) else float(value))  # what is so large has no decimals
 
-    @np.errstate(under="ignore")
     def _value(self, node):
-        values = self.tree.value[node, 0]
+        tree, is_number = self.tree, not is_classifier(self.decision_tree)
+        texts = [self._of_output(node, own[:n]) for own, n in zip(tree.value[node], tree.n_classes, strict=True)]
+        has_several = tree.n_outputs > 1
+        return _in_brackets([f"[{text}]" for text in texts] if is_number and has_several else texts, has_several, "\n")
+
+    @np.errstate(under="ignore")
+    def _of_output(self, node, values):
+        """The value of one output as text."""
         if not is_classifier(self.decision_tree):
             return self._number(values[0])
         if not self.proportion:
@@ -321,8 +360,9 @@ class Colours:
     """Colours of nodes, from white to a full hue: (red, green, blue), each from 0 to 1."""
 
     def __init__(self, decision_tree):
-        self.values = decision_tree.tree_.value[:, 0]
-        self.by_class = is_classifier(decision_tree)
+        tree, has_several = decision_tree.tree_, decision_tree.tree_.n_outputs > 1
+        self.values = -tree.impurity[:, None] if has_several else tree.value[:, 0]
+        self.by_class = is_classifier(decision_tree) and not has_several
         n_hues = self.values.shape[1]
         self.full = np.array([hsv_to_rgb((25 / 360 + k / n_hues) % 1, 0.75, 0.9) for k in range(n_hues)])
         self.low, self.high = self.values.min(), self.values.max()
@@ -400,8 +440,8 @@ def export_graphviz(
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of `classes_`. True means "y[0]", "y[1]", ...; None or False means that no class
-        is named.
+        Names of the classes, in the order of `classes_`; for several outputs, a list of such. True means "y[0]", "y[1]", ...;
+        None or False means that no class is named.
     label : {"all", "root", "none"}, default="all"
         Which boxes have labels that say what the numbers in them are.
     filled : bool, default=False
@@ -447,7 +487,11 @@ def export_graphviz(
     0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     }
     """
+<<<<<<< HEAD
     check_drawn(decision_tree)
+=======
+    check_is_fitted(decision_tree)
+>>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision, "≤" if special_characters else "<=",

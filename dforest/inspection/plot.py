@@ -6,6 +6,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+<<<<<<< HEAD
+=======
+from dforest.estimators.kinds import DecisionTree
+>>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
 from dforest.extras import needed
 from dforest.inspection import layout
 from dforest.inspection.export import (
@@ -79,13 +83,14 @@ def plot_tree(
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means `feature_names_in_` of the tree; if it has none, "x[0]", "x[1]", ...
     class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of `classes_`. None means the labels in `classes_`, True means "y[0]", "y[1]", ..., and
-        False means that no class is named.
+        Names of the classes, in the order of `classes_`; for several outputs, a list of such. None means the labels in
+        `classes_`, True means "y[0]", "y[1]", ..., and False means that no class is named.
     label : {"all", "root", "none"}, default="all"
         Which boxes have labels that say what the numbers in them are.
     filled : bool, default=True
         Whether boxes are coloured. For classification, the class of most weight gives the hue, which is paler where its
-        lead over the second one is smaller; for regression, larger values give a stronger colour.
+        lead over the second one is smaller; for regression, larger values give a stronger colour; for several outputs, smaller
+        impurities do, which boosted trees lack.
     impurity : bool, default=True
         Whether to show impurities.
     node_ids : bool, default=False
@@ -119,7 +124,11 @@ def plot_tree(
     >>> X, y = load_iris(return_X_y=True)
     >>> boxes = plot_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), filled=True)
     """
+<<<<<<< HEAD
     check_drawn(decision_tree)
+=======
+    check_is_fitted(decision_tree)
+>>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
     pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
     if class_names is None and is_classifier(decision_tree):
         class_names = decision_tree.classes_

@@ -3,11 +3,12 @@
 import ctypes
 import shutil
 import subprocess
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, held_rows, models, with_own_tests
+from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,14 +37,20 @@ class Compiled:
         source.write_text(code, encoding="ascii")
         subprocess.run(["cc", "-std=c99", *WARNINGS, "-O0", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
         self.library, self.prefix = ctypes.CDLL(str(library)), prefix
-        self.n_classes = len(code.split(f"{prefix}_n_classes = ")) - 1
+        self.n_classes = len(code.split(f"{prefix}_n_classes")) - 1
 
     def function(self, name, kinds, result):
         found = getattr(self.library, f"{self.prefix}_{name}")
         found.argtypes, found.restype = kinds, result
         return found
 
-    def predict(self, rows):
+    def predict(self, rows, n_outputs=1):
+        if n_outputs > 1:
+            kind = np.ctypeslib.ndpointer(np.intc if self.n_classes else np.float64, ndim=1, flags="C_CONTIGUOUS")
+            of_row, out = self.function("predict", [ROW, kind], None), np.empty((len(rows), n_outputs), kind._dtype_)
+            for row, found in zip(rows, out, strict=True):
+                of_row(row, found)
+            return out
         of_row = self.function("predict", [ROW], ctypes.c_int if self.n_classes else ctypes.c_double)
         return np.array([of_row(row) for row in rows])
 
@@ -56,11 +63,17 @@ class Compiled:
 
 def assert_same(compiled, estimator, X, codes):
     """Whether all predictions are equal to the bit; but for exponentials, which may differ in their last bits."""
+    n_outputs = estimator.forest_.objective.n_outputs
+    places = found = compiled.predict(codes, n_outputs)
+    expected = estimator.predict(X)
     if is_classifier(estimator):
-        found, expected = compiled.predict_proba(codes, len(estimator.classes_)), estimator.predict_proba(X)
-        assert np.array_equal(estimator.classes_[compiled.predict(codes)], estimator.predict(X))
-    else:
-        found, expected = compiled.predict(codes), estimator.predict(X)
+        classes, probability = estimator.classes_, estimator.predict_proba(X)
+        if n_outputs == 1:
+            classes, probability, places = [classes], [probability], places[:, None]
+        labels = [known[own].tolist() for known, own in zip(classes, places.T, strict=True)]
+        assert labels == expected.reshape(len(X), n_outputs).T.tolist()
+        expected = np.hstack(probability)
+        found = compiled.predict_proba(codes, expected.shape[1])
     if conversion.link_of(estimator, "C") in (None, "identity"):
         assert found.tobytes() == expected.tobytes()
     else:
@@ -71,7 +84,7 @@ def assert_same(compiled, estimator, X, codes):
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_estimator(dtype, categories, tmp_path):
-    for i, (_, estimator) in enumerate(models(dtype, categories)):
+    for i, (_, estimator) in enumerate(chain(models(dtype, categories), models_of_several_outputs(dtype, categories))):
         X, _ = data_of(dtype=dtype, categories=categories, seed=5)
         rows = X.astype(np.float64) if categories else np.concatenate([X.astype(np.float64), held_rows(estimator)])
         compiled = Compiled(estimator.to_c(prefix=f"m{i}", verify=False), tmp_path, f"m{i}")
@@ -165,14 +178,16 @@ def test_two_models_in_one_program(tmp_path):
         ("at + 1 : node->link", "node->link : at + 1"),
         ("(node->kind & model_missing_left)", "!(node->kind & model_missing_left)"),
         ("sums[k] += value[k]", "sums[k] += 1.001 * value[k]"),
-        ("return model_highest", "return !model_highest"),
+        ("sums[k] > sums[highest]", "sums[k] < sums[highest]"),
         ("sums[k] /=", "nonsense sums[k] /="),
     ],
 )
-def test_what_differs_is_found(text, other, monkeypatch):
+@pytest.mark.parametrize("several", [False, True])
+def test_what_differs_is_found(text, other, several, monkeypatch):
     X, z = data_of()
-    tree = dforest.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, z > 2)
-    for name in ("_LEAF_OF", "_ADD", "_MEAN", "_CLASSES"):
+    y = np.stack([z > 2, z > 3], axis=1) if several else z > 2
+    tree = dforest.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    for name in ("_LEAF_OF", "_ADD", "_MEAN", "_HIGHEST"):
         monkeypatch.setattr(conversion, name, getattr(conversion, name).replace(text, other))
     right = conversion._Source.predictions
     monkeypatch.setattr(conversion._Source, "predictions", lambda self: (part.replace(text, other) for part in right(self)))

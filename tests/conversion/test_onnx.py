@@ -1,13 +1,14 @@
 """ONNX models predict the same in onnxruntime, and clear errors say what they can't have."""
 
 import io
+from itertools import chain
 
 import numpy as np
 import onnx
 import onnxruntime
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, held_rows, models, with_own_tests
+from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,24 +37,34 @@ def outputs(model, rows, n_threads=1):
     return session_of(model, n_threads).run(None, {"X": rows})
 
 
+def predicted(estimator, rows):
+    """What the outputs of a model should be: labels and probabilities of each output of y, or numbers."""
+    if not is_classifier(estimator):
+        return [estimator.predict(rows).reshape(len(rows), -1)]
+    labels, probabilities = estimator.predict(rows), estimator.predict_proba(rows)
+    if labels.ndim == 1:
+        return [labels, probabilities]
+    return list(chain.from_iterable(zip(labels.T, probabilities, strict=True)))
+
+
 def assert_same(model, estimator, rows, n_threads):
     """Whether all predictions are equal to the bit; but for exponentials, which may differ in their last bits."""
-    *labels, found = outputs(model, rows, n_threads)
-    expected = estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)[:, None]
-    assert found.dtype == np.float64 and found.shape == expected.shape
-    if labels:
-        assert np.array_equal(labels[0], estimator.predict(rows))
-    if LINKS[estimator._loss.name] == "identity" if hasattr(estimator, "_loss") else True:
-        assert found.tobytes() == expected.tobytes()
-    else:
-        assert (np.abs(found - expected) <= rounding(expected, np.float64)).all()
+    is_exact = not hasattr(estimator, "_loss") or LINKS[estimator._loss.name] == "identity"
+    for found, expected in zip(outputs(model, rows, n_threads), predicted(estimator, rows), strict=True):
+        assert found.shape == expected.shape
+        if found.ndim == 1:
+            assert np.array_equal(found, expected)
+        elif is_exact:
+            assert found.dtype == np.float64 and found.tobytes() == expected.tobytes()
+        else:
+            assert found.dtype == np.float64 and (np.abs(found - expected) <= rounding(expected, np.float64)).all()
 
 
 @pytest.mark.slow(after=2)
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bits(dtype, categories):
-    for _, estimator in models(dtype, categories):
+    for _, estimator in chain(models(dtype, categories), models_of_several_outputs(dtype, categories)):
         model = estimator.to_onnx()
         onnx.checker.check_model(model)
         rows = held_rows(estimator, conversion.labels_of(estimator, np.float64))
@@ -65,10 +76,10 @@ def test_the_same_bits(dtype, categories):
 
 @pytest.mark.parametrize("categories", [False, True])
 def test_no_rows(categories):
-    for name, estimator in models(categories=categories):
-        *labels, found = outputs(estimator.to_onnx(verify=False), np.zeros((0, 6)))
-        assert found.shape == (0, len(estimator.classes_) if is_classifier(estimator) else 1), name
-        assert all(array.shape == (0,) for array in labels), name
+    for name, estimator in chain(models(categories=categories), models_of_several_outputs(categories=categories)):
+        found = outputs(estimator.to_onnx(verify=False), np.zeros((0, 6)))
+        of_a_row = predicted(estimator, np.zeros((1, 6)))
+        assert [array.shape for array in found] == [(0, *array.shape[1:]) for array in of_a_row], name
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split", "ignore:The number of unique classes")
@@ -99,17 +110,16 @@ def test_float32_reaches_the_same_leaves(categories, monkeypatch):
     """It is compared by the conversion itself; here the rows are others."""
     seen = []
     monkeypatch.setattr(conversion, "check_same", lambda library, rows, expected, found, *rest: seen.append((expected, found)))
-    for name, estimator in models(np.float64, categories, seed=1):
+    for name, estimator in chain(models(np.float64, categories, seed=1), models_of_several_outputs(categories=categories)):
         rows = held_rows(estimator, conversion.labels_of(estimator, np.float32), np.float32)
         encoded = estimator._features.encode(rows)
         monkeypatch.setattr(conversion, "probes_of", lambda *_, both=(encoded, rows), **__: both)
         seen.clear()
         model = estimator.to_onnx(dtype=np.float32)
         assert np.array_equal(*seen[0]), name
-        *_, found = outputs(model, rows)
-        assert found.dtype == np.float32
-        expected = estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)[:, None]
-        assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        for found, expected in zip(outputs(model, rows), predicted(estimator, rows), strict=True):
+            if found.ndim == 2:
+                assert found.dtype == np.float32 and found == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 @settings(max_examples=examples(15), deadline=None)
@@ -405,8 +415,8 @@ def is_one_class(estimator):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_classic_operators(dtype, categories):
     """Leaves are compared by the conversion; here, predictions for other rows, and by ONNX's own runtime too."""
-    for name, estimator in models(dtype, categories):
-        if is_one_class(estimator):
+    for name, estimator in chain(models(dtype, categories), models_of_several_outputs(dtype, categories)):
+        if is_classifier(estimator) and (is_one_class(estimator) or isinstance(estimator.classes_, list)):
             continue
         model = estimator.to_onnx(dtype=dtype, operators="classic")
         onnx.checker.check_model(model)
@@ -415,7 +425,7 @@ def test_classic_operators(dtype, categories):
         kinds = [node.op_type for node in model.graph.node if node.domain]
         assert kinds == ["TreeEnsembleClassifier" if is_classifier(estimator) else "TreeEnsembleRegressor"]
         X, _ = data_of(dtype=dtype, categories=categories, seed=7)
-        expected = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)[:, None]
+        *_, expected = predicted(estimator, X)
         *labels, found = outputs(model, X, 4)
         assert found.dtype == dtype and found == pytest.approx(expected, rel=2e-6, abs=2e-6), name
         if labels:
@@ -478,6 +488,8 @@ def test_what_classic_operators_cannot_have():
     X, z = data_of()
     with pytest.raises(ValueError, match='operators="classic" for a classifier of one class; allowed are more classes'):
         dforest.RandomForestClassifier(2).fit(X, np.zeros(len(X))).to_onnx(operators="classic")
+    with pytest.raises(ValueError, match='operators="classic" for a classifier of 2 outputs, but .* operators="exact"'):
+        dforest.RandomForestClassifier(2).fit(X, np.stack([z > 1, z > 2], axis=1)).to_onnx(operators="classic")
     with pytest.raises(ValueError, match="operators=3; allowed are \"exact\" and \"classic\""):
         dforest.RandomForestRegressor(2).fit(X, z).to_onnx(operators=3)
     with pytest.raises(ValueError, match=r'operators="classic" for trees that add values of up to .*e\+51 .* operators="exact"'):

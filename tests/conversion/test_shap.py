@@ -1,9 +1,11 @@
 """What `shap.TreeExplainer` takes in place of a model explains what the estimator predicts."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import shap
-from helpers.conversion import data_of, models, with_own_tests
+from helpers.conversion import data_of, models, models_of_several_outputs, with_own_tests
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
@@ -15,14 +17,16 @@ from dforest.interchange.conversion import shap as conversion
 def explained(estimator, rows):
     """What values add up to."""
     if hasattr(estimator, "_loss"):
-        return estimator.decision_function(rows) if is_classifier(estimator) else estimator._raw(rows)[:, 0]
-    return estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)
+        return estimator.decision_function(rows) if is_classifier(estimator) else np.squeeze(estimator._raw(rows))
+    if is_classifier(estimator):
+        return np.hstack(estimator.predict_proba(rows)) if estimator.n_outputs_ > 1 else estimator.predict_proba(rows)
+    return estimator.predict(rows)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_values_add_up(dtype):
     rows = data_of(60, seed=5)[0]
-    for name, estimator in models(dtype):
+    for name, estimator in chain(models(dtype), models_of_several_outputs(dtype)):
         explainer = shap.TreeExplainer(estimator.to_shap())
         expected = explained(estimator, rows)
         assert explainer.model.predict(rows).reshape(expected.shape) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
@@ -36,13 +40,16 @@ def test_values_add_up(dtype):
 def test_values_are_those_of_shap_values(dtype):
     """By the cover of nodes, with missing and infinite values."""
     rows = data_of(40, seed=6)[0]
-    for name, estimator in models(dtype, n=150):
+    for name, estimator in chain(models(dtype, n=150), models_of_several_outputs(dtype, n=150)):
         ours = estimator.shap_values(rows)
+        results = ours if isinstance(ours, list) else [ours]
+        values = np.concatenate([result.values for result in results], axis=-1)
+        base = np.concatenate([np.ravel(result.base_values) for result in results])
         theirs = shap.TreeExplainer(estimator.to_shap())
-        found = theirs.shap_values(rows, check_additivity=False).reshape(ours.values.shape)
-        scale = max(1.0, np.abs(ours.values).max())
-        assert np.abs(found - ours.values).max() <= 1e-10 * scale, name
-        assert np.ravel(theirs.expected_value) == pytest.approx(np.ravel(ours.base_values), rel=1e-12, abs=1e-12), name
+        found = theirs.shap_values(rows, check_additivity=False).reshape(values.shape)
+        scale = max(1.0, np.abs(values).max())
+        assert np.abs(found - values).max() <= 1e-10 * scale, name
+        assert np.ravel(theirs.expected_value) == pytest.approx(base, rel=1e-12, abs=1e-12), name
 
 
 def test_the_values_of_an_equal_forest():

@@ -4,7 +4,7 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, models
+from helpers.conversion import data_of, models, models_of_several_outputs
 from skl2onnx import convert_sklearn, to_onnx
 from skl2onnx._parse import sklearn_parsers_map
 from skl2onnx._supported_operators import sklearn_operator_name_map
@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 import dforest
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import skl2onnx as whole_pipeline
 from dforest.interchange.conversion import skl2onnx_converter as conversion
 
 
@@ -47,6 +48,25 @@ def test_every_estimator(dtype):
         assert found.dtype == dtype and found == pytest.approx(expected, rel=1e-5, abs=1e-5), name
         if labels:
             assert np.mean(labels[0] == estimator.predict(X)) > 0.99, name  # float32 rounds what is next to a tie
+
+
+def test_several_outputs(monkeypatch):
+    X, _ = data_of()
+    X[:, 4:] = np.nan_to_num(X[:, 4:], posinf=9.0, neginf=-9.0)
+    seen = []
+    right = whole_pipeline.check_same
+    monkeypatch.setattr(whole_pipeline, "check_same", lambda *args: seen.append(args) or right(*args))
+    for name, estimator in models_of_several_outputs():
+        seen.clear()
+        pipeline = make_pipeline(StandardScaler().fit(X), estimator)
+        found = outputs(dforest.pipeline_to_onnx(pipeline, X), X)
+        n_outputs = pipeline.predict(X).shape[1]
+        if not is_classifier(estimator):
+            assert len(seen) == 1 and found[0] == pytest.approx(pipeline.predict(X), rel=1e-5, abs=1e-5), name
+            continue
+        assert len(seen) == len(found) == 2 * n_outputs
+        for own, expected in zip(found[1::2], pipeline.predict_proba(X), strict=True):
+            assert own == pytest.approx(expected, abs=1e-5), name
 
 
 def test_a_pipeline():

@@ -26,13 +26,15 @@ KINDS = [
 ]
 
 
-def data_of(kind, n=300, seed=0, dtype=np.float32):
-    """Rows with missing values, and labels of text or numbers."""
+def data_of(kind, n=300, seed=0, dtype=np.float32, several=False):
+    """Rows with missing values, and labels of text or numbers; several: three columns of these, of one to three classes."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 40, (n, 4)).astype(dtype) / 7
     z = X[:, 0] * X[:, 1] + rng.random(n)
     X[rng.random(X.shape) < 0.1] = np.nan
     y = np.array(["few", "many", "more"])[np.digitize(z, [6.0, 12.0])] if "Classifier" in kind else z
+    if several:
+        y = np.stack([y, np.where(rng.random(n) < 0.5, y[0], y[1]), y[:1].repeat(n)], axis=1)
     return X, y
 
 
@@ -44,7 +46,8 @@ def model_of(kind, **parameters):
 
 def assert_same(model, given, X):
     if is_classifier(given):
-        assert model.predict_proba(X).tobytes() == given.predict_proba(X).tobytes()
+        found, expected = ((own if given.n_outputs_ > 1 else [own]) for own in (model.predict_proba(X), given.predict_proba(X)))
+        assert [own.tobytes() for own in found] == [own.tobytes() for own in expected]
         assert np.array_equal(model.predict(X), given.predict(X))
     else:  # scikit-learn's means may be rounded to what is beyond the leaves
         forest = getattr(model, "forest_", None) or given.forest_
@@ -53,8 +56,9 @@ def assert_same(model, given, X):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_predictions_have_the_same_bits(kind, dtype):
-    X, y = data_of(kind, dtype=dtype)
+@pytest.mark.parametrize("several", [False, True])
+def test_predictions_have_the_same_bits(kind, dtype, several):
+    X, y = data_of(kind, dtype=dtype, several=several)
     given = model_of(kind).fit(X, y)
     model = given.to_sklearn()
     module = sklearn.tree if kind.endswith(("TreeClassifier", "TreeRegressor")) else sklearn.ensemble
@@ -75,10 +79,11 @@ def test_predictions_have_the_same_bits(kind, dtype):
     method=st.sampled_from(["hist", "dense"]),
     max_leaf_nodes=st.sampled_from([None, 2, 9]),
     weighted=st.booleans(),
+    several=st.booleans(),
     scale=st.sampled_from([1e-38, 1.0, 1e30]),
 )
-def test_whatever_was_grown(seed, kind, dtype, method, max_leaf_nodes, weighted, scale):
-    X, y = data_of(kind, 60, seed, dtype)
+def test_whatever_was_grown(seed, kind, dtype, method, max_leaf_nodes, weighted, several, scale):
+    X, y = data_of(kind, 60, seed, dtype, several)
     X *= dtype(scale)
     weight = np.random.default_rng(seed).integers(0, 3, len(y)) if weighted else None
     given = model_of(kind, method=method, max_leaf_nodes=max_leaf_nodes).fit(X, y, weight)

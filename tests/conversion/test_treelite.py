@@ -1,9 +1,11 @@
 """Models of treelite predict the same in treelite, and clear errors say what they can't have."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import treelite
-from helpers.conversion import data_of, held_rows, models, with_own_tests
+from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
@@ -14,19 +16,30 @@ from dforest.interchange.conversion.links import link_of, rounding
 from dforest.interchange.conversion.probes import within_leaves
 
 
+def side_by_side(found, estimator):
+    """The predictions for several outputs, without those for classes that an output does not have."""
+    counts = [own.stop - own.start for own in estimator.forest_.objective.outputs]
+    if len(counts) == 1:
+        return found
+    assert found.shape == (len(found), len(counts), max(counts))
+    assert not any(found[:, output, n:].any() for output, n in enumerate(counts))
+    return np.hstack([found[:, output, :n] for output, n in enumerate(counts)])
+
+
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_predictions(dtype, categories, tmp_path):
     """To the bit, unless there is a baseline, which treelite adds up first, or an exponential."""
-    for name, estimator in models(dtype, categories):
+    for name, estimator in chain(models(dtype, categories), models_of_several_outputs(dtype, categories)):
         model = estimator.to_treelite()
         rows = held_rows(estimator, conversion.labels_of(estimator))
         leaves = estimator.forest_.packed().apply(estimator._features.encode(rows), 1)
         assert np.array_equal(treelite.gtil.predict_leaf(model, rows), leaves), name
         link, found = link_of(estimator, "treelite"), treelite.gtil.predict(model, rows)
         expected = estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)
+        expected = np.hstack(expected) if isinstance(expected, list) else expected
         expected = expected[:, 1] if link in ("logistic", "logistic_of_twice") else expected
-        found = found.reshape(expected.shape)
+        found = side_by_side(found, estimator).reshape(expected.shape)
         if link is None:
             found = within_leaves(estimator.forest_, found)
             assert found.tobytes() == expected.tobytes(), name
@@ -34,7 +47,7 @@ def test_the_same_predictions(dtype, categories, tmp_path):
             assert (np.abs(found - expected) <= rounding(expected, np.float32 if link == "softmax" else np.float64)).all(), name
         path = tmp_path / "model.bin"
         model.serialize(path)
-        again = treelite.gtil.predict(treelite.Model.deserialize(path), rows).reshape(expected.shape)
+        again = side_by_side(treelite.gtil.predict(treelite.Model.deserialize(path), rows), estimator).reshape(expected.shape)
         assert within_leaves(estimator.forest_, again).tobytes() == found.tobytes(), name
         assert treelite.Model.deserialize_bytes(model.serialize_bytes()).dump_as_json() == model.dump_as_json()
 

@@ -99,6 +99,29 @@ def test_all_features_known_is_a_prediction():
         np.testing.assert_allclose(found.average.ravel(), model.decision_function(row[None])[0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("family", [
+    dforest.RandomForestClassifier, dforest.ExtraTreesRegressor, dforest.DecisionTreeClassifier,
+    dforest.HistGradientBoostingRegressor,
+])  # fmt: skip
+def test_several_outputs(family):
+    frame, y = table()
+    codes = frame.assign(label=frame["label"].map({"ash": 0.0, "elm": 1.0, "oak": 2.0, "yew": np.nan}))
+    several = np.stack([y, y[::-1], 100 * y], axis=1)
+    is_class = "Classifier" in family.__name__
+    if is_class:
+        several = np.stack([np.digitize(y, [0.0, 1.0]), y[::-1] > 0, np.full(len(y), 7)], axis=1)
+    model = family(random_state=0).fit(codes, several, sample_weight=np.random.default_rng(1).integers(1, 4, len(y)))
+    custom = {"number": [-1.0, 0.3, np.nan], "label": [2.0, np.nan]}
+    average = model.partial_dependence(codes, ["number", "label"], custom_values=custom).average
+    assert [own.shape for own in average] == ([(3, 3, 2), (1, 3, 2), (1, 3, 2)] if is_class else [(3, 2)] * 3)
+    assert isinstance(average, list) == is_class
+    for i, number in enumerate(custom["number"]):
+        for k, label in enumerate(custom["label"]):
+            wanted = np.delete(walked(model, {0: number, 1: label}), 3) if is_class else walked(model, {0: number, 1: label})
+            found = np.concatenate([own[:, i, k] for own in average]) if is_class else average[:, i, k]
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
 def test_a_display_draws_it():
     pytest.importorskip("matplotlib")
     frame, y = table()
@@ -140,6 +163,34 @@ def test_a_display_of_numbers_has_no_class():
     assert DISPLAY(model, frame, ["other"]).axes_[0, 0].get_ylabel() == "Partial dependence"
     with pytest.raises(ValueError, match="target=0; allowed for regression is None"):
         DISPLAY(model, frame, ["other"], target=0)
+
+
+@pytest.mark.parametrize(("family", "target", "place", "what"), [
+    (dforest.RandomForestRegressor, 1, 1, "output 1"),
+    (dforest.HistGradientBoostingRegressor, 0, 0, "output 0"),
+    (dforest.RandomForestClassifier, (0, "c"), (0, 2), "probability of c, output 0"),
+    (dforest.RandomForestClassifier, (1, None), (1, 0), "probability of b, output 1"),
+])  # fmt: skip
+def test_a_display_draws_the_output_that_is_named(family, target, place, what):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    frame, y = table()
+    frame, several = frame[["number", "other"]], np.stack([y, y[::-1]], axis=1)
+    if family is dforest.RandomForestClassifier:
+        several = np.array(["a", "b", "c"])[np.stack([np.digitize(y, [0.0, 1.0]), y[::-1] > 0], axis=1).astype(int)]
+    model = family(random_state=0).fit(frame, several)
+    display = DISPLAY(model, frame, ["other"], target=target)
+    assert display.axes_[0, 0].get_ylabel() == f"Partial dependence\n({what})"
+    average = model.partial_dependence(frame, "other").average
+    expected = average[place[0]][place[1]] if isinstance(place, tuple) else average[place]
+    np.testing.assert_array_equal(display.lines_.ravel()[0].get_ydata(), expected)
+    for wrong, message in (
+        [(None, "tuples of an output's number and a class"), ((0, "d"), "the classes of output 0 ")]
+        if isinstance(target, tuple)
+        else [(None, "outputs from 0 to 1"), (2, "outputs from 0 to 1")]
+    ):
+        with pytest.raises(ValueError, match=f"target=.* allowed .*{message}"):
+            DISPLAY(model, frame, ["other"], target=wrong)
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(("given", "message"), [

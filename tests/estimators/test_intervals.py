@@ -30,18 +30,35 @@ X, Y = load_diabetes(return_X_y=True)
 def test_intervals_are_those_of_the_twin(model, method, level, monkeypatch):
     rows, y, new = X[:60], Y[:60], X[60:90]
     model = clone(model).set_params(keep_training_data=True, random_state=1).fit(rows, y)
-    counts = np.array([model.forest_.row_counts(t) for t in range(len(model))]).T
-    there, trees = (np.array([tree.predict(part) for tree in model.estimators_]).T for part in (new, rows))
-    if method == "infinitesimal":
-        expected = [twin.by_infinitesimal_jackknife(own, counts, level) for own in there]
-    else:
-        rule = twin.by_errors if method == "oob" else twin.by_jackknife
-        expected = [rule(own, trees, counts, y, level) for own in there]
+    expected = intervals_of_twin(model, method, level, rows, y, new)
     for n_bytes in (1 << 26, 1 << 12, 1):
         monkeypatch.setattr(dforest.estimators.results.intervals, "_BLOCK_BYTES", n_bytes)
         found = model.predict_interval(new, level, method)
         assert found.shape == (30, 2)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def intervals_of_twin(model, method, level, rows, y, new, output=()):
+    """The intervals of new rows by the twin, from what trees grown on some rows predict of an output."""
+    counts = np.array([model.forest_.row_counts(t) for t in range(len(model))]).T
+    there, trees = (
+        np.array([tree.predict(part)[(slice(None), *output)] for tree in model.estimators_]).T for part in (new, rows)
+    )
+    if method == "infinitesimal":
+        return [twin.by_infinitesimal_jackknife(own, counts, level) for own in there]
+    rule = twin.by_errors if method == "oob" else twin.by_jackknife
+    return [rule(own, trees, counts, y, level) for own in there]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_of_several_outputs_has_intervals_of_its_own(method):
+    rows, new, y = X[:60], X[60:90], np.stack([Y[:60], -100 * X[:60, 2], Y[1:61] ** 2], axis=1)
+    model = RandomForestRegressor(40, keep_training_data=True, random_state=1).fit(rows, y)
+    found = model.predict_interval(new, 0.8, method)
+    assert found.shape == (30, 3, 2)
+    for output in range(3):
+        expected = intervals_of_twin(model, method, 0.8, rows, y[:, output], new, (output,))
+        np.testing.assert_allclose(found[:, output], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)

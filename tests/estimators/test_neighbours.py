@@ -44,13 +44,14 @@ REGRESSORS = pytest.mark.parametrize("model", MODELS[:6], ids=lambda model: repr
 WEIGHTED = pytest.mark.parametrize("is_weighted", [False, True])
 
 
-def problem(model, seed, is_weighted, n=45):
+def problem(model, seed, is_weighted, n=45, n_outputs=1):
     """A fitted forest, new rows, and the training rows of positive weight: X, y, and the numbers that they had."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, (n + 20, 4)).astype(float)
     X[:, 1] = rng.normal(size=len(X))
     X[rng.random(X.shape) < 0.1] = np.nan
-    y = rng.integers(0, 6, n).astype(float) if hasattr(model, "predict_quantiles") else rng.integers(0, 3, n)
+    shape = n if n_outputs == 1 else (n, n_outputs)
+    y = rng.integers(0, 6, shape).astype(float) if hasattr(model, "predict_quantiles") else rng.integers(0, 3, shape)
     weight = rng.integers(0, 4, n) / 2 if is_weighted else None
     model = clone(model).set_params(n_estimators=9, random_state=seed, keep_training_data=True)
     kept = np.arange(n) if weight is None else np.flatnonzero(weight)
@@ -100,6 +101,18 @@ def test_quantiles_are_those_of_the_twin(model, is_weighted, seed):
     for k, one in enumerate(q):
         np.testing.assert_array_equal(model.predict_quantiles(new, one), found[:, k])
     assert model.predict_quantiles(new, []).shape == (len(new), 0)
+
+
+@REGRESSORS
+@WEIGHTED
+def test_each_of_several_outputs_has_quantiles_of_its_own(model, is_weighted):
+    model, new, X, y, kept = problem(model, 0, is_weighted, n_outputs=3)
+    masses, leaves = masses_of(model, X, kept), model.apply(X)
+    weights = [twin.weights_of_row(leaf, leaves, masses) for leaf in model.apply(new)]
+    found = model.predict_quantiles(new, [0.9, 0.2])
+    assert found.tolist() == [[[twin.quantile(column, own, q) for q in (0.9, 0.2)] for column in y.T] for own in weights]
+    np.testing.assert_array_equal(model.predict_quantiles(new, 0.2), found[:, :, 1])
+    assert model.predict_quantiles(new, []).shape == (len(new), 3, 0)
 
 
 @ALL

@@ -369,20 +369,11 @@ def test_bad_input():
         RandomForestClassifier(criterion="hellinger").fit(X, classes)
 
 
-def test_what_there_is_no_code_for():
-    X, numbers, classes = table(60)
-    forest = RandomForestRegressor(3, random_state=0, keep_training_data=True).fit(X, numbers)
-    for what in ("shap_values", "shap_interaction_values", "predict_interval"):
-        with pytest.raises(ValueError, match=f"{what} does not support several outputs, and RandomForestRegressor has 3; fit"):
-            getattr(forest, what)(X)
-    with pytest.raises(ValueError, match="predict_quantiles does not support several outputs"):
-        forest.predict_quantiles(X, 0.5)
-    for what in ("to_onnx", "to_treelite", "to_shap", "to_sklearn", "report"):
-        with pytest.raises(ValueError, match=f"{what} does not support several outputs"):
-            getattr(forest, what)()
-    tree = DecisionTreeClassifier(random_state=0).fit(X, classes)
-    with pytest.raises(ValueError, match="prune does not support several outputs"):
-        tree.prune(X, classes)
+def test_what_is_for_one_output():
+    X, numbers, _ = table(60)
+    forest = RandomForestRegressor(3, random_state=0).fit(X, numbers)
+    with pytest.raises(ValueError, match="RandomForestRegressor has 3 outputs, and a report is about one"):
+        forest.report()
     with pytest.raises(ValueError, match="a predictor is for one output"):
         forest.predictor()
 

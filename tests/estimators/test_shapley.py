@@ -51,8 +51,11 @@ MODELS = [
 ALL = pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model).replace("\n", ""))
 
 
-def problem(model, seed, n=20, n_classes=3, is_single=False, is_weighted=False, dtype=np.float64):
-    """A fitted estimator, and new rows with infinities, missing values and categories that it has not seen."""
+def problem(model, seed, n=20, n_classes=3, is_single=False, is_weighted=False, dtype=np.float64, several=False):
+    """A fitted estimator, and new rows with infinities, missing values and categories that it has not seen.
+
+    several : whether there are three outputs, of which the second one is constant
+    """
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n + 8, 4)).astype(dtype)
     X[:, 2:] = rng.normal(size=(len(X), 2)).round(1)
@@ -65,6 +68,7 @@ def problem(model, seed, n=20, n_classes=3, is_single=False, is_weighted=False, 
         y[:n_classes] = range(n_classes)
     elif is_single:
         y[:] = 2.5
+    y = np.stack([y, y[:1].repeat(n), y[rng.permutation(n)]], axis=1) if several else y
     weight = rng.integers(1, 4, n) / 2 if is_weighted else None
     return clone(model).set_params(random_state=seed).fit(X[:n], y, weight), X[n:]
 
@@ -110,6 +114,38 @@ def test_values_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes
     compare(model, X[:2], X[3:])
     many = model.shap_values(np.tile(X[:2], (500, 1)), np.tile(X[3:], (10, 1)))  # by tables
     np.testing.assert_allclose(many.values[:2], model.shap_values(X[:2], X[3:]).values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [*MODELS[:-3], HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=1, max_leaf_nodes=6)],
+    ids=lambda model: repr(model).replace("\n", ""),
+)
+@pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
+@pytest.mark.parametrize("has_background", [False, True])
+def test_values_of_several_outputs_are_those_of_the_twin(model, has_background):
+    """Numbers have an axis for the outputs; classes have a result for each output, as they have probabilities for each."""
+    model, X = problem(model, 1, 20, is_weighted=True, several=True)
+    rows, background = X[:3], X[3:] if has_background else None
+    votes = model.forest_.leaf_votes(getattr(model, "voting", "soft"))
+    others = None if background is None else model._check_fitted_X(background)
+    for method, expected in (
+        ("shap_values", twin.shapley_values(model.forest_, votes, model._check_fitted_X(rows), others)[0]),
+        ("shap_interaction_values", twin.interaction_values(model.forest_, votes, model._check_fitted_X(rows), others)),
+    ):
+        results = getattr(model, method)(rows, background)
+        is_list = isinstance(results, list)
+        assert is_list == hasattr(model, "predict_proba")
+        results = results if is_list else [results]
+        assert [len(result.base_values) for result in results] == ([3, 1, 3] if is_list else [3])
+        assert [result.output_names for result in results] == ([["0", "1", "2"], [str(model.classes_[1][0])], ["0", "1", "2"]]
+                                                               if is_list else [None])  # fmt: skip
+        found = np.concatenate([result.values for result in results], axis=-1)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(votes).max())
+        predicted = np.hstack(model.predict_proba(rows)) if is_list else model.predict(rows)
+        total = np.concatenate([result.base_values for result in results]) + found.sum(axis=tuple(range(1, found.ndim - 1)))
+        np.testing.assert_allclose(total, predicted, atol=1e-13 * np.abs(votes).max())
+        assert max(result.additivity_error for result in results) < 1e-13 * np.abs(votes).max()
 
 
 @ALL

@@ -75,15 +75,20 @@ numbers = st.sampled_from([0.0, 1.0, 2.0, 3.0, np.nan])
 @st.composite
 def pruning_problems(draw):
     """A small tree, and rows to prune it by."""
-    classes = draw(st.booleans())
+    classes, n_outputs = draw(st.booleans()), draw(st.sampled_from([1, 1, 2, 3]))
     n, m = draw(st.integers(2, 16)), draw(st.integers(1, 12))
     rows = st.lists(numbers, min_size=2, max_size=2)
     X = np.array(draw(st.lists(rows, min_size=n + m, max_size=n + m)))
     targets = st.one_of(st.integers(0, 3), st.floats(-5, 5), st.sampled_from([1e6, 1e-150, 0.1, np.nextafter(0.1, 1)]))
     targets = st.integers(0, 3) if classes else targets
-    y = np.array(draw(st.lists(targets, min_size=n, max_size=n)), np.int64 if classes else np.float64)
-    known = st.sampled_from(sorted(set(y.tolist()))) if classes else targets
-    z = np.array(draw(st.lists(known, min_size=m, max_size=m)), y.dtype)
+    grown, others = [], []
+    for _ in range(n_outputs):
+        y = draw(st.lists(targets, min_size=n, max_size=n))
+        known = st.sampled_from(sorted(set(y))) if classes else targets
+        grown.append(y)
+        others.append(draw(st.lists(known, min_size=m, max_size=m)))
+    y, z = (np.array(columns, np.int64 if classes else np.float64).T for columns in (grown, others))
+    y, z = (y[:, 0], z[:, 0]) if n_outputs == 1 else (y, z)
     weight = draw(st.sampled_from([st.none(), st.integers(0, 3), st.floats(0, 7, allow_subnormal=False)]))
     weight = np.array([draw(weight) for _ in range(m)], np.float64)
     weight = None if np.isnan(weight).any() or not weight.any() else weight
@@ -98,17 +103,23 @@ def test_reduced_error_of_all_prunings(case):
     model, X, y, weight = case
     forest = model.forest_
     tree, table = forest.tree(0), forest.node_table(0)
-    value = model.classes_[table.weight.argmax(axis=1)] if forest.objective.predicts_shares else table.value[:, 0]
+    value = table.value
+    if forest.objective.predicts_shares:
+        classes = model.classes_ if y.ndim == 2 else [model.classes_]
+        value = np.stack([
+            known[table.weight[:, own].argmax(axis=1)] for known, own in zip(classes, forest.objective.outputs, strict=True)
+        ], axis=1)  # fmt: skip
     kept = slice(None) if weight is None else weight > 0
-    integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).fine(kept.sum(), 53)
-    rows = [(set(path(tree, x)), t, int(w)) for x, t, w in zip(X[kept], y[kept], integers, strict=True)]
+    integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).fine(kept.sum() * value.shape[1], 53)
+    targets = y[kept].reshape(-1, value.shape[1]).tolist()
+    rows = [(set(path(tree, x)), t, int(w)) for x, t, w in zip(X[kept], targets, integers, strict=True)]
 
     def error(leaves):
         total = 0
         for passed, target, w in rows:
-            predicted = value[next(leaf for leaf in leaves if leaf in passed)]
-            has_classes = forest.objective.predicts_shares
-            total += w * ((target != predicted) if has_classes else (Fraction(target) - Fraction(predicted)) ** 2)
+            predicted = value[next(leaf for leaf in leaves if leaf in passed)].tolist()
+            for t, p in zip(target, predicted, strict=True):
+                total += w * ((t != p) if forest.objective.predicts_shares else (Fraction(t) - Fraction(p)) ** 2)
         return total
 
     errors = [(error(leaves), len(leaves), leaves) for leaves in sets_of_leaves(tree)]
@@ -168,6 +179,23 @@ def test_small_errors_beside_large_ones():
     assert tree.prune(X, [1e-4, 0.0, 1e9, 1e9], inplace=False).get_n_leaves() == 2
 
 
+def test_errors_of_several_outputs_are_added_up():
+    """An output that would lose little by a cut gives way to another that wins more; of numbers, also in the last bit."""
+    X = np.arange(4.0)[:, None]
+    for small in (1e-3, 1e-200):
+        y = np.array([[0.0, small], [0.0, small], [4.0, 0.0], [4.0, 0.0]])
+        tree = DecisionTreeRegressor().fit(X, y)
+        assert tree.prune(X, y, inplace=False).get_n_leaves() == 2
+        for second, n_leaves in ((small, 2), (small / 2, 1), (0.0, 1)):
+            # The first output is as wrong on either side as in the middle, so that the second one decides.
+            assert tree.prune([[0.0], [3.0]], [[1.0, second], [3.0, small / 4]], inplace=False).get_n_leaves() == n_leaves
+        assert tree.prune([[0.0], [3.0]], [[0.9, 0.0], [3.0, small]], inplace=False).get_n_leaves() == 2
+    y = np.array([[0, 0], [0, 0], [1, 1], [1, 1]])
+    tree = DecisionTreeClassifier().fit(X, y)
+    assert tree.prune([[3.0]], [[1, 0]], inplace=False).get_n_leaves() == 1
+    assert tree.prune([[3.0], [3.0]], [[1, 0], [1, 1]], inplace=False).get_n_leaves() == 2
+
+
 @pytest.mark.parametrize("small", [1e-10, 1e-200, 5e-324])
 def test_a_branch_that_hardly_saves_anything_stays(small):
     X = np.arange(4.0)[:, None]
@@ -193,7 +221,7 @@ def test_least_squares_of_any_numbers(prediction, rows, near, weight):
         prediction, target = (near + 2.0**-50 * (np.frexp(x)[1] % 4) for x in (prediction, target))
     weights = np.arange(weight, weight + len(rows))
     feature, right = np.array([0, 0, -1, -1, -1], np.int32), np.array([4, 3, 0, 1, 2], np.uint32)
-    cut = least_squares(feature, right, prediction, leaf, target, weights)
+    cut = least_squares(feature, right, prediction[:, None], leaf, target[:, None], weights)
 
     def error(i, leaves):
         return sum(
@@ -219,7 +247,7 @@ def test_least_squares_where_much_is_in_doubt():
         forest = tree.forest_
         prediction = np.rint(forest.node_table(0).value[:, 0])  # integers: ties
         leaf = forest.packed().apply(rng.random((n, 2)), 1)[:, 0]
-        cut = least_squares(forest.feature, forest.right_child, prediction, leaf, y, None)
+        cut = least_squares(forest.feature, forest.right_child, prediction[:, None], leaf, y[:, None], None)
         error = [0] * len(cut)
         for reached, target in zip(leaf.tolist(), y.tolist(), strict=True):
             i = 0

@@ -45,6 +45,26 @@ def models(dtype=np.float64, categories=False, seed=0, n=400):
     yield "boosted, three classes", boosted(max_iter=6, **common).fit(X, three)
 
 
+def models_of_several_outputs(dtype=np.float64, categories=False, seed=0, n=400):
+    """As `models`, of two or three outputs; boosted trees are not grown on categories then."""
+    X, z = data_of(n, seed, dtype, categories)
+    numbers = np.stack([z, 100 * z[::-1], z * np.nan_to_num(X[:, 2])], axis=1)
+    levels = np.digitize(z, np.quantile(z, [0.3, 0.6]))
+    common = {"random_state": seed, "categorical_features": [0, 1] if categories else None}
+    yield "numbers", dforest.RandomForestRegressor(7, **common).fit(X, numbers, levels + 0.5)
+    yield "leaves of numbers", dforest.RandomForestRegressor(2, **common).fit(X, np.full((n, 2), [0.1, 7.0]))
+    yield "a tree of numbers", dforest.ExtraTreeRegressor(max_depth=4, **common).fit(X, numbers[:, :2])
+    classes = np.stack([levels * 2, z > z[::-1], np.full(n, 5)], axis=1)
+    yield "classes", dforest.ExtraTreesClassifier(7, class_weight="balanced", **common).fit(X, classes)
+    text = np.array(["few", "many", "more"])[np.stack([levels, levels[::-1]], axis=1)]
+    yield "votes for text", dforest.RandomForestClassifier(8, voting="hard", **common).fit(X, text)
+    mixed = np.stack([text[:, 0].astype(object), classes[:, 1]], axis=1)
+    yield "a tree of mixed classes", dforest.DecisionTreeClassifier(**common).fit(X, mixed)
+    for loss in () if categories else ("squared_error", "poisson"):
+        y = numbers[:, :2] if loss == "poisson" else numbers
+        yield f"boosted, {loss}", dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, random_state=seed).fit(X, y)
+
+
 def held_rows(estimator, labels=None, dtype=np.float64):
     """Rows at and next to thresholds of up to 500 nodes, other than those by which conversions are compared."""
     return probes_of(estimator, dtype, labels, infinite=True, n_nodes=500, seed=1)[1]

@@ -24,7 +24,7 @@ def cover(forest, root, i):
     if forest.feature[root + i] < 0:
         leaf = forest.leaf_row[root + i]
         shift = int(forest.leaf_shift[leaf]) if len(forest.leaf_shift) else 0
-        return int(forest.leaf_weight[leaf].sum()) / Fraction(2) ** shift
+        return sum(forest.leaf_weight[leaf].tolist()) / Fraction(2) ** shift
     return cover(forest, root, i + 1) + cover(forest, root, int(forest.right_child[root + i]))
 
 
@@ -68,7 +68,7 @@ def games(forest, votes, X, background=None):
     for t in range(n_trees):
         root, end = int(forest.node_offsets[t]), int(forest.node_offsets[t + 1])
         used = sorted({int(feature) for feature in forest.feature[root:end] if feature >= 0})
-        outputs = range(n_outputs) if baseline is None else [t % n_outputs]
+        outputs = range(n_outputs) if votes.shape[1] == n_outputs else [t % n_outputs]
         for other in others:
             for i, row in enumerate(X):
                 found = {

@@ -332,8 +332,8 @@ cdef double TINY = 2.0 ** -990  # what all numbers below float64's range are wor
 
 
 def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
-                  const int64_t[::1] prediction not None, const int64_t[::1] leaf not None,
-                  const int64_t[::1] target not None, const int64_t[::1] weight):
+                  const int64_t[:, ::1] prediction not None, const int64_t[::1] leaf not None,
+                  const int64_t[:, ::1] target not None, const int64_t[::1] weight):
     """The cuts that leave the fewest wrong classes on some rows, and of those the smallest tree.
 
     A node is cut where it makes no more errors as a leaf than its branch does once that is cut as it should be.
@@ -342,22 +342,22 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
     ----------
     feature, right_child : ndarray of shape (n,)
         Of the nodes of one tree.
-    prediction : ndarray of shape (n,), dtype int64
-        The class that each node predicts as a leaf.
+    prediction : ndarray of shape (n, n_outputs), dtype int64
+        The class of each output that each node predicts as a leaf.
     leaf : ndarray of shape (n_rows,), dtype int64
         The node that each row ends in.
-    target : ndarray of shape (n_rows,), dtype int64
+    target : ndarray of shape (n_rows, n_outputs), dtype int64
         Class numbers.
     weight : ndarray of shape (n_rows,), dtype int64, or None
-        What the error of each row counts, from 1 to 2**53; None: 1.
+        What each error of a row counts, from 1 to 2**53; None: 1. The weights of all errors add up to less than 2**63.
 
     Returns
     -------
     ndarray of shape (n,), dtype bool
         Nodes that are cut; those below another one may be or not.
     """
-    cdef Py_ssize_t n = feature.shape[0], i, row
-    cdef uint64_t least
+    cdef Py_ssize_t n = feature.shape[0], n_outputs = target.shape[1], i, row, k
+    cdef uint64_t least, n_wrong
     cdef WorkerContext worker = current_worker()
     cdef uint64_t[::1] error = np.zeros(n, np.uint64)     # first of nodes, then of branches
     result = np.zeros(n, np.bool_)
@@ -366,12 +366,14 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
         for row in range(target.shape[0]):
             i = 0
             while True:
-                if target[row] != prediction[i]:
-                    error[i] += <uint64_t> weight[row] if weight is not None else 1
+                n_wrong = 0
+                for k in range(n_outputs):
+                    n_wrong += target[row, k] != prediction[i, k]
+                error[i] += n_wrong * (<uint64_t> weight[row] if weight is not None else 1)
                 if feature[i] < 0:
                     break
                 i = right_child[i] if leaf[row] >= right_child[i] else i + 1
-                poll(&worker, 4)
+                poll(&worker, 3 + n_outputs)
         for i in range(n - 1, -1, -1):
             if feature[i] < 0:
                 continue
@@ -386,39 +388,51 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
 cdef struct Share:             # what the rows that reach a node say
     int64_t rows
     uint64_t weight
-    double sum                 # of weight * target, where the largest target is below 1
-    double size                # the same of magnitudes
     double gain                # what the branch saves in squared error as against the node as a leaf; 0 where it is cut
     double margin              # how far that may be off
 
 
-cdef inline void add_step(Share* node, const Share* child, double before, double after, int exponent) noexcept nogil:
-    """Add to a node's gain what its child brings: predictions go from `before` to `after` there."""
-    cdef double p = ldexp(before, exponent), q = ldexp(after, exponent), step = q - p, size
+cdef struct Total:             # what the rows that reach a node say of one output
+    double sum                 # of weight * target, where the largest target is below 1
+    double size                # the same of magnitudes
+
+
+cdef inline void add_step(Share* node, const Share* child, const Total* total, const double* before, const double* after,
+                          Py_ssize_t n_outputs, int exponent) noexcept nogil:
+    """Add to a node's gain what its child brings: the predictions of outputs go from `before` to `after` there.
+
+    IN total : [n_outputs] of the child
+    """
+    cdef double p, q, step, size
+    cdef Py_ssize_t k
     node.gain += child.gain
-    node.margin += child.margin + 8.0 * UNIT * child.gain
-    if before == after or child.rows == 0:
-        return
-    # w (y - p)^2 - w (y - q)^2 = (q - p) (2 w y - w (p + q)), summed over rows; each of them was rounded twice.
-    node.gain += step * (2.0 * child.sum - <double> child.weight * (p + q))
-    size = fabs(step) * (2.0 * child.size + <double> child.weight * (fabs(p) + fabs(q)))
-    node.margin += 2.0 * UNIT * (<double> child.rows + 16.0) * size + TINY
+    node.margin += child.margin + 4.0 * (1.0 + n_outputs) * UNIT * child.gain
+    for k in range(n_outputs if child.rows > 0 else 0):
+        if before[k] == after[k]:
+            continue
+        p = ldexp(before[k], exponent)
+        q = ldexp(after[k], exponent)
+        step = q - p
+        # w (y - p)^2 - w (y - q)^2 = (q - p) (2 w y - w (p + q)), summed over rows; each of them was rounded twice.
+        node.gain += step * (2.0 * total[k].sum - <double> child.weight * (p + q))
+        size = fabs(step) * (2.0 * total[k].size + <double> child.weight * (fabs(p) + fabs(q)))
+        node.margin += 2.0 * UNIT * (<double> child.rows + 15.0 + n_outputs) * size + TINY
 
 
 def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
-                  const double[::1] prediction not None, const int64_t[::1] leaf not None,
-                  const double[::1] target not None, const int64_t[::1] weight):
+                  const double[:, ::1] prediction not None, const int64_t[::1] leaf not None,
+                  const double[:, ::1] target not None, const int64_t[::1] weight):
     """The cuts that leave the least squared error on some rows, and of those the smallest tree.
 
     As `fewest_errors`, but that predictions and targets are numbers (float64), whose errors are compared exactly: what a branch
     saves is worked out in float64 with a bound of all that was rounded, and in integers where its sign is in doubt.
     """
-    cdef Py_ssize_t n = feature.shape[0], i, row, b
+    cdef Py_ssize_t n = feature.shape[0], n_outputs = target.shape[1], i, row, b, k
     cdef int exponent
     cdef double w, y
     cdef Share* node
-    cdef Share[::1] share = np.zeros(n, [("rows", np.int64), ("weight", np.uint64)]
-                                     + [(name, np.float64) for name in ("sum", "size", "gain", "margin")])
+    cdef Share[::1] share = np.zeros(n, [("rows", np.int64), ("weight", np.uint64), ("gain", np.float64), ("margin", np.float64)])
+    cdef Total[:, ::1] total = np.zeros((n, n_outputs), [("sum", np.float64), ("size", np.float64)])
     result = np.zeros(n, np.bool_)
     cdef uint8_t[::1] cut = result.view(np.uint8)
     exponent = -int(np.frexp(max(np.abs(target).max(), np.abs(prediction).max()))[1])
@@ -427,11 +441,12 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
         for row in range(target.shape[0]):
             node = &share[leaf[row]]
             w = <double> weight[row] if weight is not None else 1.0
-            y = ldexp(target[row], exponent)
             node.rows += 1
             node.weight += <uint64_t> w
-            node.sum += w * y
-            node.size += w * fabs(y)
+            for k in range(n_outputs):
+                y = ldexp(target[row, k], exponent)
+                total[leaf[row], k].sum += w * y
+                total[leaf[row], k].size += w * fabs(y)
     for i in range(n - 1, -1, -1):
         if feature[i] < 0:
             continue
@@ -439,10 +454,11 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
         node = &share[i]
         node.rows = share[i + 1].rows + share[b].rows
         node.weight = share[i + 1].weight + share[b].weight
-        node.sum = share[i + 1].sum + share[b].sum
-        node.size = share[i + 1].size + share[b].size
-        add_step(node, &share[i + 1], prediction[i], prediction[i + 1], exponent)
-        add_step(node, &share[b], prediction[i], prediction[b], exponent)
+        for k in range(n_outputs):
+            total[i, k].sum = total[i + 1, k].sum + total[b, k].sum
+            total[i, k].size = total[i + 1, k].size + total[b, k].size
+        add_step(node, &share[i + 1], &total[i + 1, 0], &prediction[i, 0], &prediction[i + 1, 0], n_outputs, exponent)
+        add_step(node, &share[b], &total[b, 0], &prediction[i, 0], &prediction[b, 0], n_outputs, exponent)
         node.margin *= 1.0 + 2.0 ** -40      # for what was rounded in margins themselves
         if fabs(node.gain) <= node.margin and node.margin > 0.0:
             if exact is None:
@@ -494,24 +510,27 @@ class ExactGains:
         return max(ldexp(float(gain >> shift), shift + 2 * (exponent - self.bits)), 2.0 ** -1074) if gain else 0.0
 
     def _measure(self, i, found):
-        """(prediction, weight, sum of weight * target, gain) of a node."""
+        """(predictions, weight, sums of weight * target, gain) of a node, with lists by output."""
         PyErr_CheckSignals()             # does nothing but in the main thread
-        p = _integer(self.prediction[i], self.prediction_shift[i])
+        predictions = _integers(self.prediction[i], self.prediction_shift[i])
         if self.feature[i] < 0:
             rows = self.rows[self.first[i] : self.first[i + 1]].tolist()
             weights = [1] * len(rows) if self.weight is None else self.weight[rows].tolist()
-            return p, sum(weights), sum(w * _integer(self.target[row], self.target_shift[row])
-                                        for row, w in zip(rows, weights)), 0
-        weight = total = gain = 0
-        for q, w, s, g in (found.pop(i + 1), found.pop(int(self.right_child[i]))):
+            totals = [0] * len(predictions)
+            for row, w in zip(rows, weights):
+                totals = [s + w * y for s, y in zip(totals, _integers(self.target[row], self.target_shift[row]))]
+            return predictions, sum(weights), totals, 0
+        weight = gain = 0
+        totals = [0] * len(predictions)
+        for after, w, sums, g in (found.pop(i + 1), found.pop(int(self.right_child[i]))):
             weight += w
-            total += s
-            gain += g + (q - p) * (2 * s - w * (q + p))
-        return p, weight, total, max(gain, 0)
+            totals = [s + t for s, t in zip(sums, totals)]
+            gain += g + sum((q - p) * (2 * s - w * (q + p)) for p, q, s in zip(predictions, after, sums))
+        return predictions, weight, totals, max(gain, 0)
 
 
-def _integer(fraction, shift):
-    return int(fraction * 2.0 ** 53) << int(shift)
+def _integers(fractions, shifts):
+    return [int(fraction * 2.0 ** 53) << int(shift) for fraction, shift in zip(fractions, shifts)]
 
 
 cdef struct Links:             # the nodes of a tree that may be cut, as a knockout of 2 * size places

@@ -422,8 +422,8 @@ class BoostingEstimator(
         Returns
         -------
         dforest.ShapValues
-            An object whose `values` have the shape (n_rows, n_features) or, for more than two classes,
-            (n_rows, n_features, n_classes).
+            An object whose `values` have the shape (n_rows, n_features) or, for more than two classes or several outputs,
+            (n_rows, n_features, n_classes) or (n_rows, n_features, n_outputs).
 
         Raises
         ------
@@ -453,8 +453,8 @@ class BoostingEstimator(
         Returns
         -------
         dforest.ShapInteractionValues
-            An object whose `values` have the shape (n_rows, n_features, n_features) or, for more than two classes,
-            (n_rows, n_features, n_features, n_classes).
+            An object whose `values` have the shape (n_rows, n_features, n_features) or, for more than two classes or several
+            outputs, (n_rows, n_features, n_features, n_classes) or (n_rows, n_features, n_features, n_outputs).
 
         Raises
         ------

@@ -20,6 +20,16 @@ def by_output(y):
     return y
 
 
+def columns_of(y):
+    """The targets of each output, contiguous: list of ndarray of shape (n_rows,)."""
+    return [y] if y.ndim == 1 else [np.ascontiguousarray(column) for column in y.T]
+
+
+def prediction_columns(objective):
+    """The columns of each output in means over trees, or in raw predictions: tuple of slice."""
+    return objective.outputs if objective.n_outputs > 1 else (slice(None),)
+
+
 def classes_by_output(y):
     """`check_classes` of each column: (list of classes, class numbers of the shape of y)."""
     found = []
@@ -33,6 +43,11 @@ def classes_by_output(y):
         except ValueError as error:
             raise ValueError(f"column {output} of y: {error}") from None
     return [classes for classes, _ in found], np.stack([numbers for _, numbers in found], axis=1)
+
+
+def classes_of(classifier):
+    """The classes of each output of a fitted classifier: list of ndarray."""
+    return classifier.classes_ if isinstance(classifier.classes_, list) else [classifier.classes_]
 
 
 def labels_of(classes, numbers):
@@ -95,10 +110,3 @@ def joint_classes(numbers, labels):
     names = np.empty(len(rows), object)
     names[:] = [tuple(of_output[k] for of_output, k in zip(labels, row, strict=True)) for row in rows.tolist()]
     return joint.ravel().astype(np.int32), names
-
-
-def check_one_output(estimator, what):
-    """Raise ValueError if a fitted estimator has several outputs, for which there is no code."""
-    n = getattr(estimator, "n_outputs_", 1)
-    if n > 1:
-        raise ValueError(f"{what} does not support several outputs, and {type(estimator).__name__} has {n}; fit one for each")

@@ -14,7 +14,6 @@ from dforest.config import in_kind
 from dforest.engines.weights import TrainingRows
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.data.fits import Plan
-from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.data.validation import check_weights, check_X, count_features
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
@@ -102,11 +101,11 @@ class SingleTree(TreeEstimator, DecisionTree):
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data. Missing values go where they go in prediction.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
             True targets of these rows: classes of the training data, or finite numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight of the error of each row, which is a wrong class or the squared deviation; None means 1.
-            `class_weight` does not change it.
+            Weight of the error of each row, which is a wrong class or the squared deviation, or the sum of
+            these over several outputs; None means 1. `class_weight` does not change it.
         inplace : bool, default=True
             Whether this tree itself is pruned; if False, a pruned copy is returned. A tree of a forest's
             `estimators_` can't be pruned in place, as the forest would go on predicting with the unpruned tree.
@@ -145,10 +144,9 @@ class SingleTree(TreeEstimator, DecisionTree):
                 "inplace=True, but this tree is one of a forest's estimators_, and the forest would not change with it; "
                 "allowed is inplace=False, which returns a pruned copy that stands alone"
             )
-        check_one_output(self, "prune")
         X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=self._has_numbers)
         rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
-        weight = rows.integer_weight().fine(len(rows.y), max_bits=53)
+        weight = rows.integer_weight().fine(rows.y.size, max_bits=53)
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, weight)
         pruned = self if inplace else copy.copy(self)
         pruned.forest_ = forest

@@ -13,7 +13,7 @@ from dforest.config import on_host
 from dforest.core.predict.dependence import mean_predictions
 from dforest.core.sparse_rows import dense
 from dforest.core.threads import each
-from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.outputs import prediction_columns
 from dforest.estimators.data.validation import check_number, check_X, count_threads
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results.shapley import check_tests
@@ -54,12 +54,13 @@ class PartialDependencePart:
         sklearn.utils.Bunch
             `grid_values` is a list of arrays, the values on each axis, and `average` is an ndarray of shape (n_outputs,
             len(grid_values[0]), ...), dtype float64: the partial dependence. There is an output for each class if there are more
-            than two, and one else, that of the second class.
+            than two, and one for two classes, that of the second one; for regression, there is one for each column of y. If y
+            has several columns of classes, `average` is a list with such an array for each.
 
         Raises
         ------
         ValueError
-            If a parameter is not as described, if the estimator has several outputs, or if its splitter makes tests of its own.
+            If a parameter is not as described, or if the splitter makes tests of its own.
 
         References
         ----------
@@ -77,7 +78,6 @@ class PartialDependencePart:
         array([[120., 125., 171., 185., 220.]])
         """
         check_is_fitted(self)
-        check_one_output(self, "partial_dependence")
         forest = self.forest_
         check_tests(forest)
         check_number("grid_resolution", grid_resolution, Integral, "integers from 2", lambda n: n >= 2)
@@ -92,11 +92,14 @@ class PartialDependencePart:
             axes.append(self._axis_of(j, custom[j]) if j in custom else _axis(x, self._features, j, grid_resolution, percentiles))
         points = np.array(list(product(*axes)), forest.threshold.dtype).astype(np.float64)
         means = _means(forest, numbers, points, getattr(self, "voting", "soft"), count_threads(getattr(self, "n_jobs", None)))
-        if is_classifier(self) and means.shape[1] == 2:
-            means = means[:, 1:]
+        parts = [means]
+        if is_classifier(self):
+            parts = [means[:, own] for own in prediction_columns(forest.objective)]
+            parts = [part[:, 1:] if part.shape[1] == 2 else part for part in parts]
+        averages = [part.T.reshape(-1, *map(len, axes)).copy() for part in parts]
         labels = (self._features.categories[j] for j in numbers)
         values = [axis if own is None else own[axis.astype(np.intp)] for axis, own in zip(axes, labels, strict=True)]
-        return Bunch(grid_values=values, average=means.T.reshape(-1, *map(len, axes)).copy())
+        return Bunch(grid_values=values, average=averages if len(averages) > 1 else averages[0])
 
     def _number_of(self, feature):
         """The number of a feature that is given by its number or its name."""

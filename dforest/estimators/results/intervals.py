@@ -13,7 +13,7 @@ from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.sampling import Bootstrap
 from dforest.core.threads import each
-from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.prediction import of_one_fit
@@ -57,8 +57,9 @@ class IntervalPart:
 
         Returns
         -------
-        ndarray of shape (n_rows, 2), dtype float64
-            The lower and the upper end of each interval.
+        ndarray of shape (n_rows, 2) or (n_rows, n_outputs, 2), dtype float64
+            The lower and the upper end of each interval. The second shape is that for several outputs, each of which has an
+            interval of its own: `level` is the share of its targets.
 
         Raises
         ------
@@ -88,7 +89,6 @@ class IntervalPart:
         if not isinstance(method, str) or method not in methods:
             raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
         data, X = self._training_rows(), self._rows_to_look_at(X)
-        check_one_output(self, "predict_interval")
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
             raise ValueError(
                 f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"
@@ -98,11 +98,20 @@ class IntervalPart:
                 f"method={method!r} is for rows drawn with replacement and equal chances; this forest was fitted with "
                 f'bootstrap={self.bootstrap!r}, allowed is bootstrap=True, or method="oob" or "jackknife+ab"'
             )
-        return methods[method](self.forest_, data, X, level, count_threads(self.n_jobs))
+        n_threads = count_threads(self.n_jobs)
+        ends = [
+            methods[method](self.forest_, output, data._replace(y=y), X, level, n_threads)
+            for output, y in enumerate(columns_of(data.y))
+        ]
+        return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
 
 
-def _errors_out_of_bag(forest, data, n_threads):
+# The functions below are told the number of an output, and its targets in the training data.
+
+
+def _errors_out_of_bag(forest, output, data, n_threads):
     """The errors of the trees that left each training row out: ndarray of shape (n_rows,), NaN if there are none."""
+    forest = forest.of_output(output)
     exponent = square_exponent(data.y.min(), data.y.max(), forest.leaf_value.min(), forest.leaf_value.max())
     draws = TreeDraws(forest.plans, forest.seeds, len(data.y), n_threads)
     sums, _, n_votes, _, _ = predict_out_of_bag(forest.packed_leaves(), data.X, data.y, None, draws, exponent, n_threads)
@@ -113,14 +122,14 @@ def _errors_out_of_bag(forest, data, n_threads):
     return data.y - np.divide(sums[:, 0], n_votes, out=np.full(len(data.y), np.nan), where=n_votes > 0)
 
 
-def _by_errors(forest, data, X, level, n_threads):
-    errors = _errors_out_of_bag(forest, data, n_threads)
+def _by_errors(forest, output, data, X, level, n_threads):
+    errors = _errors_out_of_bag(forest, output, data, n_threads)
     ends = np.nanquantile(errors, [(1 - level) / 2, (1 + level) / 2])
-    return forest.packed().mean(X, n_threads) + ends
+    return forest.packed().mean(X, n_threads)[:, [output]] + ends
 
 
-def _by_jackknife(forest, data, X, level, n_threads):
-    errors = np.abs(_errors_out_of_bag(forest, data, n_threads))
+def _by_jackknife(forest, output, data, X, level, n_threads):
+    errors = np.abs(_errors_out_of_bag(forest, output, data, n_threads))
     seen = ~np.isnan(errors)
     errors, n = errors[seen], int(seen.sum())
     left_out = _counts(forest, n_threads)[:, seen] == 0
@@ -131,7 +140,7 @@ def _by_jackknife(forest, data, X, level, n_threads):
     at_a_time = max(1, _BLOCK_BYTES // (8 * n))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
-        trees = _predictions_of_trees(forest, X[some], n_threads)
+        trees = _predictions_of_trees(forest, output, X[some], n_threads)
         means = np.empty((len(trees), n))
         for begin in range(0, n, columns):
             own = slice(begin, begin + columns)
@@ -142,14 +151,14 @@ def _by_jackknife(forest, data, X, level, n_threads):
     return ends
 
 
-def _by_infinitesimal_jackknife(forest, data, X, level, n_threads):
-    counts, n_trees, power = _counts(forest, n_threads), forest.n_trees, next_power(forest.leaf_value)
+def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
+    counts, n_trees, power = _counts(forest, n_threads), forest.n_trees, next_power(_leaf_values(forest, output))
     n_draws = np.mean([plan.count_draws(len(data.y)) for plan in forest.plans])
     ends = np.empty((len(X), 2))
     at_a_time = max(1, _BLOCK_BYTES // (8 * n_trees))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
-        trees = np.ldexp(_predictions_of_trees(forest, X[some], n_threads), -power)  # so that squares are in range
+        trees = np.ldexp(_predictions_of_trees(forest, output, X[some], n_threads), -power)  # so that squares are in range
         mean = trees.mean(axis=1, keepdims=True)
         trees -= mean
         variance = np.zeros(len(trees))
@@ -175,7 +184,11 @@ def _counts(forest, n_threads):
     return np.stack(counts)
 
 
-def _predictions_of_trees(forest, X, n_threads):
+def _leaf_values(forest, output):
+    return forest.leaf_value.reshape(len(forest.leaf_draws), -1)[:, output]
+
+
+def _predictions_of_trees(forest, output, X, n_threads):
     """ndarray of shape (n_rows, n_trees), dtype float64."""
     leaf = forest.packed().apply(X, n_threads) + forest.node_offsets[:-1]
-    return forest.leaf_value[forest.leaf_row[leaf]]
+    return _leaf_values(forest, output)[forest.leaf_row[leaf]]

@@ -20,7 +20,7 @@ from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, square
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.core.threads import each
 from dforest.engines.weights import ClassBalance
-from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.prediction import of_one_fit
 
@@ -366,7 +366,8 @@ class QuantilePart:
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_q), dtype float64
-            Quantiles in the unit of the target; the second shape is that for an array of several q.
+            Quantiles in the unit of the target; the second shape is that for an array of several q. For several outputs, the
+            shape is (n_rows, n_outputs) or (n_rows, n_outputs, n_q): each output has quantiles of its own.
 
         Raises
         ------
@@ -393,19 +394,23 @@ class QuantilePart:
         if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
             raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
         table, X = self._leaf_table(), self._rows_to_look_at(X)
-        check_one_output(self, "predict_quantiles")
-        place, sorted_y = self._derived("sorted", self._sort_targets)
+        targets = self._derived("sorted", self._sort_targets)
         wanted = np.argsort(numbers.ravel(), kind="stable")
         ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)
-        found = np.empty((len(X), len(wanted)))
+        found = np.empty((len(X), len(targets), len(wanted)))
         for first, leaf in self._blocks(X):
-            found[first : first + len(leaf), wanted] = quantiles_of_rows(table, leaf, place, sorted_y, ascending, n_threads)
-        return found[:, 0] if numbers.ndim == 0 else found
+            for output, (place, sorted_y) in enumerate(targets):
+                own = quantiles_of_rows(table, leaf, place, sorted_y, ascending, n_threads)
+                found[first : first + len(leaf), output, wanted] = own
+        found = found if self.n_outputs_ > 1 else found[:, 0]
+        return found[..., 0] if numbers.ndim == 0 else found
 
     def _sort_targets(self):
-        """(where each training target is among the ascending ones, these)."""
-        y = self._training_rows().y
-        order = np.argsort(y, kind="stable")
-        place = np.empty(len(y), np.uint32)
-        place[order] = np.arange(len(y), dtype=np.uint32)
-        return place, y[order]
+        """(where each training target is among the ascending ones, these) of each output."""
+        found = []
+        for y in columns_of(self._training_rows().y):
+            order = np.argsort(y, kind="stable")
+            place = np.empty(len(y), np.uint32)
+            place[order] = np.arange(len(y), dtype=np.uint32)
+            found.append((place, y[order]))
+        return found

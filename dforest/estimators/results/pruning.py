@@ -25,8 +25,8 @@ def reduced_error(forest, X, target, weight):
     ----------
     forest : Forest
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
-    target : ndarray of shape (n_rows,)
-        Class numbers, or numbers, of the one output there is.
+    target : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        Class numbers, or numbers. The errors of all outputs are added up.
     weight : ndarray of shape (n_rows,), dtype int64, or None
         Integer weights of the rows' errors. None means that all are 1.
 
@@ -35,12 +35,14 @@ def reduced_error(forest, X, target, weight):
     Forest
     """
     value = forest.node_table(0).value
-    prediction, dtype, find = value[:, 0].copy(), np.float64, least_squares
+    prediction, dtype, find = value, np.float64, least_squares
     if forest.objective.predicts_shares:
-        prediction, dtype, find = value.argmax(axis=1), np.int64, fewest_errors
+        prediction = np.stack([value[:, own].argmax(axis=1) for own in forest.objective.outputs], axis=1)
+        dtype, find = np.int64, fewest_errors
     leaf = forest.packed().apply(X, 1)[:, 0]
     tree = forest.tree(0)
-    cut = find(tree.feature, tree.right_child, prediction, leaf, target.astype(dtype), weight)
+    target = np.ascontiguousarray(target.reshape(len(target), -1), dtype)
+    cut = find(tree.feature, tree.right_child, np.ascontiguousarray(prediction), leaf, target, weight)
     return forest.cut_back(cut)
 
 

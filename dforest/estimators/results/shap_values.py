@@ -37,7 +37,8 @@ class ShapValues(_Explained):
     ----------
     values : ndarray of shape (n_rows, n_features) or (n_rows, n_features, n_outputs), dtype float64
         The Shapley values, in the unit of the prediction. The second shape is that for the probabilities of forests and single
-        trees, also with two classes, and for boosted trees with more than two classes; an output is a class.
+        trees, also with two classes, and for boosted trees with more than two classes, where an output is a class; and for
+        regression with several outputs.
     base_values : float, or ndarray of shape (n_outputs,), dtype float64
         The prediction that is expected if nothing is known of a row. This number and the values of a row add up to the
         prediction for the row.
@@ -106,7 +107,7 @@ class ShapInteractionValues(_Explained):
         A symmetric matrix for each row, in the unit of the prediction. It has the main effects of the features on the diagonal,
         and half of the interaction of two features elsewhere. Its rows add up to the Shapley values. The second shape is that
         for the probabilities of forests and single trees, also with two classes, and for boosted trees with more than two
-        classes; an output is a class.
+        classes, where an output is a class; and for regression with several outputs.
     base_values : float, or ndarray of shape (n_outputs,), dtype float64
         The prediction that is expected if nothing is known about a row. This number and all values of a row add up to the
         prediction for the row.

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import on_host
 from dforest.core.predict.shapley import ShapleyForest
 from dforest.core.sparse_rows import dense
-from dforest.estimators.data.outputs import check_one_output
+from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
@@ -61,7 +61,9 @@ class ShapPart:
         -------
         dforest.ShapValues
             An object whose `values` have the shape (n_rows, n_features) or, for class probabilities and for boosted trees with
-            more than two classes, (n_rows, n_features, n_classes).
+            more than two classes, (n_rows, n_features, n_classes). For several outputs of numbers, the shape is (n_rows,
+            n_features, n_outputs); for several outputs of classes there is a list of such objects, as `predict_proba` returns a
+            list.
 
         Raises
         ------
@@ -89,7 +91,7 @@ class ShapPart:
         >>> result.feature_names[abs(result.values).mean(axis=(0, 2)).argmax()]
         'petal width (cm)'
         """
-        return ShapValues(*self._explain("shap_values", X, background))
+        return self._explain(ShapValues, X, background)
 
     @of_one_fit
     def shap_interaction_values(self, X, background=None):
@@ -118,13 +120,14 @@ class ShapPart:
         -------
         dforest.ShapInteractionValues
             An object whose `values` have the shape (n_rows, n_features, n_features) or, for class probabilities and for boosted
-            trees with more than two classes, (n_rows, n_features, n_features, n_classes).
+            trees with more than two classes, (n_rows, n_features, n_features, n_classes); of several outputs as for
+            `shap_values`.
 
         Raises
         ------
         ValueError
-            If X or the background are not as described, if the estimator has several outputs, or if its splitter makes tests of
-            its own, which may involve several features at once.
+            If X or the background are not as described, or if the splitter makes tests of its own, which may involve several
+            features at once.
 
         Notes
         -----
@@ -152,42 +155,41 @@ class ShapPart:
         >>> bool(np.allclose(result.values.sum(axis=2), forest.shap_values(X[:20]).values))
         True
         """
-        return ShapInteractionValues(*self._explain("shap_interaction_values", X, background, has_interactions=True))
+        return self._explain(ShapInteractionValues, X, background)
 
-    def _explain(self, method, X, background, *, has_interactions=False):
-        """The fields of a result, asked for by a method."""
+    def _explain(self, kind, X, background):
+        """A result of a kind, `ShapValues` or `ShapInteractionValues`; for several outputs of classes a list of them."""
         check_is_fitted(self)
-        check_one_output(self, method)
         forest = self.forest_
         check_tests(forest)
         X = dense(check_X(self, on_host(X), self._features, reset=False))  # as large as the values
         if background is not None:
             background = self._check_background(background)
         n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
-        votes = forest.leaf_votes(voting)
-        scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
-        values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads, has_interactions)
-        if scale != 1.0:
-            values /= scale
-        baseline, packed = forest.objective.baseline, forest.packed(voting)
-        if background is not None:
-            base = packed.mean(background, n_threads).mean(axis=0)
-        elif baseline is not None:
-            base = base / scale + baseline
-        else:
-            with np.errstate(under="ignore"):
-                base = base / forest.n_trees / scale
-            if is_classifier(self):
-                base = np.append(base, 1.0 - base.sum())
-        total = values.reshape(len(X), -1, len(base)).sum(axis=1)
-        error = np.abs(base + total - packed.mean(X, n_threads)).max()
-        names = None
-        if len(base) > 1 or (is_classifier(self) and baseline is None):
-            names = [str(label) for label in self.classes_.tolist()]
-        else:
-            values, base = values[..., 0], float(base[0])
+        predicted = forest.packed(voting).mean(X, n_threads)
+        expected = None if background is None else forest.packed(voting).mean(background, n_threads).mean(axis=0)
         known = getattr(self, "feature_names_in_", None)
-        return values, base, X, None if known is None else known.tolist(), names, float(error)
+        features = None if known is None else known.tolist()
+        classes = classes_of(self) if is_classifier(self) else None
+        explained = []
+        for output, own in enumerate(prediction_columns(forest.objective)):
+            has_interactions = kind is ShapInteractionValues
+            values, base = _values_of(forest.of_output(output), voting, X, background, n_threads, has_interactions)
+            base = base if expected is None else expected[own]
+            total = values.reshape(len(X), -1, len(base)).sum(axis=1)
+            explained.append((values, base, float(np.abs(base + total - predicted[:, own]).max())))
+        if classes is None and len(explained) > 1:
+            values, base, error = zip(*explained, strict=True)
+            return kind(np.concatenate(values, axis=-1), np.concatenate(base), X, features, None, max(error))
+        results = []
+        for output, (values, base, error) in enumerate(explained):
+            names = None
+            if len(base) > 1 or forest.objective.predicts_shares:
+                names = [str(label) for label in classes[output].tolist()]
+            else:
+                values, base = values[..., 0], float(base[0])
+            results.append(kind(values, base, X, features, names, error))
+        return results if len(results) > 1 else results[0]
 
     def _check_background(self, background):
         """Rows of the background, checked. Raises ValueError or TypeError, which names the parameter."""
@@ -198,3 +200,19 @@ class ShapPart:
                 f"background={type(background).__name__} of the shape {np.shape(background)}: {error}; allowed are None, and one "
                 "row or more with the columns of the training data"
             ) from error
+
+
+def _values_of(forest, voting, X, background, n_threads, has_interactions):
+    """The Shapley values of a forest of one output, or interactions, and what is expected of a row by the cover of nodes."""
+    votes = forest.leaf_votes(voting)
+    scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
+    values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads, has_interactions)
+    if scale != 1.0:
+        values /= scale
+    if background is not None:
+        return values, None
+    if forest.objective.baseline is not None:
+        return values, base / scale + forest.objective.baseline
+    with np.errstate(under="ignore"):
+        base = base / forest.n_trees / scale
+    return values, np.append(base, 1.0 - base.sum()) if forest.objective.predicts_shares else base

@@ -21,7 +21,7 @@ class _Text(BoxText):
     """A box's test, its share of the draws, and what it predicts."""
 
     def __init__(self, tree, names, unit, says):
-        classes = list(tree.classes_) if is_classifier(tree) else None
+        classes = [list(tree.classes_)] if is_classifier(tree) else None
         super().__init__(tree, names, classes, "none", False, False, False, 3, "≤")
         self.unit, self.says = unit, says
 
@@ -36,7 +36,7 @@ class _Text(BoxText):
             lines.append(f"{self.says} {number(0.0 if is_zero else values[0])}")
         else:
             most = values.argmax()
-            lines.append(f"{shortened(self.class_names[most], LABEL)}: {percent(values[most], 0)}")
+            lines.append(f"{shortened(self.class_names[0][most], LABEL)}: {percent(values[most], 0)}")
         return lines
 
     def _number(self, value):

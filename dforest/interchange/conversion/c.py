@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.errors import ConversionError
+from dforest.estimators.data.outputs import classes_of, labels_of, prediction_columns
 from dforest.interchange.conversion.columns import check_own_tests, class_labels, coded_labels, probes_of
 from dforest.interchange.conversion.links import link_of, meaning, rounding
 from dforest.interchange.conversion.probes import check_same
@@ -98,8 +99,7 @@ _MEAN = """\
         sums[k] /= N_TREES.0;
 """
 _CLIP = """\
-    /* Rounding may have led beyond all leaves. */
-    sums[0] = sums[0] < LOWER ? LOWER : sums[0] > UPPER ? UPPER : sums[0];
+    sums[OUTPUT] = sums[OUTPUT] < LOWER ? LOWER : sums[OUTPUT] > UPPER ? UPPER : sums[OUTPUT];
 """
 _BASELINE = """\
     for (k = 0; k < N_SUMS; k++)
@@ -120,11 +120,11 @@ static double model_logistic(double x)
 }
 """
 _HIGHEST = """
-/* The place of the largest number, of equal ones the first. */
-static int model_highest(const double *sums)
+/* The place of the largest of n numbers, of equal ones the first. */
+static int model_highest(const double *sums, int n)
 {
     int k, highest = 0;
-    for (k = 1; k < N_SUMS; k++)
+    for (k = 1; k < n; k++)
         highest = sums[k] > sums[highest] ? k : highest;
     return highest;
 }
@@ -148,25 +148,17 @@ _CASE = """\
         n = LENGTH;
         break;
 """
-_REGRESSION = """
-double model_predict(const double *x)
+_PREDICT = """
+DECLARED
 {
     double sums[N_SUMS];
     model_sums(x, sums);
-    return RESULT;
-}
+RESULT}
 """
-_CLASSES = """
+_PROBABILITIES = """
 void model_predict_proba(const double *x, double *out)
 {
 BODY}
-
-int model_predict(const double *x)
-{
-    double sums[N_SUMS];
-    model_sums(x, sums);
-    return RESULT;
-}
 """
 _SHARES = """\
     model_sums(x, out);
@@ -181,7 +173,7 @@ _SOFTMAX = """\
     double sums[N_SUMS], rest = 0.0, scale;
     int k, highest;
     model_sums(x, sums);
-    highest = model_highest(sums);
+    highest = model_highest(sums, N_SUMS);
     for (k = 0; k < N_SUMS; k++) {
         out[k] = model_exp(sums[k] - sums[highest]);
         rest += k == highest ? 0.0 : out[k];
@@ -209,6 +201,12 @@ PREDICT        if (fwrite(leaves, sizeof leaves, 1, stdout) != 1 || fwrite(out, 
     return 0;
 }
 """
+_PREDICT_SEVERAL = """\
+        int places[N_OUTPUTS];
+        model_predict(x, places);
+        for (t = 0; t < N_OUTPUTS; t++)
+            out[N_SUMS + t] = places[t];
+"""
 
 
 @np.errstate(under="ignore")
@@ -233,7 +231,11 @@ class _Source:
         self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator, "C code")
         self.forest, self.voting = estimator.forest_, getattr(estimator, "voting", "soft")
         self.values, self.value_of_leaf = self.forest.added_values(self.voting)
-        self.classes = class_labels(estimator, "C code") if is_classifier(estimator) else None
+        self.columns, self.classes = prediction_columns(self.forest.objective), None
+        if is_classifier(estimator):
+            self.classes = [class_labels(classes, "C code") for classes in classes_of(estimator)]
+        self.n_outputs = len(self.columns)
+        self.suffixes = [f"_{output}" for output in range(self.n_outputs)] if self.n_outputs > 1 else [""]
         labels = coded_labels(estimator, "C code")
         with_labels = {j: known for j, known in enumerate(labels) if known is not None}
         self.coded = {
@@ -274,21 +276,23 @@ class _Source:
         yield f"/* {facts}\n *\n" + "\n *\n".join(paragraphs) + " */\n"
         headers = ["math.h", "stdint.h", *(["string.h"] if self.coded["text"] else [])]
         yield "".join(f"#include <{header}>\n" for header in headers)
-        sizes = {"model_n_features": forest.n_features} | ({} if self.classes is None else {"model_n_classes": len(self.classes)})
+        sizes = {"model_n_features": forest.n_features} | ({"model_n_outputs": self.n_outputs} if self.n_outputs > 1 else {})
+        of_classes = list(zip(self.suffixes, self.classes or (), strict=False))
+        sizes |= {f"model_n_classes{suffix}": len(classes) for suffix, classes in of_classes}
         declared = [f"enum {{ {', '.join(f'{name} = {size}' for name, size in sizes.items())} }};"]
         tables = [] if names is None else [("extern const char *const", "model_features", _literals(names.astype(object)))]
-        if self.classes is not None:
-            tables.append((f"extern {_type_of(self.classes)}", "model_classes", _literals(self.classes)))
+        for suffix, classes in of_classes:
+            tables.append((f"extern {_type_of(classes)}", f"model_classes{suffix}", _literals(classes)))
         declared += [f"{kind} {name}[{len(literals)}];" for kind, name, literals in tables]
         kinds = [kind for kind, known in self.coded.items() if known]
         declared += [f"double model_code_of_{kind}(int column, {_LABEL[kind][0]});" for kind in kinds]
-        if self.classes is None:
-            declared.append("double model_predict(const double *x);")
-        else:
-            declared += [
-                "void model_predict_proba(const double *x, double *out); /* out: the probability of each class */",
-                "int model_predict(const double *x); /* the place of the most probable class in model_classes */",
-            ]
+        about = ""
+        if self.classes is not None:
+            probabilities = "/* out: the probability of each class" + ", output by output" * (self.n_outputs > 1)
+            declared.append(f"void model_predict_proba(const double *x, double *out); {probabilities} */")
+            of = " and so on" * (self.n_outputs > 1)
+            about = f" /* the place of the most probable class in model_classes{self.suffixes[0]}{of} */"
+        declared.append(f"{self.declared_predict()};{about}")
         yield self.filled("\n" + "\n".join(declared) + "\n")
         yield from (self.table(*table) for table in tables)
 
@@ -350,7 +354,9 @@ class _Source:
             add = _ADD_IN_TURN if n_columns < self.n_sums else _ADD
         bounds = self.forest.packed().arrays().bounds
         if bounds is not None:
-            end += self.filled(_CLIP, **dict(zip(("LOWER", "UPPER"), _literals(bounds[:, 0]), strict=True)))
+            end += "    /* Rounding may have led beyond all leaves. */\n"
+            for output, ends in enumerate(bounds.T):
+                end += self.filled(_CLIP, OUTPUT=output, **dict(zip(("LOWER", "UPPER"), _literals(ends), strict=True)))
         yield self.filled(self.filled(_SUMS, KIND=kind, ADD=add, END=end))
 
     def predictions(self):
@@ -359,13 +365,29 @@ class _Source:
         if link not in (None, "identity"):
             yield self.filled(_EXP)
         if self.classes is None:
-            yield self.filled(_REGRESSION, RESULT="model_exp(sums[0])" if link == "exponential" else "sums[0]")
+            results = [f"sums[{output}]" for output in range(self.n_outputs)]
+            results = [f"model_exp({result})" for result in results] if link == "exponential" else results
         elif link in ("logistic", "logistic_of_twice"):
             body = self.filled(_TWO_CLASSES, ODDS="sums[0]" if link == "logistic" else "2.0 * sums[0]")
-            yield self.filled(_LOGISTIC) + self.filled(_CLASSES, BODY=body, RESULT="sums[0] > 0.0")
+            yield self.filled(_LOGISTIC) + self.filled(_PROBABILITIES, BODY=body)
+            results = ["sums[0] > 0.0"]
         else:
             body = self.filled(_SHARES if link is None else _SOFTMAX)
-            yield self.filled(_HIGHEST) + self.filled(_CLASSES, BODY=body, RESULT="model_highest(sums)")
+            yield self.filled(_HIGHEST) + self.filled(_PROBABILITIES, BODY=body)
+            ranges = [range(self.n_sums)[own] for own in self.columns]
+            results = [f"model_highest(sums{f' + {own.start}' * (own.start > 0)}, {len(own)})" for own in ranges]
+        if self.n_outputs == 1:
+            lines = f"    return {results[0]};\n"
+        else:
+            lines = "".join(f"    out[{output}] = {result};\n" for output, result in enumerate(results))
+        yield self.filled(_PREDICT, DECLARED=self.declared_predict(), RESULT=lines)
+
+    def declared_predict(self):
+        """What `model_predict` takes and returns."""
+        kind = "double" if self.classes is None else "int"
+        if self.n_outputs == 1:
+            return f"{kind} model_predict(const double *x)"
+        return f"void model_predict(const double *x, {kind} *out)"
 
 
 def _type_of(labels):
@@ -400,20 +422,25 @@ def _verify(source, code):
     packed = forest.packed(source.voting)
     sums = packed.mean(rows, 1)
     *labels, predicted = meaning(estimator, sums)
-    n_sums, n_trees, predict = source.n_sums, forest.n_trees, "        out[N_SUMS] = model_predict(x);\n"
-    n_out = n_sums + 1
+    n_sums, n_trees, n_outputs = source.n_sums, forest.n_trees, source.n_outputs
+    predict = "        out[N_SUMS] = model_predict(x);\n"
+    if n_outputs > 1:
+        predict = _PREDICT_SEVERAL if labels else "        model_predict(x, out + N_SUMS);\n"
+    n_out = n_sums + n_outputs
     if labels:
         predict += f"        model_predict_proba(x, out + {n_out});\n"
         n_out += predicted.shape[1]
-    found = _run(code + source.filled(source.filled(_CHECK, PREDICT=predict, N_OUT=n_out)), rows)
+    check = source.filled(source.filled(_CHECK, PREDICT=predict, N_OUT=n_out), N_OUTPUTS=n_outputs)
+    found = _run(code + check, rows)
     found = np.frombuffer(found, [("leaves", np.uint32, (n_trees,)), ("out", np.float64, (n_out,))])
     out = found["out"]
     check_same("C", rows, packed.apply(rows, 1), found["leaves"])
     check_same("C", rows, sums, out[:, :n_sums])
     if labels:
-        check_same("C", rows, labels[0], estimator.classes_[out[:, n_sums].astype(np.intp)])
-    is_exact = source.link in (None, "identity")
-    check_same("C", rows, predicted, out[:, n_sums + bool(labels) :], None if is_exact else rounding(predicted, np.float64))
+        places = out[:, n_sums : n_sums + n_outputs].astype(np.intp)
+        check_same("C", rows, labels[0], labels_of(classes_of(estimator), places.T))
+    is_exact, numbers = source.link in (None, "identity"), out[:, n_sums + (n_outputs if labels else 0) :]
+    check_same("C", rows, predicted, numbers, None if is_exact else rounding(predicted, np.float64))
 
 
 def _run(code, rows):

@@ -124,15 +124,14 @@ def _is_text(label):
     return isinstance(label, str) and not re.search("[\0\ud800-\udfff]", label)
 
 
-def class_labels(estimator, library):
-    """The labels of the classes in a type that others have: ndarray of int64, float64, bool, or of objects that are text.
+def class_labels(classes, library):
+    """The labels of classes in a type that others have: ndarray of int64, float64, bool, or of objects that are text.
 
     Raises
     ------
     ValueError
         If there are others; the message says that they are not allowed in `library`.
     """
-    classes = estimator.classes_
     if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
         return classes.astype(np.int64)
     if classes.dtype.kind == "b":

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.base import is_classifier
 
+from dforest.estimators.data.outputs import classes_of, labels_of, most_probable, prediction_columns
+
 # The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The
 # probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
 LINKS = {
@@ -42,14 +44,18 @@ def meaning(estimator, sums):
     Returns
     -------
     tuple of ndarray
-        Labels, and probabilities of shape (n_rows, n_classes); or numbers of shape (n_rows,).
+        Labels of shape (n_rows, n_outputs), and probabilities of shape (n_rows, n_classes), those of one output after those of
+        another; or numbers of shape (n_rows,) or (n_rows, n_outputs).
     """
     sums = np.ascontiguousarray(sums, np.float64)
-    is_sum = estimator.forest_.objective.baseline is not None
+    objective, is_sum = estimator.forest_.objective, estimator.forest_.objective.baseline is not None
     if not is_classifier(estimator):
-        return (estimator._loss.predict(sums) if is_sum else sums[:, 0],)
-    best = (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 and is_sum else sums.argmax(axis=1)
-    return estimator.classes_[best], estimator._loss.probabilities(sums) if is_sum else sums
+        return (estimator._loss.predict(sums) if is_sum else sums,)
+    if is_sum and sums.shape[1] == 1:
+        best = (sums > 0).astype(np.intp)
+    else:
+        best = most_probable(sums, prediction_columns(objective))
+    return labels_of(classes_of(estimator), best.T), estimator._loss.probabilities(sums) if is_sum else sums
 
 
 def rounding(predicted, dtype):

@@ -5,7 +5,6 @@ the operator ``LabelEncoder``.
 """
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import probes_of, text_labels
@@ -15,7 +14,7 @@ from dforest.interchange.conversion.onnx_operators import (
     Graph,
     add_classic_operators,
     add_operators,
-    label_array,
+    described_outputs,
     labels_of,
     output_names,
 )
@@ -41,10 +40,6 @@ def to_onnx(estimator, dtype, operators, verify):
     rows = inputs.add_encoders(graph)
     results = add(graph, estimator, dtype, rows, to)
     inputs.check_names(graph)
-    types, shapes = dict.fromkeys(to, np.dtype(dtype)), dict.fromkeys(to, (None, 1))
-    if is_classifier(estimator):
-        types["label"], shapes["label"] = label_array(estimator).dtype, (None,)
-        shapes["probabilities"] = None, len(estimator.classes_)
 
     def described(name, of, shape):
         kind = helper.TensorProto.STRING if of.kind == "O" else helper.np_dtype_to_tensor_dtype(of)
@@ -58,7 +53,7 @@ def to_onnx(estimator, dtype, operators, verify):
             graph.nodes,
             type(estimator).__name__,
             [described(*one) for one in inputs.described()],
-            [described(name, types[name], shapes[name]) for name in to],
+            [described(*one) for one in described_outputs(estimator, dtype)],
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid(*version) for version in versions.items()],
@@ -165,6 +160,8 @@ def _verify(model, estimator, dtype, inputs):
     n_outputs = len(output_names(estimator))
     found = session.run(None, given)
     outputs, leaves, sums = found[:n_outputs], found[n_outputs], found[n_outputs + 1 :]
+    if n_outputs > 2:  # labels and probabilities in turn
+        outputs = [np.stack([label.astype(object) for label in outputs[::2]], axis=1), np.hstack(outputs[1::2])]
     forest, voting, link = estimator.forest_, getattr(estimator, "voting", "soft"), link_of(estimator, "ONNX")
     _, value_of_leaf = forest.added_values(voting)
     packed = forest.packed(voting)

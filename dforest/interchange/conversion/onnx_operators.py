@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
+from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_own_tests, class_labels, numeric_labels
 from dforest.interchange.conversion.links import link_of
@@ -112,8 +113,27 @@ class Results(NamedTuple):
 
 
 def output_names(estimator):
-    """What the outputs of a model are called, as in models that skl2onnx makes."""
-    return ("label", "probabilities") if is_classifier(estimator) else ("variable",)
+    """What the outputs of a model are called, as in models that skl2onnx makes; those of several columns of y by their number."""
+    if not is_classifier(estimator):
+        return ("variable",)
+    return tuple(kind + suffix for suffix in _suffixes(estimator) for kind in ("label", "probabilities"))
+
+
+def _suffixes(classifier):
+    """What follows the names of what a model says of each output."""
+    n = classifier.forest_.objective.n_outputs
+    return [f"_{output}" for output in range(n)] if n > 1 else [""]
+
+
+def described_outputs(estimator, dtype):
+    """(name, type, shape) of each output of a model; parameters are those of `add_operators`."""
+    names, dtype = output_names(estimator), np.dtype(dtype)
+    if not is_classifier(estimator):
+        return [(names[0], dtype, (None, estimator.forest_.objective.n_outputs))]
+    described = []
+    for classes in classes_of(estimator):
+        described += [(label_array(classes).dtype, (None,)), (dtype, (None, len(classes)))]
+    return [(name, *of) for name, of in zip(names, described, strict=True)]
 
 
 @np.errstate(under="ignore")
@@ -144,7 +164,7 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         If ONNX can't have the tests, the categories, the loss or the labels.
     """
     check_own_tests(estimator, "ONNX")
-    link, labels = link_of(estimator, "ONNX"), label_array(estimator) if is_classifier(estimator) else None
+    link, labels = link_of(estimator, "ONNX"), list(map(label_array, classes_of(estimator))) if is_classifier(estimator) else None
     forest = estimator.forest_
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
     if dtype is np.float32:
@@ -163,34 +183,40 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         for operator, bound in zip(("Max", "Min"), () if bounds is None else bounds, strict=False):
             sums = graph.node(operator, sums, graph.constant(bound.astype(dtype)[None, :]))
     else:
-        added = graph.node("Gather", graph.constant(values[:, 0].astype(dtype)), leaves, axis=0)
+        added = graph.node("Gather", graph.constant(values.astype(dtype)), leaves, axis=0)
         baseline = np.array(forest.objective.baseline)
-        # No number of rows is written, and none of trees left open: 0 stands for that of the input, which may be 0 itself.
-        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, forest.n_trees // len(baseline), len(baseline)])))
+        # No number of rows is written, and none of values left open: 0 stands for that of the input, which may be 0 itself.
+        n_each = forest.n_trees * values.shape[1] // len(baseline)
+        by_sum = graph.node("Reshape", added, graph.constant(np.array([0, n_each, len(baseline)])))
         sums = graph.node(
             "Add", graph.node("ReduceSum", by_sum, axis, keepdims=0), graph.constant(baseline.astype(dtype)[None, :])
         )
-    _add_outputs(graph, sums, link, labels, dtype, to, is_raw)
+    if labels is None:
+        graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
+        return Results(leaves, sums, None)
+    columns = prediction_columns(forest.objective)
+    for own, suffix, known in zip(columns, _suffixes(estimator), labels, strict=True):
+        part = sums
+        if len(columns) > 1:
+            part = graph.node("Slice", sums, *(graph.constant(np.array([end])) for end in (own.start, own.stop, 1)))
+        _add_outputs(graph, part, link, known, dtype, to[f"label{suffix}"], to[f"probabilities{suffix}"], is_raw)
     return Results(leaves, sums, None)
 
 
-def _add_outputs(graph, sums, link, labels, dtype, to, is_raw):
-    """Add what means or raw predictions say of y. IN labels: an array of the classes; None for numbers."""
-    if labels is None:
-        graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
-        return
+def _add_outputs(graph, sums, link, labels, dtype, label, probabilities, is_raw):
+    """Add what means or raw predictions say of classes. IN labels: an array of these; label, probabilities: names for outputs."""
     best = graph.node("ArgMax", sums, axis=1, keepdims=0)
     if link in ("logistic", "logistic_of_twice"):
         flat = graph.node("Squeeze", sums, graph.constant(np.array([1])))
         best = graph.cast(graph.node("Greater", flat, graph.constant(dtype(0.0))), np.int64)
         factor = 2 if link == "logistic_of_twice" and not is_raw else 1
         odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * factor))
-        graph.node("Identity" if is_raw else "Sigmoid", odds, name=to["probabilities"])
+        graph.node("Identity" if is_raw else "Sigmoid", odds, name=probabilities)
     elif link == "softmax" and not is_raw:
-        graph.node("Softmax", sums, axis=1, name=to["probabilities"])
+        graph.node("Softmax", sums, axis=1, name=probabilities)
     else:
-        graph.node("Identity", sums, name=to["probabilities"])
-    graph.node("Gather", graph.constant(labels), best, axis=0, name=to["label"])
+        graph.node("Identity", sums, name=probabilities)
+    graph.node("Gather", graph.constant(labels), best, axis=0, name=label)
 
 
 def _check_float32(forest, values, chosen, other):
@@ -211,16 +237,16 @@ def _check_float32(forest, values, chosen, other):
 def add_classic_operators(graph, estimator, dtype, rows, to):
     """`add_operators`, with classic operators: sums are not in the graph."""
     check_own_tests(estimator, "ONNX")
-    if is_classifier(estimator) and len(estimator.classes_) == 1:
-        raise ValueError('operators="classic" for a classifier of one class; allowed are more classes, or operators="exact"')
-    link, forest = link_of(estimator, "ONNX"), estimator.forest_
+    link, forest, classes = link_of(estimator, "ONNX"), estimator.forest_, None
+    if is_classifier(estimator):
+        classes = label_array(*_only_classes(estimator))
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
     _check_float32(forest, values, 'operators="classic"', 'operators="exact"')
     nodes = classic_nodes(forest, labels_of(estimator, dtype, graph.encodes_text), dtype)
     weight, sums = values[value_of_leaf], np.broadcast_to(np.arange(values.shape[1]), (len(value_of_leaf), values.shape[1]))
     if link is None:
         weight, baseline = weight / forest.n_trees, None
-        if weight.shape[1] == 2:  # of two classes there is one sum, as in other converters' models: that of the second one
+        if classes is not None and len(classes) == 2:  # one sum, as in other converters' models: that of the second class
             weight, sums = weight[:, 1:], sums[:, :1]
     else:
         factor, baseline = 2.0 if link == "logistic_of_twice" else 1.0, np.array(forest.objective.baseline)
@@ -231,19 +257,33 @@ def add_classic_operators(graph, estimator, dtype, rows, to):
         if link.startswith("logistic") and (weight >= 0).all():  # onnxruntime would take the sum for a probability
             nothing = np.full_like(weight, -np.finfo(np.float32).tiny)
             sums, weight = np.hstack([sums, sums]), np.hstack([weight, nothing])
-    of = "class" if is_classifier(estimator) else "target"
+    of = "target" if classes is None else "class"
     attributes, tensors = nodes.with_leaves(of, sums, weight.astype(dtype), baseline)
     if of == "class":
-        _add_classifier(graph, label_array(estimator), dtype, rows, to, attributes, tensors, _TRANSFORMS.get(link, "NONE"))
+        _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, _TRANSFORMS.get(link, "NONE"))
     else:
+        n_sums = values.shape[1]  # no trees take turns at numbers
         has_cast, has_power, name = dtype is np.float64, link == "exponential", to["variable"]
         own = None if has_cast or has_power else name
-        found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=1, name=own)
+        found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=n_sums, name=own)
         if has_cast:
             found = graph.cast(found, dtype, None if has_power else name)
         if has_power:
             graph.node("Exp", found, name=name)
     return Results(None, None, nodes)
+
+
+def _only_classes(classifier):
+    """The classes of the one output that a classic operator has: a list. Raises ValueError for more, and for one class."""
+    known = classes_of(classifier)
+    if len(known) > 1:
+        raise ValueError(
+            f'operators="classic" for a classifier of {len(known)} outputs, but a TreeEnsembleClassifier has the classes of one; '
+            'allowed is operators="exact"'
+        )
+    if len(known[0]) == 1:
+        raise ValueError('operators="classic" for a classifier of one class; allowed are more classes, or operators="exact"')
+    return known
 
 
 def _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, transform):
@@ -270,6 +310,6 @@ def labels_of(estimator, dtype, encodes_text=True):
     return numeric_labels(estimator, "ONNX", dtype, -_MAX_EXACT, _MAX_EXACT, encodes_text)
 
 
-def label_array(estimator):
-    """The labels of the classes in a type that ONNX has."""
-    return class_labels(estimator, "a model of ONNX")
+def label_array(classes):
+    """The labels of the classes of an output in a type that ONNX has."""
+    return class_labels(classes, "a model of ONNX")

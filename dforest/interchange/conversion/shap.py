@@ -46,6 +46,8 @@ def _votes(forest, voting):
         leaves = added[forest.leaf_row[nodes][forest.feature[nodes] < 0]]
         if baseline is None:
             return leaves / forest.n_trees
+        if leaves.shape[1] == len(baseline):
+            return leaves
         sums = np.zeros((len(leaves), len(baseline)))
         sums[:, t % len(baseline)] = leaves[:, 0]
         return sums
@@ -56,7 +58,7 @@ def _votes(forest, voting):
 def _tree(forest, t, votes):
     """A tree as a dict; votes: what its leaves add."""
     tree = forest.tree(t)
-    weight = forest.node_table(t).weight.sum(axis=1).astype(np.float64) * forest.weight_unit[t]
+    weight = forest.objective.total_weight(forest.node_table(t).weight).astype(np.float64) * forest.weight_unit[t]
     inner, numbers = tree.feature >= 0, np.arange(len(tree.feature))
     left, right = np.where(inner, numbers + 1, -1), np.where(inner, tree.right_child.astype(np.int64), -1)
     # Of nodes that are no leaves, shap asks what the root's leaves say on average.

@@ -152,19 +152,29 @@ def _verify(model, pipeline, X, rows, columns, tolerance):
     try:
         session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
         names = [described.name for described in session.get_inputs()]
-        first, *others = session.run(None, dict(zip(names, columns, strict=True)))
+        found = session.run(None, dict(zip(names, columns, strict=True)))
     except Exception as error:  # of classes that onnxruntime has for each kind of failure
         raise ConversionError(f"onnxruntime can't run the model that skl2onnx has made of {pipeline!r}: {error}") from error
     expected = pipeline.predict(X)
     if not is_classifier(pipeline):
-        check_same("ONNX", rows, expected, first, tolerance * np.maximum(1.0, np.abs(expected)))
+        check_same("ONNX", rows, expected, found[0], tolerance * np.maximum(1.0, np.abs(expected)))
         return
+    has_shares = hasattr(pipeline, "predict_proba") and len(found) > 1
+    right = pipeline.predict_proba(X) if has_shares else None
+    if isinstance(right, list) and len(found) == 2 * len(right):  # of several outputs, labels and probabilities in turn
+        for labels, shares, label, probabilities in zip(expected.T, right, found[::2], found[1::2], strict=True):
+            _check_classes(rows, labels, shares, label, probabilities, tolerance)
+        return
+    if has_shares and isinstance(found[1], list):  # of dicts, by what is called zipmap
+        found[1] = np.array([[row[label] for label in pipeline.classes_.tolist()] for row in found[1]])
+    _check_classes(rows, expected, right, found[0], found[1] if has_shares else None, tolerance)
+
+
+def _check_classes(rows, labels, shares, found_labels, found_shares, tolerance):
+    """Raise ConversionError unless a model finds the labels and, unless they are None, the probabilities of the classes."""
     is_close = np.zeros(len(rows), bool)
-    if hasattr(pipeline, "predict_proba") and others:
-        right, found = pipeline.predict_proba(X), others[0]
-        if isinstance(found, list):  # of dicts, by what is called zipmap
-            found = np.array([[row[label] for label in pipeline.classes_.tolist()] for row in found])
-        check_same("ONNX", rows, right, found, tolerance)
-        second, most = np.sort(right, axis=1)[:, -2:].T if right.shape[1] > 1 else (np.zeros(len(rows)), right[:, 0])
+    if shares is not None:
+        check_same("ONNX", rows, shares, found_shares, tolerance)
+        second, most = np.sort(shares, axis=1)[:, -2:].T if shares.shape[1] > 1 else (np.zeros(len(rows)), shares[:, 0])
         is_close = most - second <= 2 * tolerance
-    check_same("ONNX", rows[~is_close], expected[~is_close], first[~is_close])
+    check_same("ONNX", rows[~is_close], labels[~is_close], found_labels[~is_close])

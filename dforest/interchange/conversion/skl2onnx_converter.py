@@ -14,7 +14,7 @@ from dforest.interchange.conversion.onnx_operators import (
     Graph,
     add_classic_operators,
     add_operators,
-    label_array,
+    described_outputs,
     labels_of,
     output_names,
 )
@@ -118,14 +118,13 @@ def _float_type(operator):
 def _set_shapes(operator):
     """Tell skl2onnx the types and shapes of the outputs."""
     types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
-    kind, _ = _float_type(operator)
-    estimator = operator.raw_operator
-    if not is_classifier(estimator):
-        operator.outputs[0].type = kind([None, 1])
-        return
-    labels = {"O": types.StringTensorType, "b": types.BooleanTensorType, "f": types.DoubleTensorType, "i": types.Int64TensorType}
-    operator.outputs[0].type = labels[label_array(estimator).dtype.kind]([None])
-    operator.outputs[1].type = kind([None, len(estimator.classes_)])
+    _, dtype = _float_type(operator)
+    kinds = {
+        "object": types.StringTensorType, "bool": types.BooleanTensorType, "int64": types.Int64TensorType,
+        "float64": types.DoubleTensorType, "float32": types.FloatTensorType,
+    }  # fmt: skip
+    for output, (_, of, shape) in zip(operator.outputs, described_outputs(operator.raw_operator, dtype), strict=True):
+        output.type = kinds[of.name](list(shape))
 
 
 def convert(scope, operator, container):

@@ -13,7 +13,9 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
+from dforest.estimators.data.outputs import classes_of
 from dforest.interchange.conversion.columns import check_numbers_alone
+from dforest.interchange.conversion.links import meaning
 from dforest.interchange.conversion.probes import check_same, probe_rows, within_leaves
 
 _CLASSES = {
@@ -31,8 +33,7 @@ def to_sklearn(estimator, verify):
     """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
     check_numbers_alone(estimator, "scikit-learn")
     model = _model_of(estimator)
-    if is_classifier(estimator):
-        model.classes_, model.n_classes_ = estimator.classes_.copy(), len(estimator.classes_)
+    _give_outputs(model, estimator, deepcopy(classes_of(estimator)) if is_classifier(estimator) else None)
     if hasattr(model, "n_estimators"):
         model.estimator_ = _model_of(estimator.estimator_)
         model.estimators_ = [_tree_model(one, estimator) for one in estimator.estimators_]
@@ -58,17 +59,25 @@ def _model_of(estimator):
             continue
         parameters[name] = deepcopy(given[name])
     model = of(**parameters)
-    model.n_features_in_, model.n_outputs_ = getattr(estimator, "n_features_in_", None), 1
+    model.n_features_in_ = getattr(estimator, "n_features_in_", None)
     return model
 
 
 def _tree_model(one, forest):
     """The tree of a forest; its classes are numbers, as in scikit-learn's forests."""
     model = _model_of(one)
-    if is_classifier(forest):
-        model.classes_, model.n_classes_ = np.arange(len(forest.classes_), dtype=np.float64), len(forest.classes_)
+    numbers = [np.arange(len(labels), dtype=np.float64) for labels in classes_of(forest)] if is_classifier(forest) else None
+    _give_outputs(model, forest, numbers)
     _give_tree(model, one, forest)
     return model
+
+
+def _give_outputs(model, estimator, classes):
+    """Set how many outputs a model predicts, and the classes of each; None: it predicts numbers."""
+    model.n_outputs_ = estimator.n_outputs_
+    if classes is not None:
+        n_classes = list(map(len, classes))
+        model.classes_, model.n_classes_ = (classes[0], n_classes[0]) if model.n_outputs_ == 1 else (classes, n_classes)
 
 
 def _give_tree(model, one, forest):
@@ -88,8 +97,9 @@ def _give_tree(model, one, forest):
         nodes[name] = array
     values = np.array(ours.value)
     is_leaf = ours.children_left < 0
-    values[is_leaf, 0] = one.forest_.leaf_votes(getattr(forest, "voting", "soft"))[one.forest_.leaf_row[is_leaf]]
-    model.tree_ = Tree(ours.n_features, np.array([ours.max_n_classes], np.intp), 1)
+    votes = one.forest_.leaf_votes(getattr(forest, "voting", "soft"))[one.forest_.leaf_row[is_leaf]]
+    values[is_leaf] = ours._by_output(votes)
+    model.tree_ = Tree(ours.n_features, np.array(ours.n_classes), ours.n_outputs)
     model.tree_.__setstate__({"max_depth": ours.max_depth, "node_count": ours.node_count, "nodes": nodes, "values": values})
     model.max_features_ = one.max_features_
 
@@ -98,12 +108,14 @@ def _verify(model, estimator):
     allows_missing = get_tags(model).input_tags.allow_nan and getattr(model, "monotonic_cst", None) is None
     rows = probe_rows(estimator.forest_, np.float32, allows_missing)
     packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
-    expected = packed.mean(rows, 1)
-    if not is_classifier(estimator):
-        check_same("scikit-learn", rows, expected, within_leaves(estimator.forest_, on_one_thread(model, model.predict, rows)))
+    *labels, expected = meaning(estimator, packed.mean(rows, 1))
+    found = on_one_thread(model, model.predict, rows).reshape(len(rows), -1)
+    if not labels:
+        check_same("scikit-learn", rows, expected, within_leaves(estimator.forest_, found))
         return
-    check_same("scikit-learn", rows, expected, on_one_thread(model, model.predict_proba, rows))
-    check_same("scikit-learn", rows, estimator.classes_[packed.most(rows, 1)], on_one_thread(model, model.predict, rows))
+    probability = on_one_thread(model, model.predict_proba, rows)
+    check_same("scikit-learn", rows, expected, np.hstack(probability) if estimator.n_outputs_ > 1 else probability)
+    check_same("scikit-learn", rows, labels[0], found)
 
 
 def on_one_thread(model, predict, rows):

@@ -7,6 +7,7 @@ model owns copies of all arrays.
 import numpy as np
 from sklearn.base import is_classifier
 
+from dforest.estimators.data.outputs import prediction_columns
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_own_tests, numeric_labels, probes_of
 from dforest.interchange.conversion.links import link_of, meaning, rounding, sum_rounding
@@ -34,8 +35,8 @@ def to_treelite(estimator, verify):
     forest, link = estimator.forest_, link_of(estimator, "treelite")
     labels = labels_of(estimator)
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
-    n_sums = values.shape[1] if link is None else len(forest.objective.baseline)
-    model = _leaves(builder, estimator, link, n_sums, values.shape[1] > 1)
+    values = _arranged(values, forest.objective)
+    model = _leaves(builder, estimator, link, values.shape[1] > 1)
     first_leaf = np.append(0, np.cumsum(forest.feature < 0))[forest.node_offsets]
     for t in range(forest.n_trees):
         fields = _fields(forest.tree(t), values[value_of_leaf[first_leaf[t] : first_leaf[t + 1]]], labels)
@@ -52,31 +53,51 @@ def labels_of(estimator):
     return numeric_labels(estimator, "treelite", np.uint32, 0, np.iinfo(np.uint32).max)
 
 
-def _leaves(builder, estimator, link, n_sums, has_vectors):
+def _counts(objective):
+    """How many numbers a model predicts of each output: list of int."""
+    n_sums = objective.n_values if objective.baseline is None else len(objective.baseline)
+    return [len(range(n_sums)[own]) for own in prediction_columns(objective)]
+
+
+def _arranged(values, objective):
+    """Numbers as treelite has those of several outputs, each with as many as the longest has: ndarray of shape (n, .)."""
+    counts = _counts(objective)
+    if len(counts) == 1:
+        return values
+    parts = [values[:, own] for own in prediction_columns(objective)]
+    return np.hstack([np.pad(part, ((0, 0), (0, max(counts) - n))) for part, n in zip(parts, counts, strict=True)])
+
+
+def _leaves(builder, estimator, link, has_vectors):
     """A model as that of an estimator, but all of whose trees are leaves."""
-    forest = estimator.forest_
+    forest, counts = estimator.forest_, _counts(estimator.forest_.objective)
+    n_outputs, n_sums = len(counts), max(counts)
     name, parameters = _POSTPROCESSORS[link]
     task = "kRegressor"
     if is_classifier(estimator):
         task = "kBinaryClf" if link is not None and n_sums == 1 else "kMultiClf"
-    n_trees = forest.n_trees
+    n_trees, baseline = forest.n_trees, np.zeros((1, n_sums * n_outputs))
     # Of trees that take turns, each is for one class; a tree whose leaves have a number for every class is for all of them.
-    class_of_tree = [-1] * n_trees if has_vectors else (np.arange(n_trees) % n_sums).tolist()
+    class_of_tree = [-1] * n_trees if has_vectors and n_sums > 1 else (np.arange(n_trees) % n_sums).tolist()
+    if link is not None:
+        baseline = _arranged(np.array([forest.objective.baseline]), forest.objective)
     made = builder.ModelBuilder(
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=builder.Metadata(
-            num_feature=forest.n_features, task_type=task, average_tree_output=link is None, num_target=1, num_class=[n_sums],
-            leaf_vector_shape=(1, n_sums if has_vectors else 1),
+            num_feature=forest.n_features, task_type=task, average_tree_output=link is None, num_target=n_outputs,
+            num_class=counts, leaf_vector_shape=(n_outputs, n_sums if has_vectors else 1),
         ),
-        tree_annotation=builder.TreeAnnotation(num_tree=n_trees, target_id=[0] * n_trees, class_id=class_of_tree),
+        tree_annotation=builder.TreeAnnotation(
+            num_tree=n_trees, target_id=[-1 if n_outputs > 1 else 0] * n_trees, class_id=class_of_tree
+        ),
         postprocessor=builder.PostProcessorFunc(name=name, **parameters),
-        base_scores=[0.0] * n_sums if link is None else list(forest.objective.baseline),
+        base_scores=baseline[0].tolist(),
     )  # fmt: skip
     for _ in range(n_trees):
         made.start_tree()
         made.start_node(0)
-        made.leaf([0.0] * n_sums if has_vectors else 0.0)
+        made.leaf([0.0] * (n_outputs * n_sums) if has_vectors else 0.0)
         made.end_node()
         made.end_tree()
     return made.commit()
@@ -124,7 +145,9 @@ def _verify(model, estimator, link, labels):
     packed, name = estimator.forest_.packed(getattr(estimator, "voting", "soft")), "treelite"
     check_same(name, rows, packed.apply(encoded, 1), gtil.predict_leaf(model, rows, nthread=1).astype(np.int64))
     expected, sums = packed.mean(encoded, 1), gtil.predict(model, rows, nthread=1, pred_margin=True)
-    sums = sums.reshape(expected.shape)
+    counts = _counts(estimator.forest_.objective)
+    by_output = sums.reshape(len(rows), len(counts), -1)
+    sums = np.hstack([by_output[:, output, :n] for output, n in enumerate(counts)])
     if link is None:
         check_same(name, rows, expected, within_leaves(estimator.forest_, sums))
         return
