@@ -23,12 +23,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, va
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.objective import SumObjective
-<<<<<<< HEAD
-from dforest.estimators.data.outputs import check_one_output
 from dforest.estimators.kinds import BoostedTrees, DecisionTree, Forest
-=======
-from dforest.estimators.kinds import DecisionTree
->>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
 from dforest.inspection.interop import TREE_LEAF
 
 CUT = "(...)"  # stands in place of a subtree
@@ -41,7 +36,7 @@ NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
 
 
 def check_drawn(decision_tree):
-    """Raise an error unless this is a fitted single tree of one output."""
+    """Raise an error unless this is a fitted single tree."""
     if not isinstance(decision_tree, DecisionTree):
         message = f"decision_tree is a {type(decision_tree).__name__}; allowed is a single tree of dforest"
         for kind, place in ((Forest, "0"), (BoostedTrees, "0, 0")):
@@ -49,7 +44,6 @@ def check_drawn(decision_tree):
                 message += f", such as the first one of this model: model.estimators_[{place}]"
         raise ValueError(message)
     check_is_fitted(decision_tree)
-    check_one_output(decision_tree, "a drawing of a tree")
 
 
 def _check_names(names, n, what):
@@ -231,11 +225,7 @@ def export_text(
     |--- c >  2.45
     |   |--- class: 1
     """
-<<<<<<< HEAD
     check_drawn(decision_tree)
-=======
-    check_is_fitted(decision_tree)
->>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
     tree = decision_tree.tree_
     names = names_of_features(decision_tree, feature_names, "feature_{}")
     if class_names is None and is_classifier(decision_tree):
@@ -487,11 +477,7 @@ def export_graphviz(
     0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     }
     """
-<<<<<<< HEAD
     check_drawn(decision_tree)
-=======
-    check_is_fitted(decision_tree)
->>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision, "≤" if special_characters else "<=",

@@ -6,10 +6,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-<<<<<<< HEAD
-=======
-from dforest.estimators.kinds import DecisionTree
->>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
 from dforest.extras import needed
 from dforest.inspection import layout
 from dforest.inspection.export import (
@@ -124,11 +120,7 @@ def plot_tree(
     >>> X, y = load_iris(return_X_y=True)
     >>> boxes = plot_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), filled=True)
     """
-<<<<<<< HEAD
     check_drawn(decision_tree)
-=======
-    check_is_fitted(decision_tree)
->>>>>>> f9d75f9e14b2e511646fc4ccd3c3c114c08609b6
     pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
     if class_names is None and is_classifier(decision_tree):
         class_names = decision_tree.classes_
