@@ -159,8 +159,8 @@ class Own(PythonLoss):
     [
         ({"loss": "huber"}, "loss='huber' is for a y of one column, and y has 3; allowed are names of losses other than"),
         ({"loss": Own()}, r"loss=.* is for a y of one column, and y has 3; allowed are names of losses other than"),
-        ({"monotonic_cst": [1, 0, 0, 0, 0]}, r"y has 3 columns, which is not supported for monotonic_cst=\[1, 0, 0, 0, 0\]"),
-        ({"categorical_features": [0]}, "y has 3 columns, which is not supported for categorical features in boosted trees"),
+        ({"monotonic_cst": [1, 0, 0, 0, 0]}, r"a y of 3 columns with monotonic_cst=\[1, 0, 0, 0, 0\] is not supported"),
+        ({"categorical_features": [0]}, "a y of 3 columns with categorical features is not supported"),
         ({"loss": "poisson"}, 'y holds -.*; allowed with loss="poisson" are numbers from 0'),
     ],
 )
@@ -175,7 +175,7 @@ def test_refused(parameters, message):
 
 def test_what_is_refused_of_several_outputs():
     X, y, model = data("squared_error")
-    with standing_in(strict_device()), pytest.raises(ValueError, match="y has 3 columns, which is not supported for a device"):
+    with standing_in(strict_device()), pytest.raises(ValueError, match="a y of 3 columns is not supported for device='sycl'"):
         clone(model).set_params(device="sycl").fit(X, y)
 
     def fit(communicator):
@@ -184,7 +184,7 @@ def test_what_is_refused_of_several_outputs():
 
     for error in ThreadGroup(2).run(fit):
         assert isinstance(error, ValueError)
-        assert "y has 3 columns, which is not supported for a fit by several ranks" in str(error)
+        assert "a y of 3 columns is not supported for a fit by several ranks" in str(error)
     with pytest.raises(ValueError, match="y has 2 columns; the estimator predicts 3"):
         clone(model).set_params(early_stopping=True).fit(X, y, X_val=X, y_val=y[:, :2])
     model.fit(X, y)

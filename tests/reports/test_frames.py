@@ -72,6 +72,6 @@ def test_several_outputs_are_refused_as_such_where_a_rank_has_no_rows():
 
     for error in ThreadGroup(3).run(fit):
         assert isinstance(error, ValueError)
-        assert "y has 2 columns, but a fit by several ranks, or of several partitions, does not support several outputs" in str(
+        assert "a y of 2 columns is not supported for a fit by several ranks, or of several partitions" in str(
             error
         )

@@ -90,7 +90,7 @@ def test_heavy_tails_and_weights_of_one_rank():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": OwnLeaves()}, "says what values leaves have, which is not supported for a fit by several ranks"),
+        ({"loss": OwnLeaves()}, "says what values leaves have, is not supported for a fit by several ranks"),
         ({"loss": "gamma"}, "y holds 0.0; allowed"),
     ],
 )

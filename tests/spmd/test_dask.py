@@ -190,8 +190,13 @@ def test_validation_rows_of_boosted_trees(client):
     np.testing.assert_array_equal(model.validation_score_, one.validation_score_)
     with pytest.raises(TypeError, match="X_val is of type list; allowed are validation rows in memory"):
         model.fit(*parts, X_val=parts[0], y_val=y[:20])
-    with pytest.raises(ValueError, match=r"on rank \d: subsample=0.5 is not supported for a fit by several ranks"):
-        model.set_params(subsample=0.5).fit(*(placed(client, np.split(array, 2), [0, 1]) for array in (X, y)))
+    # Several workers: the rows to be scored are those of the first rank.
+    several = [placed(client, [array[20:50], array[50:]], [0, 1]) for array in (X, y)]
+    model.fit(*several, X_val=X[:20], y_val=y[:20])
+    assert not differences(model.to_local(), one)
+    np.testing.assert_array_equal(model.validation_score_, one.validation_score_)
+    with pytest.raises(ValueError, match=r"on rank \d: max_bins=300 is not supported"):
+        model.set_params(max_bins=300).fit(*several)
 
 
 def test_a_random_state_goes_on(client):

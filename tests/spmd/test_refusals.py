@@ -250,7 +250,7 @@ class OwnCriterion(CRITERIA["gini"]):
         ({"method": "dense"}, "method='dense' with splitter='best' is not supported for a fit by several ranks"),
         ({"splitter": OwnSplitter()}, "OwnSplitter() is not supported for a fit by several ranks"),
         ({"criterion": OwnCriterion()}, "OwnCriterion() is not supported for a fit by several ranks"),
-        ({"oob_score": max, "bootstrap": True}, "oob_score=<built-in function max> needs the out-of-bag predictions of all rows"),
+        ({"oob_score": max, "bootstrap": True}, "oob_score=<built-in function max> is not supported for a fit by several ranks"),
     ],
 )
 def test_what_ranks_have_no_code_for(parameters, message):
@@ -277,7 +277,7 @@ def test_an_embedding_is_of_one_process():
 
     for error in ThreadGroup(SIZE).run(fit):
         assert isinstance(error, ValueError)
-        assert "RandomTreesEmbedding does not support a fit by several ranks" in str(error)
+        assert "RandomTreesEmbedding is not supported for a fit by several ranks" in str(error)
 
 
 def test_too_many_rows(monkeypatch):
@@ -325,5 +325,5 @@ def test_equal_parameters_of_different_types():
 @pytest.mark.parametrize("is_everywhere", [False, True])
 def test_sparse_rows(is_everywhere):
     given = [(csr_array(X[own]) if is_everywhere or rank == 1 else X[own], Y[own]) for rank, own in enumerate(ROWS)]
-    message = "X is a sparse matrix, which is not supported for a fit by several ranks, or of several partitions"
+    message = "a sparse X is not supported for a fit by several ranks, or of several partitions"
     assert_refused(TypeError, message, given=given, ranks=range(SIZE) if is_everywhere else (1,))

@@ -11,6 +11,7 @@ from inspect import signature
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +26,7 @@ from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import (
     Sample,
     booster_weight,
+    check_columns_of_y,
     check_given,
     check_offset,
     check_targets,
@@ -33,7 +35,6 @@ from dforest.estimators.boosting.rows import (
 )
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
-from dforest.estimators.boosting.support import check_columns_of_y, check_shared, check_supported, training_device
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
@@ -51,6 +52,7 @@ from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
+from dforest.estimators.support import DEVICE, Fit, check_support, places_of
 from dforest.spmd.binning import code_columns_together
 from dforest.warning import warn
 
@@ -140,7 +142,10 @@ class BoostingEstimator(
     @with_callbacks
     def _fit(self, partitions, to_score, ranks):
         tasks = FitTasks(self, "round", partitions[0])
-        device = training_device(self, *(array for partition in partitions for array in partition[1:]), *to_score)
+        arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
+        places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
+        check_support(Fit(self, has_sparse=any(issparse(partition.X) for partition in partitions)), places)
+        device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, *to_score, has_offset)
@@ -151,11 +156,9 @@ class BoostingEstimator(
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
         is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
         self.do_early_stopping_ = is_scored
-        if ranks.size > 1:
-            check_shared(self)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
-        check_supported(self, device, ranks)
+        check_support(Fit(self, self._loss.n_outputs, self._features), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset

@@ -130,6 +130,26 @@ def check_offset(offsets, parts, n_sums, name="offset"):
     return np.concatenate(checked)
 
 
+def check_columns_of_y(estimator, partitions):
+    """Raise ValueError if a y has several columns that are numbers, and the loss is for one.
+
+    Parameters
+    ----------
+    estimator : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    partitions : list of Partition
+        What this rank was given.
+    """
+    if not estimator._has_numbers or estimator.__sklearn_tags__().target_tags.multi_output:
+        return
+    for partition in partitions:
+        shape = np.shape(partition.y)
+        if len(shape) == 2 and shape[1] > 1:
+            raise ValueError(
+                f"loss={estimator.loss!r} is for a y of one column, and y has {shape[1]}; allowed are names of losses other than "
+                '"huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor makes'
+            )
+
+
 def check_given(estimator, X, y, sample_weight, offset, has_offset):
     """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
     if X is None and y is None and sample_weight is not None:

@@ -4,8 +4,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from scipy.sparse import issparse
-
 from dforest.core.integer_weights import IntegerWeights
 from dforest.engines.weights import ClassBalance, TrainingRows
 from dforest.estimators.data.agreement import check_alike, common_features, common_floats
@@ -86,7 +84,6 @@ def check_partitions(estimator, partitions, ranks, grown):
     """
     is_shared = ranks.size > 1 or len(partitions) != 1
     if is_shared:
-        check_not_sparse(partitions)
         check_alike(ranks, estimator, partitions, version("dforest"), grown)
     columns = estimator.categorical_features, estimator.ordinal_features
     found = [Features.learn(partition.X, *columns) for partition in partitions]
@@ -124,15 +121,6 @@ def training_rows(estimator, partitions, parts, y, ranks):
     rows.apply_class_weight(estimator._class_factors(rows))
     rows.number()
     return rows
-
-
-def check_not_sparse(partitions):
-    """Raise TypeError if the X of a partition is a sparse matrix, for fits by several ranks or of several partitions."""
-    if any(issparse(partition.X) for partition in partitions):
-        raise TypeError(
-            "X is a sparse matrix, which is not supported for a fit by several ranks, or of several partitions; allowed are "
-            "arrays and frames, such as X.toarray(), or a fit in one process that has all rows"
-        )
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from sklearn.utils.validation import (
 from dforest.config import on_host
 from dforest.core.cores import unbound
 from dforest.core.readable import readable
-from dforest.core.search.splitter import Splitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
 from dforest.estimators.data.agreement import error_of_types
@@ -235,57 +234,6 @@ def check_counts(least, greatest):
         raise ValueError(
             'y is 0 everywhere; criterion="poisson" needs a number above 0: Sum of y is not strictly positive which is necessary '
             "for Poisson regression."
-        )
-
-
-def said_of_device(device):
-    """What messages call the device of a parameter `device`, which is not the processor: None stands for a queue's."""
-    return "a queue's device" if device is None else f"device={device!r}"
-
-
-def check_device(device, method, splitter):
-    """Raise ValueError unless there is code for growing such trees on a device.
-
-    Parameters
-    ----------
-    device, method : str or None
-        The estimator's parameters.
-    splitter : Splitter or str
-    """
-    what = said_of_device(device)
-    _check_level_wise(method, splitter, what, "it runs on the CPU: device=None")
-
-
-def check_shared(method, splitter, criterion, oob_score):
-    """Raise ValueError unless there is code for a fit whose rows several ranks have.
-
-    Parameters
-    ----------
-    method : str
-        The estimator's parameter.
-    splitter, criterion : str, Splitter, Criterion
-        The name of a built-in one, or an object.
-    oob_score : bool, str or callable
-    """
-    what = "a fit by several ranks"
-    _check_level_wise(method, splitter, what, "it runs in one process that has all rows")
-    if not isinstance(criterion, str):
-        raise ValueError(f"criterion={criterion!r} is not supported for {what}; it runs in one process that has all rows")
-    if callable(oob_score) or isinstance(oob_score, str):
-        raise ValueError(
-            f"oob_score={oob_score!r} needs the out-of-bag predictions of all rows, but each rank has only those of its own rows "
-            f"in oob_decision_function_ or oob_prediction_; for {what} allowed are True and False"
-        )
-
-
-def _check_level_wise(method, splitter, what, way_out):
-    """Raise ValueError unless trees by a method and a splitter can be grown from sums over rows, whoever has these."""
-    if isinstance(splitter, Splitter) and not splitter.runs_on(None):
-        raise ValueError(f"splitter={splitter!r} is not supported for {what}; {way_out}")
-    if method == "dense" and not (splitter == "random" if isinstance(splitter, str) else splitter.takes_keys):
-        raise ValueError(
-            f"method={method!r} with splitter={splitter!r} is not supported for {what}; allowed there are "
-            'method="hist", and splitter="random" with either method'
         )
 
 

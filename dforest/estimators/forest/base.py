@@ -9,10 +9,11 @@ from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, in_kind, on_host, queue_of
+from dforest.config import communicator, in_kind, on_host
 from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
@@ -30,13 +31,10 @@ from dforest.estimators.data.outputs import by_output, labels_of
 from dforest.estimators.data.sampling import groups_of, sampling_plan
 from dforest.estimators.data.validation import (
     MAX_ROWS,
-    check_device,
     check_directions,
-    check_shared,
     count_features,
     count_samples,
     count_threads,
-    said_of_device,
 )
 from dforest.estimators.forest.memory import MemoryPart
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
@@ -45,6 +43,7 @@ from dforest.estimators.prediction import PredictionPart, of_one_fit
 from dforest.estimators.results import pruning
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
+from dforest.estimators.support import DEVICE, Fit, check_support, places_of
 from dforest.spmd.binning import code_columns_together
 
 SPLITTERS = {
@@ -174,13 +173,13 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
 
     @with_callbacks
     def _fit(self, partitions, ranks):
-        is_shared = ranks.size > 1 or len(partitions) != 1
-        if is_shared:
-            self._check_shared()
-        device = self._training_device(*(array for partition in partitions for array in partition[1:]))
+        arrays = [array for partition in partitions for array in partition[1:]]
+        places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
+        check_support(Fit(self, has_sparse=any(issparse(partition.X) for partition in partitions)), places)
+        device = self._device(*arrays) if DEVICE in places else None
         partitions = [partition.on_host() for partition in self._given(partitions)]
         plan = self._plan()
-        features, rows = self._learn(partitions, ranks, plan)
+        features, rows = self._learn(partitions, ranks, plan, places)
         self._keep_features(features, rows, plan)
         self._check_rows(rows, plan)
         growth = self._watch(plan, rows, partitions, device)
@@ -194,46 +193,16 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         """The partitions that trees are grown on, given those that `fit` was given."""
         return partitions
 
-    def _learn(self, partitions, ranks, plan):
-        """(the `Features` of the columns, the `TrainingRows`) of a fit. A collective."""
+    def _learn(self, partitions, ranks, plan, places):
+        """(the `Features` of the columns, the `TrainingRows`) of a fit at some places. A collective."""
         features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
         targets = [by_output(y) for y in targets]
         y = self._encode(targets, ranks)
-        self._check_outputs(y, partitions, ranks)
+        check_support(Fit(self, 1 if y.ndim == 1 else y.shape[1], features), places)
         rows = training_rows(self, partitions, parts, y, ranks)
         rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
         self._check_plan(rows, plan)
         return features, rows
-
-    def _check_outputs(self, y, partitions, ranks):
-        """Raise ValueError if several outputs are not supported where the trees are to be grown, or under constraints."""
-        if y.ndim == 1:
-            return
-        whole = f"y has {y.shape[1]} columns, but "
-        if ranks.size > 1 or len(partitions) != 1:
-            raise ValueError(
-                f"{whole}a fit by several ranks, or of several partitions, does not support several outputs; allowed is one "
-                "column, or a fit in one process that has all rows"
-            )
-        if self._training_device(partitions[0].X) is not None:
-            what = said_of_device(self.device)
-            raise ValueError(f"{whole}{what} does not support several outputs; allowed is the processor, without a queue")
-        if self.monotonic_cst is not None:
-            raise ValueError(
-                f"{whole}monotonic_cst is for one output: Monotonicity constraints are not supported with multiple output."
-            )
-
-    def _check_shared(self):
-        """Raise ValueError if such trees can not be grown from rows of several ranks or partitions."""
-        splitter = instance_of(Splitter, "splitter", self.splitter)
-        check_shared(self.method, splitter, self._own_criterion(), getattr(self, "oob_score", False))
-
-    def _training_device(self, *arrays):
-        """The device on which trees are grown, or None. Raises ValueError if the parameters do not allow it."""
-        if queue_of(*arrays) is None and self.device in (None, "cpu"):
-            return None
-        check_device(self.device, self.method, instance_of(Splitter, "splitter", self.splitter))
-        return self._device(*arrays)
 
     def _keep_features(self, features, rows, plan):
         """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features.

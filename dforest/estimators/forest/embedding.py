@@ -89,9 +89,6 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         """
         return super().fit(X, None, sample_weight)
 
-    def _check_shared(self):
-        raise ValueError("RandomTreesEmbedding does not support a fit by several ranks; it runs in one process that has all rows")
-
     def _set_oob_score_and_attributes(self, rows, found):
         raise NotImplementedError("OOB score not supported by RandomTreesEmbedding, whose trees predict random numbers")
 

@@ -208,11 +208,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_told and line is None:
             return None
-        if tasks.are_told and rows.is_divided:
-            raise ValueError(
-                f"{type(self).__name__} has callbacks, which are not supported for a fit by several ranks, or of several "
-                "partitions; allowed are none, or a fit in one process that has all rows"
-            )
         counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()

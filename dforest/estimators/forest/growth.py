@@ -17,10 +17,10 @@ from dataclasses import replace
 from dforest.engines.base import GrownTree
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import forest_of, lone_tree
-from dforest.estimators.data.validation import said_of_device
 from dforest.estimators.forest.memory import memory_of
 from dforest.estimators.results import pruning
 from dforest.estimators.results.oob import live_votes
+from dforest.estimators.support import DEVICE, said_of_place
 
 
 def growth_of(estimator, callback):
@@ -112,7 +112,8 @@ class ForestGrowth:
     def estimate_memory(self):
         """The `FitMemory` of the whole fit. Raises ValueError if trees are grown on a device."""
         if self._device is not None:
-            raise ValueError(f"memory can't be estimated for {said_of_device(self.estimator.device)}; allowed is the processor")
+            where = said_of_place(DEVICE, self.estimator.device)
+            raise ValueError(f"memory can't be estimated for {where}; allowed is the processor")
         return memory_of(
             self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
         )

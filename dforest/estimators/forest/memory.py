@@ -13,7 +13,8 @@ from dforest.core.sparse_rows import parts_of
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.memory import MemoryEstimate, estimate_memory
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.data.validation import count_samples, said_of_device
+from dforest.estimators.data.validation import count_samples
+from dforest.estimators.support import DEVICE, places_of, said_of_place
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _FEW_ROWS = 4096  # of which trees are grown on all
@@ -134,10 +135,11 @@ class MemoryPart:
             if ranks.size > 1:
                 raise ValueError(f"memory can't be estimated for a fit by {ranks.size} ranks; allowed is one rank")
             partitions = model._given([Partition(0, X, y, sample_weight, groups)])
-            if model._training_device(*partitions[0][1:]) is not None:
-                raise ValueError(f"memory can't be estimated for {said_of_device(model.device)}; allowed is the processor")
+            places = places_of(model, partitions[0][1:], False)
+            if DEVICE in places:
+                raise ValueError(f"memory can't be estimated for {said_of_place(DEVICE, model.device)}; allowed is the processor")
             plan = model._plan()
-            features, rows = model._learn(partitions, ranks, plan)
+            features, rows = model._learn(partitions, ranks, plan, places)
             model._keep_features(features, rows, plan)
             splitter = model._configured_splitter(model.n_features_in_)
             problem = model._state_problem(plan, rows, splitter, CpuEngine(plan.n_threads))

@@ -102,11 +102,6 @@ class NeighbourPart:
     def _kept_rows(self, rows, plan):
         if not self.keep_training_data:
             return None
-        if rows.is_divided:
-            raise ValueError(
-                f"keep_training_data={self.keep_training_data} is not supported for a fit by several ranks, or of several "
-                "partitions; allowed is False, or a fit in one process that has all rows"
-            )
         data = TrainingData.of(rows, plan, getattr(self, "n_classes_", None))
         if plan.n_grown:
             kept = getattr(self, "_training_data", None)

@@ -1,0 +1,329 @@
+"""What a fit may ask for that is not supported everywhere: one table, from which errors, a page and a test follow.
+
+A *place* is where trees are grown: on "the processor" of one process that has all rows, on a "device", or by "ranks", which is
+rows of several processes, or of several partitions. A *feature* is what a fit asks for. `FEATURES` says how to tell from a fit
+that it asks for a feature, and `REFUSALS` where a feature is refused, why, and what is allowed instead. Whatever is not refused
+there is supported. `doc/combinations.md` is the table for readers; `tests/test_support.py` renews it, and fits every feature
+at every place.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.config import queue_of
+from dforest.core.boost.loss import Loss
+from dforest.core.search.criteria import OF_KERNELS
+from dforest.core.search.splitter import Splitter
+from dforest.estimators.data.fits import instance_of
+from dforest.estimators.kinds import BoostedTrees
+
+PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
+HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
+FORESTS = HIST, DENSE
+NARROW = 255  # bins or categories of a column whose codes are bytes
+ONE_PROCESS = "a fit in one process that has all rows"
+
+
+class Fit(NamedTuple):
+    """What is known of a fit; None: not yet.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Its parameters.
+    n_outputs : int or None
+        How many columns y has.
+    features : Features or None
+        Of the columns of X.
+    has_sparse : bool or None
+        Whether X is a sparse matrix.
+    """
+
+    estimator: object
+    n_outputs: int | None = None
+    features: object = None
+    has_sparse: bool | None = None
+
+    @property
+    def kind(self):
+        """One of `KINDS`."""
+        if isinstance(self.estimator, BoostedTrees):
+            return BOOSTING
+        return DENSE if self.estimator.method == "dense" else HIST
+
+
+class Feature(NamedTuple):
+    """What a fit may ask for.
+
+    Attributes
+    ----------
+    title : str
+        For the page.
+    said : callable
+        Given a `Fit`, it returns what messages call the feature in it, or None if it does not ask for it, as far as is known.
+    kinds : tuple of str
+        Those of `KINDS` that have it.
+    """
+
+    title: str
+    said: Callable = lambda fit: None
+    kinds: tuple = KINDS
+
+
+class Refusal(NamedTuple):
+    """Where a feature is refused.
+
+    Attributes
+    ----------
+    feature : str
+        Of `FEATURES`.
+    places : tuple of str
+        Of `PLACES`.
+    reason : str
+        Why, as a clause.
+    allowed : str
+        What is allowed instead, at the same place.
+    kinds : tuple of str
+        Of `KINDS`.
+    error : type
+    """
+
+    feature: str
+    places: tuple
+    reason: str
+    allowed: str
+    kinds: tuple = KINDS
+    error: type = ValueError
+
+
+def _splitter(fit):
+    return instance_of(Splitter, "splitter", fit.estimator.splitter)
+
+
+def _own_splitter(fit):
+    splitter = _splitter(fit)
+    return f"splitter={splitter!r}" if isinstance(splitter, Splitter) and not splitter.runs_on(None) else None
+
+
+def _every_threshold(fit):
+    splitter = _splitter(fit)
+    has_keys = splitter == "random" if isinstance(splitter, str) else splitter.takes_keys
+    return None if fit.kind != DENSE or has_keys else f"method='dense' with splitter={splitter!r}"
+
+
+def _own_criterion(fit):
+    criterion = fit.estimator._own_criterion()
+    return None if isinstance(criterion, str) else f"criterion={criterion!r}"
+
+
+def _absolute_error(fit):
+    criterion = fit.estimator._own_criterion()
+    is_built_in = isinstance(criterion, str) and criterion not in ("log_loss", "friedman_mse")
+    return f"criterion={criterion!r}" if is_built_in and criterion not in OF_KERNELS else None
+
+
+def _callbacks(fit):
+    return f"a {type(fit.estimator).__name__} with callbacks" if getattr(fit.estimator, "_skl_callbacks", ()) else None
+
+
+def _embedding(fit):
+    estimator = fit.estimator
+    return type(estimator).__name__ if estimator.__sklearn_tags__().transformer_tags is not None else None
+
+
+def _kept_data(fit):
+    keeps = getattr(fit.estimator, "keep_training_data", False)
+    return f"keep_training_data={keeps}" if keeps else None
+
+
+def _scorer(fit):
+    score = getattr(fit.estimator, "oob_score", False)
+    return f"oob_score={score!r}" if callable(score) or isinstance(score, str) else None
+
+
+def _several_outputs(fit):
+    return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
+
+
+def _several_outputs_and(name):
+    def said(fit):
+        value = getattr(fit.estimator, name)
+        both = _several_outputs(fit) is not None and value is not None
+        return f"a y of {fit.n_outputs} columns with {name}={value!r}" if both else None
+
+    return said
+
+
+def _several_outputs_and_categories(fit):
+    both = _several_outputs(fit) is not None and fit.features is not None and (fit.features.n_categories > 0).any()
+    return f"a y of {fit.n_outputs} columns with categorical features" if both else None
+
+
+def _many_codes(fit):
+    if fit.features is None:
+        return None
+    if fit.estimator.max_bins > NARROW:
+        return f"max_bins={fit.estimator.max_bins}"
+    many = np.flatnonzero(fit.features.n_categories > NARROW).tolist()
+    return f"{fit.features.title(many[0])} of {fit.features.n_categories[many[0]]} categories" if many else None
+
+
+def _several_outputs_and_many_codes(fit):
+    many = _many_codes(fit)
+    return f"a y of {fit.n_outputs} columns with {many}" if many and _several_outputs(fit) else None
+
+
+def _own_leaves(fit):
+    loss = fit.estimator.loss
+    return f"loss={loss!r}, which says what values leaves have," if getattr(loss, "need_update_leaves_values", False) else None
+
+
+def _own_intercept(fit):
+    loss = fit.estimator.loss
+    has_own = isinstance(loss, Loss) and type(loss).fit_intercept_only is not Loss.fit_intercept_only
+    return f"loss={loss!r}, which has a fit_intercept_only of its own," if has_own else None
+
+
+FEATURES = {
+    "classes": Feature("classes"),
+    "numbers": Feature("numbers"),
+    "weights": Feature("weights of rows"),
+    "class weights": Feature("weights of classes"),
+    "missing": Feature("missing values"),
+    "categories": Feature("categories"),
+    "many codes": Feature("more than 255 bins or categories", _many_codes, (BOOSTING,)),
+    "ordinal": Feature("ordinal features"),
+    "sparse": Feature("sparse X", lambda fit: "a sparse X" if fit.has_sparse else None),
+    "several outputs": Feature("a y of several columns", _several_outputs),
+    "monotonic": Feature("monotonic constraints"),
+    "interaction": Feature("interaction constraints", kinds=(BOOSTING,)),
+    "leaf limit": Feature("a limit on leaves"),
+    "draws": Feature("draws of rows: `bootstrap`, `subsample`"),
+    "warm start": Feature("`warm_start`"),
+    "callbacks": Feature("callbacks", _callbacks),
+    "every threshold": Feature('best splits by `method="dense"`', _every_threshold, (DENSE,)),
+    "random splits": Feature('`splitter="random"`', kinds=FORESTS),
+    "entropy": Feature("entropy, Hellinger distance, Poisson deviance", kinds=FORESTS),
+    "absolute error": Feature('`criterion="absolute_error"`', _absolute_error, FORESTS),
+    "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
+    "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
+    "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
+    "out-of-bag scorer": Feature("`oob_score` by a scorer", _scorer, FORESTS),
+    "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
+    "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", _kept_data, FORESTS),
+    "embedding": Feature("`RandomTreesEmbedding`", _embedding, FORESTS),
+    "offset": Feature("offsets", kinds=(BOOSTING,)),
+    "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
+    "losses": Feature("all losses", kinds=(BOOSTING,)),
+    "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
+    "own leaves": Feature("a loss of your own with `leaf_value`", _own_leaves, (BOOSTING,)),
+    "own intercept": Feature("a loss of your own with `fit_intercept_only`", _own_intercept, (BOOSTING,)),
+    "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
+    "outputs, categories": Feature("a y of several columns, with categories", _several_outputs_and_categories, (BOOSTING,)),
+    "outputs, many codes": Feature("a y of several columns, with more than 255 codes", _several_outputs_and_many_codes,
+                                   (BOOSTING,)),
+}  # fmt: skip
+
+NOT_WRITTEN = "there is no code for it yet"
+_EVERYWHERE, _APART = PLACES, (DEVICE, RANKS)
+
+REFUSALS = [
+    Refusal("every threshold", _APART, "nodes are grown from sums over codes there, and it has a code for each value",
+            'method="hist", and splitter="random" with either method', (DENSE,)),
+    Refusal("own splitter", _APART, "it looks at the rows of a node, which are elsewhere", "built-in splitters", FORESTS),
+    Refusal("own criterion", _APART, "it is no code for kernels", f"{', '.join(OF_KERNELS)}", FORESTS),
+    Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", f"{', '.join(OF_KERNELS)}", FORESTS),
+    Refusal("out-of-bag scorer", (RANKS,), "a scorer needs the out-of-bag predictions of all rows, and each rank has its own",
+            "True and False", FORESTS),
+    Refusal("callbacks", (RANKS,), NOT_WRITTEN, "no callbacks", FORESTS),
+    Refusal("embedding", (RANKS,), "one process draws the random targets of its trees", "forests of classes or numbers", FORESTS),
+    Refusal("kept data", (RANKS,), "no process has all rows, which are to be kept", "False", FORESTS),
+    Refusal("sparse", (RANKS,), NOT_WRITTEN, "arrays and frames, such as X.toarray()", error=TypeError),
+    Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another",
+            "one column, or no monotonic constraints"),
+    Refusal("outputs, categories", _EVERYWHERE, "outputs would put categories into different orders",
+            "one column, or no categorical features", (BOOSTING,)),
+    Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
+    Refusal("several outputs", _APART, NOT_WRITTEN,
+            "one column, or an estimator for each, such as sklearn.multioutput.MultiOutputRegressor makes"),
+    Refusal("many codes", _APART, NOT_WRITTEN, f"up to {NARROW}", (BOOSTING,)),
+    Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
+            (BOOSTING,)),
+    Refusal("own intercept", (RANKS,), "it needs all rows", "losses whose intercept is searched", (BOOSTING,)),
+]  # fmt: skip
+
+
+def refusals_at(kind, place):
+    """The refusals that hold for a kind of estimator at a place: dict by feature."""
+    return {refusal.feature: refusal for refusal in REFUSALS if kind in refusal.kinds and place in refusal.places}
+
+
+def said_of_place(place, device=None):
+    """What messages call a place. device : the parameter, where the place is a device; None stands for a queue's"""
+    if place == DEVICE:
+        return "a queue's device" if device is None else f"device={device!r}"
+    return "a fit by several ranks, or of several partitions" if place == RANKS else "trees"
+
+
+def places_of(estimator, arrays, is_shared):
+    """Where a fit grows its trees: tuple of `PLACES`, of which the processor is always one.
+
+    Parameters
+    ----------
+    estimator : estimator
+    arrays : iterable
+        What the fit was given, and None, which stands for nothing.
+    is_shared : bool
+        Whether rows are those of several ranks or partitions.
+    """
+    queue = queue_of(*(array for array in arrays if array is not None))
+    has_device = queue is not None or estimator.device not in (None, "cpu")
+    return (PROCESSOR,) + (DEVICE,) * has_device + (RANKS,) * is_shared
+
+
+def check_support(fit, places, features=tuple(FEATURES)):
+    """Raise the error of the first refusal that holds for what is known of a `Fit` at some places, of some features."""
+    for place in places:
+        where = said_of_place(place, fit.estimator.device)
+        way_out = {DEVICE: ", or device=None", RANKS: f", or {ONE_PROCESS}"}.get(place, "")
+        for name, refusal in refusals_at(fit.kind, place).items():
+            said = FEATURES[name].said(fit) if name in features and fit.kind in FEATURES[name].kinds else None
+            if said is not None:
+                raise refusal.error(
+                    f"{said} is not supported for {where}, as {refusal.reason}; allowed: {refusal.allowed}{way_out}"
+                )
+
+
+_PAGE = """# What works with what
+
+A fit may ask for any of the features below, at any of these places: the processor of one process that has all rows, a \
+[device](devices.md), or [several ranks](distributed.md), which is rows in several processes, or in several partitions of Dask. \
+The model is the same, to the bit, wherever it is grown. "No" means that `fit` raises an error that names what it was asked for \
+and what is allowed; the notes below the table say why. "–" means that there is no such thing. At device and ranks, forests by \
+`method="dense"` have random splits.
+
+This page is made from the table in `dforest/estimators/support.py`, from which errors follow too, and a test fits every feature \
+at every place.
+
+"""
+
+
+def page():
+    """The page of the table, in Markdown."""
+    columns = [(kind, place) for kind in KINDS for place in PLACES]
+    reasons, lines = [], []
+    for name, feature in FEATURES.items():
+        cells = []
+        for kind, place in columns:
+            refusal = refusals_at(kind, place).get(name)
+            if refusal is not None and refusal not in reasons:
+                reasons.append(refusal)
+            cells.append("–" if kind not in feature.kinds else "yes" if refusal is None else f"no ({reasons.index(refusal) + 1})")
+        lines.append(f"| {feature.title} | {' | '.join(cells)} |")
+    heads = [f"{kind}: {place.split()[-1]}" for kind, place in columns]
+    notes = [f"{i}. {reason.reason[0].upper()}{reason.reason[1:]}. Allowed: {reason.allowed}." for i, reason in
+             enumerate(reasons, 1)]  # fmt: skip
+    table = ["| | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|", *lines]
+    return _PAGE.replace("\\\n", "") + "\n".join([*table, "", *notes, ""])

@@ -1,0 +1,195 @@
+"""What a fit may ask for, at every place: the model of the processor, to the bit, or the error of the table of refusals.
+
+    DFOREST_RENEW_COMBINATIONS=1 pytest tests/test_support.py
+
+writes the page about it anew.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.boosted_fits import REGRESSION, OwnLeaves, OwnSquares
+from helpers.callbacks import StopAfter
+from helpers.device_forests import differences, standing_in
+from helpers.host_device import strict_device
+from scipy.sparse import csr_matrix
+
+import dforest
+from dforest import config_context
+from dforest.core.search.criteria import CRITERIA
+from dforest.core.search.splitter import HistSplitter
+from dforest.estimators import support
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, HIST, KINDS, PLACES, PROCESSOR, RANKS, refusals_at
+from dforest.spmd.threads import ThreadGroup
+
+PAGE = Path(__file__).parents[1] / "doc" / "combinations.md"
+RNG = np.random.default_rng(0)
+N = 600
+X = np.column_stack([RNG.standard_normal((N, 2)), RNG.integers(0, 6, N), RNG.standard_normal(N)])
+Y = X[:, 0] + (X[:, 2] % 3) + 0.3 * RNG.standard_normal(N)
+CLASSES = np.searchsorted([0.0, 1.5], Y)
+HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+BOTH = np.column_stack([Y, -X[:, 1]])
+
+
+class OwnCriterion(CRITERIA["squared_error"]):
+    """A criterion of somebody's own."""
+
+
+class OwnSplitter(HistSplitter):
+    """A splitter of somebody's own."""
+
+
+class OwnIntercept(OwnSquares):
+    """A loss that says where raw predictions begin."""
+
+    def fit_intercept_only(self, y_true, sample_weight=None):
+        return float(np.median(y_true))
+
+
+def asked(feature, kind):
+    """The fits that ask for a feature: list of (what makes an estimator, dict of what it is fitted to)."""
+    is_forest = kind != BOOSTING
+    classifier, regressor = ("RandomForestClassifier", "RandomForestRegressor") if is_forest else (
+        "HistGradientBoostingClassifier", "HistGradientBoostingRegressor")  # fmt: skip
+    own = {"n_estimators": 3} if is_forest else {"max_iter": 3}
+    if kind == DENSE:
+        own |= {"method": "dense", "splitter": "random"}
+    given, name, parameters = {"X": X, "y": Y}, regressor, [{}]
+    if feature in ("classes", "class weights"):
+        given["y"], name = CLASSES, classifier
+        parameters = [{"class_weight": "balanced" if feature == "class weights" else None}]
+    elif feature == "weights":
+        given["sample_weight"] = RNG.integers(0, 4, N) / 2
+    elif feature == "missing":
+        given["X"] = HOLES
+    elif feature == "sparse":
+        given["X"] = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0))
+    elif feature == "several outputs":
+        given["y"] = BOTH
+    elif feature == "offset":
+        given["offset"] = X[:, 3]
+    elif feature == "outputs, monotonic":
+        given["y"], parameters = BOTH, [{"monotonic_cst": [1, 0, 0, 0]}]
+    elif feature == "outputs, categories":
+        given["y"], parameters = BOTH, [{"categorical_features": [2]}]
+    elif feature == "outputs, many codes":
+        given["y"], parameters = BOTH, [{"max_bins": 300}]
+    elif feature == "entropy":
+        given["y"], name, parameters = CLASSES, classifier, [{"criterion": "entropy"}]
+    elif feature == "losses":
+        parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
+        given["y"] = np.exp(Y)
+    elif feature == "embedding":
+        name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
+    else:
+        parameters = {
+            "numbers": [{}],
+            "categories": [{"categorical_features": [2]}],
+            "many codes": [{"max_bins": 300}],
+            "ordinal": [{"ordinal_features": [2]}],
+            "monotonic": [{"monotonic_cst": [1, 0, 0, -1]}],
+            "interaction": [{"interaction_cst": "pairwise"}, {"interaction_cst": [[0, 2], [1, 2]]}],
+            "leaf limit": [{"max_leaf_nodes": 5}],
+            "draws": [{"bootstrap": "subsample", "max_samples": 0.5}] if is_forest else [{"subsample": 0.5}],
+            "warm start": [{"warm_start": True}],
+            "callbacks": [{}],
+            "every threshold": [{"splitter": "best"}],
+            "random splits": [{"splitter": "random"}],
+            "absolute error": [{"criterion": "absolute_error"}],
+            "own criterion": [{"criterion": OwnCriterion()}],
+            "own splitter": [{"splitter": OwnSplitter(), "method": "hist"}],
+            "out of bag": [{"oob_score": True}],
+            "out-of-bag scorer": [{"oob_score": "r2"}],
+            "kept data": [{"keep_training_data": True}],
+            "importances": [{"variable_importance": "mda_raw"}],
+            "early stopping": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, "scoring": scoring}
+                               for scoring in ("loss", "r2")],
+            "own loss": [{"loss": OwnSquares()}],
+            "own leaves": [{"loss": OwnLeaves()}],
+            "own intercept": [{"loss": OwnIntercept()}],
+        }[feature]  # fmt: skip
+
+    def maker(chosen):
+        def make(device=None):
+            model = getattr(dforest, name)(random_state=0, device=device, **{**own, **chosen})
+            return model.set_callbacks(StopAfter(2)) if feature == "callbacks" else model
+
+        return make
+
+    return [(maker(chosen), given) for chosen in parameters]
+
+
+def fitted(model, partition):
+    """The model, fitted to a partition, or by ranks to partitions of it; once more where it is to go on."""
+    fit = (lambda: model._fit_partitions(lambda rank: [partition])) if isinstance(partition, Partition) else (
+        lambda: model.fit(**partition))  # fmt: skip
+    fit()
+    if model.get_params().get("warm_start"):
+        model.set_params(**{name: 5 for name in ("n_estimators", "max_iter") if name in model.get_params()})
+        fit()
+    return model
+
+
+def fit_at(place, make, given):
+    """The fitted models of a place."""
+    if place == PROCESSOR:
+        return [fitted(make(), given)]
+    if place == DEVICE:
+        with standing_in(strict_device()):
+            return [fitted(make("sycl"), given)]
+    cut = [slice(0, 200), slice(200, N)]
+
+    def fit(communicator):
+        own = {name: values[cut[communicator.rank]] for name, values in given.items()}
+        with config_context(communicator=communicator):
+            return fitted(make(), Partition(communicator.rank, **own))
+
+    found = ThreadGroup(2).run(fit)
+    for result in found:
+        if isinstance(result, BaseException):
+            raise result
+    return found
+
+
+def cases():
+    for feature, about in FEATURES.items():
+        for kind in about.kinds:
+            yield feature, kind
+
+
+@pytest.mark.parametrize(("feature", "kind"), cases())
+def test_everywhere_the_model_of_the_processor_or_the_error_of_the_table(feature, kind):
+    for make, given in asked(feature, kind):
+        alone = None
+        for place in PLACES:
+            refusal = refusals_at(kind, place).get(feature)
+            if refusal is not None:
+                with pytest.raises(refusal.error) as error:
+                    fit_at(place, make, given)
+                assert refusal.reason in str(error.value) and refusal.allowed in str(error.value)
+                continue
+            for found in fit_at(place, make, given):
+                alone = alone or found
+                assert not differences(alone, found)
+                for name in ("oob_score_", "variable_importance_", "train_score_", "validation_score_"):
+                    if hasattr(alone, name):
+                        assert np.array_equal(getattr(alone, name), getattr(found, name)), name
+
+
+def test_the_page_is_the_table():
+    if os.environ.get("DFOREST_RENEW_COMBINATIONS"):
+        PAGE.write_text(support.page(), encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == support.page()
+
+
+def test_the_table_is_whole():
+    """Each refusal is of a feature that its kinds have, and has a way to be told from a fit."""
+    for refusal in support.REFUSALS:
+        about = FEATURES[refusal.feature]
+        assert set(refusal.places) <= set(PLACES) and set(refusal.kinds) <= set(KINDS)
+        assert set(refusal.kinds) & set(about.kinds)
+    assert RANKS in PLACES and HIST in KINDS
