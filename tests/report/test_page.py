@@ -286,6 +286,20 @@ def test_the_curve_of_boosted_trees_is_that_of_staged_predictions():
     assert curve.n_trees[0] == 1 and curve.n_trees[-1] == 60 and not curve.is_error
 
 
+def test_the_curve_of_a_fit_that_stopped_early_has_the_iterations_that_were_dropped():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = HistGradientBoostingClassifier(early_stopping=True, random_state=0).fit(X, y)
+    curve, n_grown = Study(model, None, None).curve, len(model.validation_score_) - 1
+    assert n_grown == model.n_iter_ + 10 == curve.n_trees[-1] and curve.best == (model.n_iter_, -model.best_score_)
+    np.testing.assert_array_equal(curve.values, -model.validation_score_[1:])
+    np.testing.assert_array_equal(curve.other, -model.train_score_[1:])
+    words = check(model.report()).words
+    assert "More iterations are unlikely to help" in words and f"{model.n_iter_}, best" in words
+    assert f"is best after {model.n_iter_} iterations" in words and f"after all {n_grown} that were grown" in words
+    whole = clone(model).set_params(use_best_model=False).fit(X, y)
+    assert Study(whole, None, None).curve.n_kept is None and "The model has the first" not in check(whole.report()).words
+
+
 def rare(n=4000):
     random = np.random.RandomState(0)
     X = random.normal(size=(n, 4))

@@ -73,12 +73,12 @@ def of_trees(curve, trend):
 
 def of_iterations(curve):
     """Whether more iterations would help, as `of_trees` says it of trees."""
-    errors, n = curve.sign * curve.values, int(curve.n_trees[-1])
-    best = int(np.nanargmin(errors))
-    n_best, value = int(curve.n_trees[best]), curve.values[best]
+    n, (n_best, value) = int(curve.n_trees[-1]), curve.best
     said = f"The {curve.name} {curve.where} is best after {count(n_best, 'iteration')}, with {number(value)}"
-    said += f"; after all {n:,} it is {number(curve.values[-1])}." if best < len(errors) - 1 else ", the last."
-    if n_best > LATE * n:
+    said += f"; after all {n:,} that were grown it is {number(curve.values[-1])}." if n_best < n else ", the last."
+    if curve.n_kept is not None:
+        said += f" The model has the first {curve.n_kept:,} (use_best_model=True)."
+    if n_best > LATE * n and (curve.patience is None or n - n_best < curve.patience):
         return "More iterations may help", [
             said, "The best value is among the last ones: raise max_iter, or wait longer before growing stops (n_iter_no_change)."
         ]  # fmt: skip
