@@ -122,4 +122,5 @@ def test_iterations():
     values = (np.arange(100) - 96.0) ** 2
     assert said(values, True, patience=4)[0] == "More iterations may help"
     verdict, (text,) = said(values, True, patience=3, n_kept=97)
-    assert verdict == "More iterations are unlikely to help" and text.endswith(" The model has the first 97 (use_best_model=True).")
+    assert verdict == "More iterations are unlikely to help"
+    assert text.endswith(" The model has the first 97 (use_best_model=True).")
