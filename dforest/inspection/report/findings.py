@@ -145,6 +145,23 @@ def of_calibration(quality, what, n_classes):
     return sentence
 
 
+def of_shifted_classes(estimator):
+    """Why probabilities are no frequencies, where trees see other shares of the classes than rows have: sentences, or None."""
+    bootstrap, weight, ways = getattr(estimator, "bootstrap", False), estimator.class_weight, []
+    if bootstrap == "balanced" or getattr(bootstrap, "sizes", None) is not None:
+        draws = "draws the classes in other shares than they have among the rows"
+        ways.append(f"bootstrap={shortened(repr(bootstrap), MAX_NAME)} {draws}")
+    if weight is not None:
+        ways.append(f"class_weight={shortened(repr(weight), MAX_NAME)} gives the classes other shares of the weight")
+    if not ways:
+        return None
+    return (
+        f"Here, {' and '.join(ways)}, which shifts probabilities: they are meant for a population with these shares, and are no "
+        "frequencies among the rows. Choose a threshold by precision and recall, or calibrate them, for example by "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
 def of_importances(own, permutation, names, n_labels, kind):
     """Where importances by "impurity" or "gain" and those by permutation disagree.
 

@@ -86,6 +86,12 @@ class Study:
         return self.rows is not None and self.rows.y is not None
 
     @property
+    def target_name(self):
+        """The name of y, if it is a Series that has one; else None."""
+        name = getattr(self.rows.given[1], "name", None) if self.has_targets else None
+        return clean(name) if isinstance(name, str) and name else None
+
+    @property
     def bootstraps(self):
         return all(plan.leaves_rows_out for plan in self.forest.plans)
 
