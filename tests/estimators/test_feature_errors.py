@@ -47,6 +47,8 @@ def refused():
     yield FRAME, ["Word"], None, "names 'Word'; the columns of X are 'real', 'word', 'whole', 'size'"
     # Labels
     yield FRAME, None, "from_dtype", "X column 'word' holds 2 different texts, such as 'x'; allowed are .*categorical_features"
+    labels = pd.DataFrame({"size": pd.Categorical(["S", "M"])})
+    yield labels, None, ["size"], "X column 'size' holds 'M', whose order is unknown; .*such as pandas' column.cat.as_ordered"
     yield FRAME, None, ["word"], "X column 'word' holds 'x', whose order is unknown; .* ordered categorical"
     yield np.array([["1"], ["2"]]), None, [0], "X column 0 holds '1', whose order is unknown"
     yield [["a", 1], [1, 2]], [0], None, "X column 0 holds labels of the types int, str, which can't be sorted"

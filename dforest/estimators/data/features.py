@@ -486,9 +486,10 @@ def _levels(columns, j):
     if order == "ordered" and (words or labels != sorted(labels)):
         return label_array(labels)
     if words:
+        cure = ", such as pandas' column.cat.as_ordered()" if order == "unordered" else ""
         raise ValueError(
             f"{columns.title(j)} holds {words[0]!r}, whose order is unknown; for ordinal features allowed are numbers, "
-            "booleans and ordered categorical types, which declare an order"
+            f"booleans and ordered categorical types, which declare an order{cure}"
         )
     return None
 

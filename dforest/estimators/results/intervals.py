@@ -167,7 +167,7 @@ def _by_infinitesimal_jackknife(forest, data, X, level, n_threads):
         warn(
             f'the intervals of {n_lost} of {len(X)} rows ({n_lost / len(X):.1%}) by method="infinitesimal" have no width, as '
             f"their variances, corrected for a forest of only {n_trees} trees, are not above 0; other widths are uncertain too. "
-            'Grow more trees, or leaves of more rows (min_samples_leaf); for intervals of targets, method="oob" needs no more trees'
+            'Grow more trees, or leaves of more rows (min_samples_leaf); for intervals of targets, method="oob" needs no more'
         )
     return ends
 
