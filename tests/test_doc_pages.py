@@ -130,15 +130,19 @@ ROW = {f"x{j}": 1.5 for j in range(9)} | {"town": "Bern"}
 BAD = [{**ROW, "x0": "much"}, {**ROW, "x9": 0}, {"x0": 1}, {**ROW, "x0": [1]}, {**ROW, "town": ["Bern"]}, {**ROW, "x0": 10**400}]
 
 
+def write_files_of_serve(folder):
+    for kind, text, _ in blocks("serve.md"):
+        if kind == "{code-block}":
+            name = CAPTION.match(text)
+            (folder / name[1]).write_text(text[name.end() :], encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """What imports a file of the page about serving, and the probabilities that its model predicts for ROW."""
     pd = pytest.importorskip("pandas")
     folder = tmp_path_factory.mktemp("served")
-    for kind, text, _ in blocks("serve.md"):
-        if kind == "{code-block}":
-            name = CAPTION.match(text)
-            (folder / name[1]).write_text(text[name.end() :], encoding="utf-8")
+    write_files_of_serve(folder)
     with contextlib.chdir(folder):
         runpy.run_path("train.py")
         model = dforest.load("model.safetensors")
@@ -185,6 +189,25 @@ def test_fastapi_answers(served):
     for row in BAD:
         assert ask("/predict", json=row).status_code == 422
     assert ask("/predict_many", json=[ROW, BAD[0]]).status_code == 422
+
+
+def test_the_server_of_a_pipeline_answers(tmp_path, monkeypatch):
+    pytest.importorskip("httpx")
+    pytest.importorskip("pandas")
+    client = pytest.importorskip("fastapi.testclient")
+    write_files_of_serve(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    pipeline = runpy.run_path("train_pipeline.py")["pipeline"]
+    ask = client.TestClient(runpy.run_path("app_pipeline.py")["app"]).post
+    row = {"since": "03/04/2021", "amount": 90, "town": "Oslo"}
+    likely, unlikely = ask("/predict_many", json=[row, {**row, "since": "03/04/2016"}]).json()
+    assert likely.keys() == {"yes", "no"} and likely["yes"] > 0.9 > 0.1 > unlikely["yes"]
+    lacking = [{**row, "amount": None}, {"since": "03/04/2021"}, {**row, "town": "new"}]
+    assert len(ask("/predict_many", json=lacking).json()) == 3
+    assert ask("/predict_many", json=[]).json() == [] and pipeline[-1].feature_names_in_.tolist() == ["since", "amount", "town"]
+    for bad in ({"amount": "much"}, {"since": "2021-04-03"}, {"town": ["Bern"]}):
+        assert ask("/predict_many", json=[{**row, **bad}]).status_code == 422
 
 
 PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?|[\w-]+\.(?:py|md|toml|build))`")

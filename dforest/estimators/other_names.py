@@ -127,7 +127,13 @@ _FORESTS = _ANYWHERE | {
     'fit(groups=...) is for groups of rows, which bootstrap="group" draws together': "clusters",
     'variable_importance="mda_scaled" divides importances by their standard errors': "scale_permutation_importance",
     "Importances are of all rows: shap_values is for single rows": "local_importance localImp",
-    "Features are tried with equal chances": "split_select_weights always_split_variables regularization_factor",
+    "Features are tried with equal chances": (
+        "split_select_weights always_split_variables regularization_factor regularization_usedepth"
+    ),
+    "Splits are not chosen by rank statistics, as maxstat does, nor have sides a least share: min_samples_leaf limits them": (
+        "alpha minprop"
+    ),
+    "Rows of weight 0 are left out of a fit: pass them to score, and to sklearn.inspection.permutation_importance": "holdout",
     "One random threshold is tried for each feature": "num_random_splits",
     "Honest trees are grown by a splitter, as in examples/splitters/honest": "honesty honesty_fraction honesty_prune_leaves",
     "Classes are predicted by what predict_proba returns, divided by the cutoffs": "cutoff",
@@ -158,6 +164,12 @@ _ASKED = _by_name(
         "n_iter is the number of iterations to predict by": "num_iteration iteration_range ntree_limit ntree_end start_iteration",
     }
 )
+_ASKED_OF_QUANTILES = _by_name(
+    {
+        "It is called q here": "quantiles probs",
+        "forest_weights has the weights of the training targets, from which any statistic can be computed": "what",
+    }
+)
 _RESULTS = _by_name(
     {
         "oob_error_, or oob_score_ by a scorer of your choice, is there after a fit with oob_score=True": (
@@ -166,6 +178,7 @@ _RESULTS = _by_name(
         "sklearn.metrics.confusion_matrix counts the classes of oob_decision_function_": "confusion confusion_matrix",
         "variable_importance_ and feature_importances_ have importances": "variable_importance_std importances importance_",
         "variable_importance_ is there after a fit with variable_importance": "variable_importance_",
+        "There are no p-values; oob_importance tells importances by permutation with their spread": "importance_pvalues",
         "best_iteration_ and best_score_ are there after early stopping": "best_iteration best_score",
         "score_history_ has the scores of all iterations": "evals_result_ evals_result",
         "forest_ has the trees; dforest.trees_to_dataframe makes a table of them": (
@@ -227,11 +240,17 @@ _FOR_FUNCTIONS = {
 
 # Values of parameters.
 _VALUES = {
-    "variable_importance": _by_name({"mda_raw": "permutation mda", "mdi": "impurity gini gain"}),
+    "variable_importance": _by_name(
+        {
+            "mda_raw": "permutation mda", "mdi": "impurity gini gain",
+            'Importances by impurity are not corrected: "mda_raw" does not favour features of many values': "impurity_corrected",
+        }
+    ),
     "criterion": _by_name(
         {
             "squared_error": "mse variance", "absolute_error": "mae", "gini": "Gini", "log_loss": "deviance",
             'splitter="random" draws thresholds at random': "extratrees",
+            "A subclass of dforest.criterion.PythonCriterion scores splits as you like": "maxstat beta",
         }
     ),
     "loss": _by_name(
@@ -259,6 +278,8 @@ def hint(estimator, unknown, method="__init__"):
     answer = estimator._other_names.get(unknown, "")
     if method.startswith("predict"):
         answer = _ASKED.get(unknown, answer)
+    if method == "predict_quantiles":
+        answer = _ASKED_OF_QUANTILES.get(unknown, answer)
     if " " in answer:
         return f". {answer}"
     where = "" if method == "__init__" else ", and is a parameter of the estimator"

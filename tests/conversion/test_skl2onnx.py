@@ -15,7 +15,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import dforest
@@ -266,8 +266,8 @@ class Unchanged(TransformerMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        (FunctionTransformer(np.abs), r"FunctionTransformer is not supported unless .* \(= identity\);"),
-        (Unchanged(), "Unable to find a shape calculator for type .*Unchanged'>';"),
+        (FunctionTransformer(np.abs), r"FunctionTransformer is not supported unless .* \(= identity\). It has no converter"),
+        (Unchanged(), "Unable to find a shape calculator for type .*Unchanged'>'. It has no converter for .*'unchanged', of"),
         (make_column_transformer((FunctionTransformer(np.abs), [0]), remainder="passthrough"), "FunctionTransformer is not"),
     ],
 )
@@ -285,6 +285,28 @@ def test_steps_that_skl2onnx_does_not_know(step, reason):
     dforest.pipeline_to_onnx(held[-1], held[:-1].transform(X))
     with pytest.raises(ValueError, match=r"functions and classes of your own$"):
         dforest.pipeline_to_onnx(CalibratedClassifierCV(whole, cv=2).fit(X, y), X)
+
+
+def test_the_step_without_a_converter_is_named(monkeypatch):
+    """Whatever skl2onnx stumbles over because of it, which may be a column or a type that it never heard of."""
+    X = pd.DataFrame({"town": ["a", "b "] * 20, "n": np.arange(40.0)})
+    clean, columns = FunctionTransformer(lambda frame: frame.assign(n=frame["n"] + 1)), [("passthrough", ["n"])]
+    whole = make_pipeline(clean, make_column_transformer(*columns), forest()).fit(X, [0, 1] * 20)
+    with pytest.raises(ValueError, match="no converter for the step 'functiontransformer', of type FunctionTransformer;"):
+        dforest.pipeline_to_onnx(whole, X)
+    inner = make_pipeline(make_column_transformer((Unchanged(), ["n"])), forest()).fit(X, [0, 1] * 20)
+
+    def fails(*args, **keywords):
+        raise TypeError("cannot handle ArrowStringArray")
+
+    monkeypatch.setattr("skl2onnx.to_onnx", fails)
+    told = "handle ArrowStringArray. It has no converter for the step 'columntransformer__unchanged', of type Unchanged;"
+    with pytest.raises(ValueError, match=told):
+        dforest.pipeline_to_onnx(inner, X)
+    known = FeatureUnion([("scale", StandardScaler()), ("same", FunctionTransformer())])
+    stack = StackingClassifier([("line", LogisticRegression()), ("forest", forest())], cv=2)
+    with pytest.raises(TypeError, match="cannot handle ArrowStringArray$"):
+        dforest.pipeline_to_onnx(make_pipeline(make_column_transformer(*columns), known, stack).fit(X, [0, 1] * 20), X)
 
 
 def test_what_is_no_pipeline():

@@ -1,5 +1,6 @@
 """How iterations of boosted trees are scored for early stopping: by which rows and measures, and when growing stops."""
 
+import warnings
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, pr
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, log_loss, make_scorer, r2_score
 
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.early_stopping import Stopping
 from dforest.spmd.communicator import ALONE
@@ -215,3 +217,31 @@ def test_rows_held_out_are_not_trained_on():
 
 
 # Predictions
+
+
+def told_of(model, X, y, **given):
+    """What a fit warns of, at this line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **given)
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_a_fit_of_which_no_iteration_beats_the_constant_is_told_of():
+    """As where the rows held out have few rows of a class: such models were worse than a constant, without a word."""
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(1500, 4)), np.where(np.arange(1500) % 60 == 0, "rare", "usual")
+    model = HistGradientBoostingClassifier(early_stopping=True, min_samples_leaf=5, random_state=0)
+    (told,) = told_of(model, X, y)
+    assert max(model.validation_score_[1:]) <= model.validation_score_[0]
+    n = len(model.validation_score_) - 1
+    assert told.startswith(f"none of {n} iterations scored better on the 150 validation rows, 2 of which have the class 'rare',")
+    assert "by their loss" in told and "early_stopping=False" in told
+    (told,) = told_of(clone(model).set_params(scoring="accuracy"), X, y)
+    assert "by scoring='accuracy'" in told
+    (told,) = told_of(HistGradientBoostingRegressor(), X, X[:, 0], X_val=X[:40], y_val=-X[:40, 0])
+    assert "on the 40 validation rows than the constant" in told
+    assert told_of(clone(model).set_params(early_stopping=False), X, y) == []
+    assert told_of(model, X, X[:, 0] > 0) == []
+    assert told_of(HistGradientBoostingRegressor(early_stopping=True), X, np.zeros(1500)) == []

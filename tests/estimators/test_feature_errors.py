@@ -1,5 +1,6 @@
 """Columns of labels that are refused, or that a warning tells of."""
 
+import re
 import warnings
 
 import numpy as np
@@ -46,6 +47,8 @@ def refused():
     yield FRAME, ["Word"], None, "names 'Word'; the columns of X are 'real', 'word', 'whole', 'size'"
     # Labels
     yield FRAME, None, "from_dtype", "X column 'word' holds 2 different texts, such as 'x'; allowed are .*categorical_features"
+    labels = pd.DataFrame({"size": pd.Categorical(["S", "M"])})
+    yield labels, None, ["size"], "X column 'size' holds 'M', whose order is unknown; .*such as pandas' column.cat.as_ordered"
     yield FRAME, None, ["word"], "X column 'word' holds 'x', whose order is unknown; .* ordered categorical"
     yield np.array([["1"], ["2"]]), None, [0], "X column 0 holds '1', whose order is unknown"
     yield [["a", 1], [1, 2]], [0], None, "X column 0 holds labels of the types int, str, which can't be sorted"
@@ -129,8 +132,7 @@ def test_all_categories_are_encoded():
     ("known", "given", "told"),
     [
         (["Bern", "Oslo"], ["bern", "OSLO", None], "2 of 2 .* missing: 'bern', 'OSLO'; the training data had 'Bern', 'Oslo'"),
-        (["Bern", "Oslo"], [0, 1, 1], "3 of 3 rows .* missing: 1, 0; the training data had 'Bern', 'Oslo'"),
-        ([0, 1], ["0", "1", "1"], "3 of 3 rows .* missing: '1', '0'; the training data had 0, 1"),
+        ([0, 1], [2, 3.0, 3], "3 of 3 rows .* missing: 3.0, 2; the training data had 0, 1"),
         ([None, None], ["Bern"], "1 of 1 rows .* missing: 'Bern'; the training data had none"),
         (list("abcde"), list("abvwxyz"), "5 of 7 rows .* missing: 'v', 'w', 'x', ...; the training data had 'a', 'b', 'c', ..."),
     ],
@@ -146,6 +148,56 @@ def test_columns_whose_labels_do_not_match_are_told_of(known, given, told, as_fr
     for predict in (model.predict, model.predict_proba, model.apply):
         with pytest.warns(UnseenLabelsWarning, match=told):
             predict(table(given))
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "told"),
+    [
+        ([394, 2], "394", "the text '394', but numbers in the training data, such as 2; allowed are numbers and missing"),
+        ([0.5, 2], "x", "the text 'x', but numbers"),
+        ([0, 1], "1", "the text '1', but numbers in the training data, such as 0; allowed are numbers, booleans and missing"),
+        ([2, 1], True, "the boolean True, but numbers in the training data, such as 1; allowed are numbers and missing values"),
+        (["Bern", "7"], 7, "the number 7, but text in the training data, such as '7'; allowed are text and missing values"),
+        (["Bern", "Oslo"], 0.5, "the number 0.5, but text"),
+        (["Bern", "Oslo"], False, "the boolean False, but text"),
+        ([False, True], "1", "the text '1', but booleans in the training data, such as False; allowed are booleans, numbers and"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["array", "pandas", "arrow", "row"])
+def test_a_value_of_another_type_than_all_labels_is_refused(known, given, told, kind):
+    """Even in one row of many, where no warning would tell that the value counts as missing, or as 1."""
+
+    def table(labels):
+        columns = {"n": np.arange(len(labels), dtype=float), "city": pd.Series(labels, dtype=object)}
+        frame = pd.DataFrame(columns)
+        return frame.to_numpy() if kind == "array" else frame
+
+    model = DecisionTreeClassifier(categorical_features=[1]).fit(table([*known * 3, None]), [0, 1] * 3 + [1])
+    rows, predict = [given, *known * 3, None, np.nan], model.predict
+    if kind == "arrow":
+        frame = table([None, None])
+        frame["city"] = pd.Series(pa.array([given, None])).astype(pd.ArrowDtype(pa.array([given]).type))
+    elif kind == "row":
+        frame, predict = {"n": 1.0, "city": given}, model.predictor().predict
+        for missing in (None, np.nan, pd.NA):
+            predict({"n": 1.0, "city": missing})
+    else:
+        frame = table(rows)
+    with pytest.raises(ValueError, match=f"X column {'1' if kind == 'array' else repr('city')} holds {re.escape(told)}"):
+        predict(frame)
+    if kind != "row":
+        model.predict(table(rows[1:]))
+
+
+def test_a_number_stands_for_a_boolean_and_labels_of_two_types_take_all_types():
+    frame = pd.DataFrame({"flag": [True, False] * 3})
+    model = DecisionTreeClassifier(categorical_features=["flag"]).fit(frame, frame["flag"])
+    assert model.predict(frame.astype(int)).tolist() == frame["flag"].tolist()
+    assert model.predictor().predict_class({"flag": 1.0}) == 1
+    mixed = pd.DataFrame({"flag": pd.Series([True, 2] * 3, dtype=object)})
+    model = DecisionTreeClassifier(categorical_features=["flag"]).fit(mixed, [0, 1] * 3)
+    assert model.categories_[0].tolist() == [True, 2] and model.predict(mixed).tolist() == [0, 1] * 3
+    assert model.predictor().predict_class({"flag": "2"}) in (0, 1)
 
 
 def test_few_labels_that_were_not_there_are_not_told_of():

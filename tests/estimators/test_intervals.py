@@ -1,5 +1,7 @@
 """Intervals around predictions: against the twin, and how many targets they cover."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -100,6 +102,22 @@ def test_the_infinitesimal_jackknife_knows_the_spread_of_predictions():
         low, high = model.predict_interval(new, 0.9, "infinitesimal").T
         errors.append((high - low) / 2 / norm.ppf(0.95))
     assert 0.7 < np.mean(errors) / np.std(predictions, axis=0, ddof=1).mean() < 1.5
+
+
+def test_intervals_without_width_are_told_of():
+    """As variances of too few trees came out below 0, a share of the standard errors was 0, without a word."""
+    X, y = make_friedman1(300, random_state=0)
+    model = RandomForestRegressor(60, keep_training_data=True, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"the intervals of \d+ of 300 rows .* corrected for a forest of only 60 trees") as told:
+        low, high = model.predict_interval(X, method="infinitesimal").T
+    n = np.count_nonzero(low == high)
+    assert len(told) == 1 and n > 10 and f"intervals of {n} of 300 rows ({n / 300:.1%}) by method" in str(told[0].message)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict_interval(X)
+        constant = clone(model).set_params(min_samples_leaf=300).fit(X, np.ones(300))
+        assert np.ptp(constant.predict_interval(X, method="infinitesimal")) == 0  # trees agree
 
 
 def test_ranks_of_decimal_levels():

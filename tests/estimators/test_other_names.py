@@ -99,6 +99,9 @@ def test_the_page_about_r_says_the_same():
         (lambda: HistGradientBoostingRegressor(drop_rate=0.1), TypeError, r"'drop_rate'\. No trees are dropped"),
         (lambda: RandomForestClassifier(mtry=3), TypeError, r"It is called max_features here$"),
         (lambda: RandomForestRegressor(nodesize=5), TypeError, r"called min_samples_split here, with one more"),
+        (lambda: RandomForestClassifier(holdout=True), TypeError, "Rows of weight 0 are left out of a fit: pass them to score"),
+        (lambda: RandomForestRegressor(minprop=0.1), TypeError, "Splits are not chosen by rank statistics, as maxstat does"),
+        (lambda: RandomForestRegressor(regularization_usedepth=True), TypeError, "Features are tried with equal chances$"),
         (lambda: RandomForestClassifier(unknown=3), TypeError, r"got an unexpected keyword argument 'unknown'$"),
         (lambda: DecisionTreeClassifier(num_trees=3), TypeError, r"got an unexpected keyword argument 'num_trees'$"),
         (lambda: RandomForestClassifier(1, 2), TypeError, r"positional argument"),
@@ -149,13 +152,15 @@ def test_signatures_stay():
     (RandomForestClassifier, lambda model, X: model.predict(X, type="se"), "predict_interval, .* are methods of their own"),
     (RandomForestRegressor, lambda model, X: model.predict(X, predict_all=True), "estimators_ has the trees"),
     (RandomForestClassifier, lambda model, X: model.predict_proba(X, what="quantiles"), "are methods of their own"),
+    (RandomForestRegressor, lambda model, X: model.predict_quantiles(X, quantiles=[0.5]), "It is called q here$"),
+    (RandomForestRegressor, lambda model, X: model.predict_quantiles(X, q=[0.5], what=len), "forest_weights has the weights"),
     (HistGradientBoostingClassifier, lambda model, X: model.predict(X, raw_score=True), "decision_function of classifiers"),
     (HistGradientBoostingClassifier, lambda model, X: model.predict_proba(X, num_iteration=3), "n_iter is the number of"),
     (HistGradientBoostingRegressor, lambda model, X: model.predict(X, raw_score=True), "of regressors predictor"),
     (HistGradientBoostingRegressor, lambda model, X: model.predict(X, pred_contrib=True), "shap_values returns"),
 ])  # fmt: skip
 def test_arguments_of_predict(kind, call, answer):
-    what = rf"^{kind.__name__}.predict(_proba)?\(\) got an unexpected keyword argument '\w+'. "
+    what = rf"^{kind.__name__}.predict(_proba|_quantiles)?\(\) got an unexpected keyword argument '\w+'. "
     with pytest.raises(TypeError, match=f"{what}.*{answer}"):
         call(kind(), [[0.0]])
 
@@ -171,6 +176,8 @@ def test_results_of_other_libraries():
                          ("feature_importance", "feature_importances_"), ("feature_name_", "feature_names_in_")):  # fmt: skip
         with pytest.raises(AttributeError, match=f"no attribute '{name}'. .*{answer}"):
             getattr(boosted, name)
+    with pytest.raises(AttributeError, match="has no attribute 'importance_pvalues'. There are no p-values"):
+        forest.importance_pvalues  # noqa: B018
     for model, name in ((boosted, "oob_score_"), (forest, "nothing")):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
             getattr(model, name)
@@ -208,6 +215,8 @@ def test_rates_of_each_iteration(rate):
     ({"max_samples": [50, 50]}, r"bootstrap=StratifiedSampling\(...\) of dforest.sampling draws a number of rows from"),
     ({"criterion": "extratrees"}, 'splitter="random" draws thresholds at random$'),
     ({"criterion": "variance"}, "Got 'variance' instead.$"),
+    ({"criterion": "maxstat"}, "A subclass of dforest.criterion.PythonCriterion scores splits as you like$"),
+    ({"variable_importance": "impurity_corrected"}, "Importances by impurity are not corrected: "),
 ])  # fmt: skip
 def test_values_that_are_none(parameters, answer):
     with pytest.raises(InvalidParameterError, match=answer):

@@ -111,11 +111,16 @@ def test_a_flat_curve_is_told_of_plainly():
 
 
 def test_iterations():
-    def said(values, is_error):
-        return of_iterations(Curve(np.arange(1, 101), values, "loss", is_error, "of rows held out", "iteration"))
+    def said(values, is_error, **kept):
+        return of_iterations(Curve(np.arange(1, 101), values, "loss", is_error, "of rows held out", "iteration", **kept))
 
     verdict, (text,) = said((np.arange(100) - 40.0) ** 2 + 1, True)
     assert verdict == "More iterations are unlikely to help"
-    assert text == "The loss of rows held out is best after 41 iterations, with 1; after all 100 it is 3,482."
+    assert text == "The loss of rows held out is best after 41 iterations, with 1; after all 100 that were grown it is 3,482."
     verdict, paragraphs = said(np.arange(100.0), False)
     assert verdict == "More iterations may help" and "best after 100 iterations, with 99, the last." in paragraphs[0]
+    values = (np.arange(100) - 96.0) ** 2
+    assert said(values, True, patience=4)[0] == "More iterations may help"
+    verdict, (text,) = said(values, True, patience=3, n_kept=97)
+    assert verdict == "More iterations are unlikely to help"
+    assert text.endswith(" The model has the first 97 (use_best_model=True).")

@@ -286,6 +286,20 @@ def test_the_curve_of_boosted_trees_is_that_of_staged_predictions():
     assert curve.n_trees[0] == 1 and curve.n_trees[-1] == 60 and not curve.is_error
 
 
+def test_the_curve_of_a_fit_that_stopped_early_has_the_iterations_that_were_dropped():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = HistGradientBoostingClassifier(early_stopping=True, random_state=0).fit(X, y)
+    curve, n_grown = Study(model, None, None).curve, len(model.validation_score_) - 1
+    assert n_grown == model.n_iter_ + 10 == curve.n_trees[-1] and curve.best == (model.n_iter_, -model.best_score_)
+    np.testing.assert_array_equal(curve.values, -model.validation_score_[1:])
+    np.testing.assert_array_equal(curve.other, -model.train_score_[1:])
+    words = check(model.report()).words
+    assert "More iterations are unlikely to help" in words and f"{model.n_iter_}, best" in words
+    assert f"is best after {model.n_iter_} iterations" in words and f"after all {n_grown} that were grown" in words
+    whole = clone(model).set_params(use_best_model=False).fit(X, y)
+    assert Study(whole, None, None).curve.n_kept is None and "The model has the first" not in check(whole.report()).words
+
+
 def rare(n=4000):
     random = np.random.RandomState(0)
     X = random.normal(size=(n, 4))
@@ -319,6 +333,29 @@ def test_a_rare_class():
     held_out = check(model.report(*(part[:3000] for part in (X, y)))).words
     assert "Average precision of <failure> of the rows of X" in held_out
     assert "is rare" not in check(model.report(X)).words
+
+
+def test_precision_stands_beside_recall_and_shifted_probabilities_are_explained():
+    """The head of such a page showed a recall of 85 % alone, where precision was 1.6 %."""
+    X, y = rare()
+    y = pd.Series(y, name="state <today>")
+    model = RandomForestClassifier(60, min_samples_leaf=5, bootstrap="balanced", oob_score=True, random_state=0).fit(X, y)
+    study, words = Study(model, X, y), check(model.report(X, y)).words
+    found, true = study.quality.predicted == 0, y.to_numpy() == "<failure>"
+    recall, precision = np.mean(found[true]), np.mean(true[found])
+    assert recall > 0.6 and precision < 0.1
+    assert f"Rows of <failure> that are recognised {100 * recall:.1f}%" in words
+    assert f"Rows predicted as <failure> that are right {100 * precision:.1f}%" in words and "It predicts state <today>." in words
+    assert "Here, bootstrap='balanced' draws the classes in other shares than they have among the rows, which shifts" in words
+    # Thresholds are where probabilities are.
+    rows = words.partition("Threshold Precision Recall Rows found ")[2].split(" Calibration")[0].split()
+    counts = [int(n.replace(",", "")) for n in rows[3::4]]
+    assert counts == sorted(counts) and counts[0] < 20 and 1900 < counts[-1] < 2100 and len(counts) > 8
+    weighed = clone(model).set_params(bootstrap=True, class_weight={"<failure>": 5, "healthy": 1}).fit(X, y)
+    words = check(weighed.report(X[:900], y.to_numpy()[:900])).words
+    assert "Here, class_weight={'<failure>': 5, 'healthy': 1} gives the classes" in words and "It predicts" not in words
+    plain = check(clone(model).set_params(bootstrap=True, min_samples_leaf=300).fit(X, y).report(X, y)).words
+    assert "shifts probabilities" not in plain and "none predicted" in plain
 
 
 def test_a_rare_class_of_several():

@@ -15,8 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 
 import dforest
 from dforest import check_table
+from dforest.estimators.data.column_check import NUMBERS
+from dforest.estimators.data.readings import READERS
 from dforest.inspection.table.finding import Finding
-from dforest.inspection.table.readings import READERS
 
 N = 200
 RANDOM = np.random.default_rng(0)
@@ -145,6 +146,75 @@ def test_dates_and_amounts_that_give_y_away(name, auto):
     assert given.what == f"predicts y alone, read as {read}, by a single split: balanced accuracy 1.000"
     mixed = pd.DataFrame({name: RANDOM.permutation(values)})
     assert "gives y away" not in {finding.kind for finding in check_table(mixed, Y, categorical_features=auto)}
+
+
+def test_a_few_other_texts_hide_no_dates_or_amounts():
+    """Before, one "?" made 400 different texts of dates, to be left out."""
+    dates, euros = list(LEAKS["days"][0]), list(LEAKS["euros"][0])
+    long = "see " + "the contract " * 9
+    for column, other, kind in ((dates, "?", "dates"), (euros, "k.A.", "amounts"), (euros, long, "amounts")):
+        values = [other if i % 40 == 7 else value for i, value in enumerate(column)]
+        refused, given = check_table(pd.DataFrame({"number": NUMBER, "column": values}), Y)
+        shown = other if len(other) < 40 else f"{other[:40]}..."
+        assert refused[:3] == ("column", "refused", f"{shown!r} among {kind}") and "make it missing" in refused.advice
+        assert given.what.startswith(f"predicts y alone, read as {kind}, by a single split")
+        with pytest.raises(ValueError, match=f"X column 'column' holds .* among {kind}; .* Make it missing"):
+            dforest.RandomForestClassifier().fit(pd.DataFrame({"column": values}), Y)
+
+
+WRITTEN = {
+    "1.234,50": (lambda value: f"{value:,.2f} €".translate({44: ".", 46: ","}), ""),
+    "1,234.50": (lambda value: f"${value:,.2f}", ""),
+    "1'234.50": (lambda value: f"CHF {value:,.2f}".replace(",", "'").removeprefix("CHF "), ""),
+    "1.234 €": (lambda value: f"{value:,.0f} €".replace(",", "."), "(each point stands before three digits, and is taken for"),
+    "1,234": (lambda value: f"{value:,.0f}", "(each comma stands before three digits, and is taken for"),
+    "(1,234.50)": (lambda value: f"({-value:,.2f})" if value < 0 else f"{value:,.2f}", ""),
+    "12,50": (lambda value: f"{value:.2f} €".replace(".", ","), ""),
+    "12 %": (lambda value: f"{value:.0f} %", ""),
+}
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("case", WRITTEN)
+def test_the_line_for_amounts_makes_the_right_numbers(case, holes):
+    """It is run as it is printed."""
+    write, remark = WRITTEN[case]
+    numbers = np.round(RANDOM.permutation(np.geomspace(1, 5e6, 200)) * RANDOM.choice([-1, 1], 200), 2)
+    column = pd.Series([write(number) for number in numbers])
+    expected = numbers if "50" in case else np.round(numbers)
+    if holes:
+        column[[3, 5, 60]], expected[[3, 5, 60]] = ["k.A.", "approx. 5", "?"], np.nan
+    (found,) = [finding for finding in check_table(pd.DataFrame({"fee": column})) if finding.kind == "refused"]
+    assert found.what.endswith(" among amounts") == holes and found.advice.startswith("make it missing") == holes
+    line, _, said = found.advice.partition("pandas.to_numeric(")[2].partition(" (each")
+    assert (f"(each{said}".startswith(remark) and said) if remark else not said
+    np.testing.assert_array_equal(eval("pandas.to_numeric(" + line, {"pandas": pd, "column": column}), expected)
+
+
+def test_amounts_whose_signs_differ_get_no_line():
+    for texts in (["1,5 €", "2.25 €"], ["1,234.50 €", "1.234,50 €"], ["$1.234.567", "$1,234"], ["$5733,0", "$2,428.81"]):
+        (found,) = check_table(pd.DataFrame({"fee": texts * 20}))[:1]
+        assert found.advice.startswith("write all amounts the same way first"), texts
+
+
+def test_numbers_stored_as_text():
+    def found(texts):
+        (finding,) = [f for f in check_table(pd.DataFrame({"n": texts * 40})) if f.kind != "repeated rows"]
+        return finding
+
+    thousands = found(["999", "1.234", "12.500"])
+    assert thousands[:3] == ("n", "numbers stored as text", "text of numbers, such as '1.234'")
+    assert thousands.advice.startswith("fit takes the point for a decimal one. If it marks thousands: pandas.to_numeric(")
+    for texts in (["999", "1.23", "12.500"], ["0.125", "1.500"], ["1", "2"], ["1e3", "1.500"], ["1234.500", "1.500"]):
+        assert found(texts)[1:] == ("numbers stored as text", f"text of numbers, such as {texts[0]!r}", NUMBERS)
+    assert found([1.5, "2", None]).what == "text of numbers, such as '2'"
+    # Thousands with commas, or several points, are no numbers, and not few enough among numbers to be made missing.
+    for texts in (["999", "12", "1,234"], ["999", "1.234", "1.234.567"]):
+        refused = found(texts)
+        assert refused.kind == "refused" and refused.what.startswith("text of amounts") and "for thousands" in refused.advice
+    assert found(["999", "12", "?"]).what == "'?' among numbers"
+    table = pd.DataFrame({"n": ["1", "2"] * 40, "m": np.arange(80.0)})
+    assert "numbers stored as text" not in dict(kinds(table, categorical_features=["n"])).values()
 
 
 def test_refused_text_that_gives_y_away():

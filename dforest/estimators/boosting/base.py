@@ -22,6 +22,7 @@ from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
+from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import (
     Sample,
@@ -280,6 +281,7 @@ class BoostingEstimator(
             if self.verbose and monitor is not None:
                 self._report_stop(monitor)
             warn_of_no_split(self, forest, training.y, training.offset, ranks)
+            warn_of_no_gain(self, forest, monitor, held_out)
         vars(self).update(fitted(forest))
         tasks.end(forest)
 

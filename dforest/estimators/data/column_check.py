@@ -8,18 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dforest.estimators.data.readings import LONGEST, code_of_amounts, content_of
+
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
 ALLOWED = "allowed are numbers, booleans and missing values"
 MOST_LINES = 20  # columns that a message names
 FEW = 256  # different texts of a column, of which more may be words rather than labels
-LONGEST = 40  # characters of a date or an amount: patterns take long for very long text
 ROWS_OF_IDS = 30  # values that are different are ids from so many on
 ROWS_OF_COPY = 20  # and one in so many may be there before, as ids of copied rows are
 
-_PATTERNS = {
-    "dates": re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?$"),
-    "amounts": re.compile(r"\s*[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([^\w\s]|[A-Za-z]{1,3})?\s*$"),
-}
+_DIGITS = re.compile(r"\s*[-+]?\d[\d.,' ]*$")  # an amount without a sign of a currency
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*$")
 
 LABELS = 'name it in categorical_features, or let categorical_features="auto" take all columns of text and booleans as categories'
 DATES = (
@@ -31,11 +30,12 @@ TEXT_OF_DATES = (
     "a row alone may get another date than in its table"
 )
 MIXED = "make it missing: pandas.to_numeric(column, errors='coerce')"
-AMOUNTS = (
-    "take the signs away: pandas.to_numeric(column.str.replace(r'[^0-9.-]', '', regex=True)), once any decimal comma "
-    "is a point"
+SIGNS = "write all amounts the same way first: points and commas can't mean the same in all of them"
+NUMBERS = "make numbers of it: pandas.to_numeric(column)"
+THOUSANDS = (
+    "fit takes the point for a decimal one. If it marks thousands: pandas.to_numeric(column.str.replace('.', '', regex=False)); "
+    "if not, pandas.to_numeric(column)"
 )
-ADVICE = {"dates": TEXT_OF_DATES, "amounts": AMOUNTS}
 IDS = "leave it out, as a value that one row alone has says nothing about other rows"
 SCATTERED = (
     "leave it out, as too few rows share a value to learn from it; if it is free text, skrub.TableVectorizer makes numbers of it"
@@ -140,16 +140,20 @@ def _refusal_of_objects(values):
 def _refusal_of_text(first, values):
     """That of a column of objects in which there is text that is no number. first : the first such text"""
     try:
-        different = set(values)  # columns may be long
+        different = list(dict.fromkeys(values))  # columns may be long
     except TypeError:  # there are lists, say, behind the first text
         different = values
-    texts = {value for value in different if isinstance(value, str)}
-    if any(map(_is_number, different)) and 2 * sum(map(_is_number, values)) > len(values):
-        return Refusal(f"{first!r} among numbers", MIXED)
-    first = first if len(first) <= LONGEST else f"{first[:LONGEST]}..."
+    texts = list(dict.fromkeys(value for value in different if isinstance(value, str)))
     content = content_of(texts)
+    if any(map(_is_number, different)) and 2 * sum(map(_is_number, values)) > len(values):
+        is_amount = content is not None and len(texts) == len(different) and not content.others
+        if not is_amount or not all(_is_number(text) or _DIGITS.match(text) for text in texts):
+            return Refusal(f"{first!r} among numbers", MIXED)
     if content is not None:
-        return Refusal(f"text of {content}, such as {first!r}", ADVICE[content])
+        if content.others:
+            return Refusal(f"{_cut(content.others[0])!r} among {content.kind}", advice_on(content))
+        return Refusal(f"text of {content.kind}, such as {first!r}", advice_on(content))
+    first = _cut(first)
     n = len(texts)
     if 2 * n >= len(values) and are_ids(n, n_texts := sum(isinstance(value, str) for value in values)):
         return Refusal(f"text that differs in {'each row' if n == n_texts else 'nearly each row'}, such as {first!r}", IDS)
@@ -158,11 +162,28 @@ def _refusal_of_text(first, values):
     return Refusal(f"{n} different texts, such as {first!r}" if n > 1 else f"the text {first!r}", LABELS)
 
 
-def content_of(texts):
-    """What all of these different texts say: "dates", "amounts" or, if it is something else, None."""
-    if max(map(len, texts)) > LONGEST:
+def _cut(text):
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def advice_on(content):
+    """How to make numbers of text of dates or amounts, of which all or all but a few are: a `Content`."""
+    if content.kind == "dates":
+        return f"make it missing by errors='coerce', and {TEXT_OF_DATES}" if content.others else TEXT_OF_DATES
+    code = code_of_amounts(content.texts, content.others)
+    missing = "make it missing, and " if content.others else ""
+    return SIGNS if code is None else f"{missing}take the signs away: {code}"
+
+
+def numbers_as_text(labels):
+    """(an example, advice) for a column of these different values, which all say numbers; None if none of them is text."""
+    texts = [label for label in labels if isinstance(label, str)]
+    if not texts:
         return None
-    return next((content for content, pattern in _PATTERNS.items() if all(map(pattern.match, texts))), None)
+    with_point = [text for text in texts if "." in text]
+    if with_point and all(map(_THOUSANDS.match, with_point)) and all("e" not in text.lower() for text in texts):
+        return with_point[0], THOUSANDS
+    return texts[0], NUMBERS
 
 
 def are_ids(n_different, n_known):

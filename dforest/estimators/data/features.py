@@ -2,8 +2,9 @@
 
 Trees test numbers. The labels of a categorical column become numbers 0, 1, ... in their ascending order;
 those of an ordinal column that does not hold numbers, in the order that its type declares. NaN stands for
-a missing value, and for a label that was not there in training. Labels are compared by Python's equality:
-1 equals 1.0 and True, but not "1". Text in a column whose labels are booleans is no new label, and is refused.
+a missing value, and for a label that was not there in training. Labels are compared by Python's equality: 1 equals 1.0.
+Where all labels of a column are text, numbers or booleans, a value of another type is no new label, and is refused; but
+0 and 1 are False and True where a column has no other numbers.
 """
 
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ CONTINUOUS, ORDINAL, CATEGORICAL = (constants()[f"DF_{name}"] for name in ("CONT
 KINDS = ("continuous", "ordinal", "categorical")
 
 MAX_CATEGORIES = 65535  # of a column
+_USUAL = {"text": {str}, "numbers": {int, float}, "booleans": {bool}}  # the types of most values
 
 
 class Features:
@@ -58,9 +60,8 @@ class Features:
             None if labels is None else {label: number for number, label in enumerate(labels.tolist())}
             for labels in categories
         ]
-        self._flags = [
-            (j, names and names[j]) for j, labels in enumerate(categories) if labels is not None and labels.dtype == bool
-        ]
+        self._allowed = [() if labels is None else _types_beside(labels.tolist()) for labels in categories]
+        self._usual = [set().union(*map(_USUAL.get, allowed)) for allowed in self._allowed]
 
     def __getstate__(self):
         return {"kinds": self.kinds, "categories": self.categories, "names": self.names}
@@ -170,7 +171,7 @@ class Features:
             If X is nothing of that kind.
         ValueError
             If X has other names than in training, a column that holds no labels has something that is no number, or one of
-            booleans has text.
+            labels has a value of another type than they are.
         """
         if isinstance(X, Mapping) or hasattr(X, "to_dict") and getattr(X, "ndim", 2) == 1:
             return self._encode_row(dict(X))
@@ -198,19 +199,25 @@ class Features:
         result = np.empty(len(self.names))
         for j, name in enumerate(self.names):
             value = row[name]
+            if self._allowed[j] and type(value) not in self._usual[j]:
+                self._check_type(j, value)
             try:
                 result[j] = value if self._numbers[j] is None else self._numbers[j].get(value, np.nan)
             except (TypeError, ValueError, OverflowError):  # the last of integers that no float can hold
                 if not is_missing(value):
                     raise ValueError(f"{self.title(j)} holds {value!r}; {ALLOWED}") from None
                 result[j] = np.nan
-        for j, name in self._flags:
-            if isinstance(row[name], str):
-                self._refuse_text(j, row[name])
         return result
 
-    def _refuse_text(self, j, text):
-        raise ValueError(f"{self.title(j)} holds the text {text!r}, but booleans in the training data; {ALLOWED}")
+    def _check_type(self, j, value):
+        """Raise ValueError if a value has another type than all labels of column j."""
+        allowed, given = self._allowed[j], _type_of(value)
+        if given is None or given in allowed or is_missing(value):
+            return
+        raise ValueError(
+            f"{self.title(j)} holds the {given.removesuffix('s')} {value!r}, but {allowed[0]} in the training data, such as "
+            f"{self.categories[j].tolist()[0]!r}; allowed are {', '.join(allowed)} and missing values"
+        )
 
     def _part(self, columns, j):
         """Column j of what `encode` returns."""
@@ -219,19 +226,19 @@ class Features:
         codes, labels = _codes(columns, j)
         labels = as_list(labels)
         table = self._table(j, labels)
-        self._check_unseen(j, codes, labels, table)
+        rows = np.bincount(codes[codes >= 0], minlength=len(table))
+        if self._allowed[j] and not {*map(type, labels)} <= self._usual[j]:
+            for label, n in zip(labels, rows.tolist(), strict=False):
+                if n:
+                    self._check_type(j, label)
+        self._check_unseen(j, rows, labels, table)
         return table[codes]
 
-    def _check_unseen(self, j, codes, labels, table):
-        """Warn if most rows that have a label in column j have one that has no number; raise if it is text among booleans."""
+    def _check_unseen(self, j, rows, labels, table):
+        """Warn if most rows that have a label in column j have one that has no number. rows : how many have each label"""
         unseen = [place for place in np.flatnonzero(np.isnan(table[:-1])).tolist() if not is_missing(labels[place])]
         if not unseen:
             return
-        rows = np.bincount(codes[codes >= 0], minlength=len(table))
-        if self.categories[j].dtype == bool:
-            for place in unseen:
-                if rows[place] and isinstance(labels[place], str):
-                    self._refuse_text(j, labels[place])
         n_unseen, n_seen = int(rows[unseen].sum()), int(rows[~np.isnan(table)].sum())
         if n_unseen <= n_seen:
             return
@@ -479,16 +486,35 @@ def _levels(columns, j):
     if order == "ordered" and (words or labels != sorted(labels)):
         return label_array(labels)
     if words:
+        cure = ", such as pandas' column.cat.as_ordered()" if order == "unordered" else ""
         raise ValueError(
             f"{columns.title(j)} holds {words[0]!r}, whose order is unknown; for ordinal features allowed are numbers, "
-            "booleans and ordered categorical types, which declare an order"
+            f"booleans and ordered categorical types, which declare an order{cure}"
         )
     return None
 
 
+def _type_of(value):
+    """Whether a label is "text", "booleans" or "numbers"; None if it is something else."""
+    if isinstance(value, str):
+        return "text"
+    return "booleans" if isinstance(value, bool | np.bool_) else "numbers" if is_number(value) else None
+
+
+def _types_beside(labels):
+    """The types, as `_type_of` has them, of values that may be in a column of these labels, beginning with the labels' own.
+
+    Empty if the labels are of several types, or of another one, so that all values may be there.
+    """
+    types = {*map(_type_of, labels)}
+    if types and types <= {"numbers", "booleans"} and all(label in (0, 1) for label in labels):
+        return ("booleans", "numbers") if types == {"booleans"} else ("numbers", "booleans")
+    return tuple(types) if len(types) == 1 and None not in types else ()
+
+
 def label_array(labels):
     """Numbers as an array of numbers, if that is exact, and otherwise as an array of objects."""
-    array = np.array(labels) if all(map(is_number, labels)) else None
+    array = np.array(labels) if not labels or "numbers" in _types_beside(labels) else None
     if array is None or array.dtype.kind not in "biuf" or array.tolist() != labels:
         array = np.fromiter(labels, object, len(labels))
     return array

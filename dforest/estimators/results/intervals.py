@@ -17,6 +17,7 @@ from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.prediction import of_one_fit
+from dforest.warning import warn
 
 _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
 _ROUNDING = 1e-6  # of a number of rows
@@ -49,7 +50,7 @@ class IntervalPart:
               rows of X times that of training rows times that of trees.
             - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
               the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
-              corrected variance may be negative, and the interval then has no width.
+              corrected variance may be negative; the interval then has no width, and a warning says for how many rows.
 
             With each method, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
             "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
@@ -154,7 +155,7 @@ def _by_jackknife(forest, output, data, X, level, n_threads):
 def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
     counts, n_trees, power = _counts(forest, n_threads), forest.n_trees, next_power(_leaf_values(forest, output))
     n_draws = np.mean([plan.count_draws(len(data.y)) for plan in forest.plans])
-    ends = np.empty((len(X), 2))
+    ends, n_lost = np.empty((len(X), 2)), 0
     at_a_time = max(1, _BLOCK_BYTES // (8 * n_trees))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
@@ -166,9 +167,17 @@ def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
         for begin in range(0, counts.shape[1], rows_at_a_time):
             own = counts[:, begin : begin + rows_at_a_time].astype(np.float64)
             variance += np.square(trees @ (own - own.mean(axis=0)) / n_trees).sum(axis=1)
-        variance -= n_draws / n_trees**2 * np.square(trees).sum(axis=1)
+        by_chance = n_draws / n_trees**2 * np.square(trees).sum(axis=1)
+        variance -= by_chance
+        n_lost += int(np.count_nonzero((variance <= 0) & (by_chance > 0)))
         half = norm.ppf((1 + level) / 2) * np.sqrt(np.maximum(variance, 0.0))
         ends[some] = times_power(mean + half[:, None] * [-1.0, 1.0], power)
+    if n_lost:
+        warn(
+            f'the intervals of {n_lost} of {len(X)} rows ({n_lost / len(X):.1%}) by method="infinitesimal" have no width, as '
+            f"their variances, corrected for a forest of only {n_trees} trees, are not above 0; other widths are uncertain too. "
+            'Grow more trees, or leaves of more rows (min_samples_leaf); for intervals of targets, method="oob" needs no more'
+        )
     return ends
 
 

@@ -22,6 +22,7 @@ from dforest.core.threads import each
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
 
 _BLOCK_BYTES = 1 << 25  # of the leaves of rows that are worked on together
@@ -343,6 +344,7 @@ class NeighbourPart:
 class QuantilePart:
     """What forests for regression tell of the distribution of targets."""
 
+    @with_hints
     @of_one_fit
     def predict_quantiles(self, X, q):
         """Predict quantiles of the target for each row, by the weights that `forest_weights` returns.

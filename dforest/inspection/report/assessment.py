@@ -92,6 +92,10 @@ class ClassQuality:
     claim: np.ndarray
     thresholds: Thresholds | None
 
+    def of_class(self, k):
+        """(which rows have class k, which are predicted to have it): two masks."""
+        return self.true == k, self.predicted == k
+
     @property
     def calibration_error(self):
         """The mean difference of stated and observed probabilities over the bins."""

@@ -125,6 +125,10 @@ class Curve:
         The same of training rows.
     n_scored : int or None
         How many of the rows of X, drawn at random, were scored; None: all, or rows that are not X.
+    n_kept : int or None
+        How many iterations the model has, where later ones were dropped; None: all.
+    patience : int or None
+        After how many iterations without a better one growing stops; None: it does not.
     """
 
     n_trees: np.ndarray
@@ -136,6 +140,8 @@ class Curve:
     known_to: float = np.nan
     other: np.ndarray | None = None
     n_scored: int | None = None
+    n_kept: int | None = None
+    patience: int | None = None
 
     @property
     def sign(self):
@@ -146,6 +152,12 @@ class Curve:
     def trend(self):
         """The law of the errors of a forest, or None. It holds for other smooth scores of means to first order too."""
         return fit_trend(self.sign * self.values, self.n_trees) if self.unit == "tree" else None
+
+    @property
+    def best(self):
+        """(the number of trees or iterations of the best value, this value); of equal values the first."""
+        k = int(np.nanargmin(self.sign * self.values))
+        return int(self.n_trees[k]), float(self.values[k])
 
     @property
     def axis(self):

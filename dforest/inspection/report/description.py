@@ -18,7 +18,8 @@ def lead(study):
     """The first sentences of the page."""
     model = study.model
     kinds = [count(model.n_steps, model.unit), count(model.n_rows, "row"), count(len(study.names), "feature")]
-    said = f"{type(study.estimator).__name__} of {kinds[0]}, grown on {listed(kinds[1:])}."
+    what = "" if study.target_name is None else f" It predicts {shortened(study.target_name, 60)}."
+    said = f"{type(study.estimator).__name__} of {kinds[0]}, grown on {listed(kinds[1:])}.{what}"
     if study.rows is not None:
         what = "these rows" if study.rows.is_training else count(len(study.rows), "other row" if study.is_forest else "row")
         said += f" Its predictions are shown for {what}."
@@ -32,8 +33,10 @@ def tiles(study):
         found.append((f"{study.measure.title} {study.where}", study.measure.text(study.score)))
         found.append(("The same of a constant prediction", study.measure.text(study.constant_score)))
         if study.rare is not None:
-            recall = float((study.quality.predicted == study.rare)[study.quality.true == study.rare].mean())
-            found.append((f"Rows of {shortened(study.classes[study.rare], 20)} that are recognised", percent(recall)))
+            name, of_rare, predicted = shortened(study.classes[study.rare], 20), *study.quality.of_class(study.rare)
+            found.append((f"Rows of {name} that are recognised", percent(predicted[of_rare].mean())))
+            right = percent(of_rare[predicted].mean()) if predicted.any() else "none predicted"
+            found.append((f"Rows predicted as {name} that are right", right))
     unit = study.model.unit.capitalize()
     found += [(f"{unit}s", f"{study.model.n_steps:,}"), ("Rows grown on", f"{study.model.n_rows:,}")]
     found.append(("Features", f"{len(study.names):,}"))

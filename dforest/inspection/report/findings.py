@@ -73,12 +73,12 @@ def of_trees(curve, trend):
 
 def of_iterations(curve):
     """Whether more iterations would help, as `of_trees` says it of trees."""
-    errors, n = curve.sign * curve.values, int(curve.n_trees[-1])
-    best = int(np.nanargmin(errors))
-    n_best, value = int(curve.n_trees[best]), curve.values[best]
+    n, (n_best, value) = int(curve.n_trees[-1]), curve.best
     said = f"The {curve.name} {curve.where} is best after {count(n_best, 'iteration')}, with {number(value)}"
-    said += f"; after all {n:,} it is {number(curve.values[-1])}." if best < len(errors) - 1 else ", the last."
-    if n_best > LATE * n:
+    said += f"; after all {n:,} that were grown it is {number(curve.values[-1])}." if n_best < n else ", the last."
+    if curve.n_kept is not None:
+        said += f" The model has the first {curve.n_kept:,} (use_best_model=True)."
+    if n_best > LATE * n and (curve.patience is None or n - n_best < curve.patience):
         return "More iterations may help", [
             said, "The best value is among the last ones: raise max_iter, or wait longer before growing stops (n_iter_no_change)."
         ]  # fmt: skip
@@ -143,6 +143,23 @@ def of_calibration(quality, what, n_classes):
         elif over[-1] > 2 * quality.error[-1]:
             sentence += " Where it is high, less comes true."
     return sentence
+
+
+def of_shifted_classes(estimator):
+    """Why probabilities are no frequencies, where trees see other shares of the classes than rows have: sentences, or None."""
+    bootstrap, weight, ways = getattr(estimator, "bootstrap", False), estimator.class_weight, []
+    if bootstrap == "balanced" or getattr(bootstrap, "sizes", None) is not None:
+        draws = "draws the classes in other shares than they have among the rows"
+        ways.append(f"bootstrap={shortened(repr(bootstrap), MAX_NAME)} {draws}")
+    if weight is not None:
+        ways.append(f"class_weight={shortened(repr(weight), MAX_NAME)} gives the classes other shares of the weight")
+    if not ways:
+        return None
+    return (
+        f"Here, {' and '.join(ways)}, which shifts probabilities: they are meant for a population with these shares, and are no "
+        "frequencies among the rows. Choose a threshold by precision and recall, or calibrate them, for example by "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
 
 
 def of_importances(own, permutation, names, n_labels, kind):

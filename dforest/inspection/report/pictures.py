@@ -32,8 +32,9 @@ def curve(label, curve, trend):
     else:
         chart.y.limit(*((0, 1) if low == 0 else sorted((0.9 * low, 1.1 * low))))
     chart.x.limit(0)
-    if trend is not None:
-        chart.strokes((trend.last, trend.last), (chart.y.fixed[0], chart.y.fixed[1]), "muted", "dotted")
+    marked = curve.best[0] if curve.unit == "iteration" else None if trend is None else trend.last
+    if marked is not None:
+        chart.strokes((marked, marked), (chart.y.fixed[0], chart.y.fixed[1]), "muted", "dotted")
     return chart.markup()
 
 

@@ -12,7 +12,7 @@ MATRIX_CLASSES = 12  # more than that, and the commonest confusions are listed
 BESIDE_CLASSES = 7  # more than that, and the matrix needs the width of the page
 LISTED_CONFUSIONS = 15
 LISTED_CLASSES = 30
-THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # that are listed, besides the one of the largest F1
+FOUND = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # shares of rows that listed thresholds find
 
 
 def predictions(study):
@@ -121,10 +121,12 @@ def thresholds(study):
     chart = pictures.thresholds(label, found, name)
     caption = (
         f"If all rows are taken for {name} whose probability of it is at least the threshold. The F1, which is the harmonic mean "
-        f"of both, is largest at {number(found.best)}."
+        f"of both, is largest at {number(found.best)}. Listed are this threshold, one half, and those that find between "
+        f"{percent(FOUND[0])} and {percent(FOUND[-1], 0)} of the rows."
     )
-    lines = []
-    for threshold in sorted({*THRESHOLDS, float(f"{found.best:.3g}")}, reverse=True):
+    lines, probability = [], study.quality.probability[:, study.rare]
+    listed = [0.5, found.best, *np.quantile(probability, np.subtract(1, FOUND), method="inverted_cdf").tolist()]
+    for threshold in sorted({float(f"{threshold:.3g}") for threshold in listed}, reverse=True):
         there = found.at(threshold)
         cells = ["none", "0%", "0"] if there is None else [percent(there[0]), percent(there[1]), f"{there[2]:,}"]
         lines.append([number(threshold), *cells])
@@ -153,7 +155,9 @@ def calibration(study):
     lines = [[number(stated), number(observed)] for stated, observed in zip(quality.stated, quality.observed, strict=True)]
     name = "Predicted probabilities, and how often they came true"
     listing = table(["Predicted, mean", "Came true"], lines, name, {0, 1}, row_head=False)
-    said = element("div", paragraph(findings.of_calibration(quality, claim, n_classes)), listing)
+    shifted = findings.of_shifted_classes(study.estimator)
+    why = [] if shifted is None else [paragraph(shifted, class_="note")]
+    said = element("div", paragraph(findings.of_calibration(quality, claim, n_classes)), *why, listing)
     return element("div", figure(charts, caption), said, class_="beside")
 
 

@@ -70,10 +70,15 @@ def number_of_trees(study):
         )
     if trend is not None:
         caption += " The dashed line is the trend, limit + slope / trees, fitted to the last three quarters of the curve."
-    places = dict(curve.at(max(1, round(last * share))) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1))
+    numbers = [max(1, round(last * share)) for share in (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)]
+    best = curve.best[0] if curve.unit == "iteration" else None
+    if best is not None:
+        caption += " The dotted line marks the best iteration."
+        numbers = sorted([*numbers, best])
+    places = dict(map(curve.at, numbers))
     known = curve.values[np.isfinite(curve.values)]
     step = np.ptp(known) if trend is None else trend.chance(last)
-    lines = [[f"{n:,}", precise(value, step)] for n, value in places.items()]
+    lines = [[f"{n:,}{', best' * (n == best)}", precise(value, step)] for n, value in places.items()]
     if trend is not None:
         lines.append([f"{2 * last:,}, expected", precise(curve.sign * trend.at(2 * last), step)])
     heads = [f"{curve.unit.capitalize()}s", curve.name[0].upper() + curve.name[1:]]

@@ -86,6 +86,12 @@ class Study:
         return self.rows is not None and self.rows.y is not None
 
     @property
+    def target_name(self):
+        """The name of y, if it is a Series that has one; else None."""
+        name = getattr(self.rows.given[1], "name", None) if self.has_targets else None
+        return clean(name) if isinstance(name, str) and name else None
+
+    @property
     def bootstraps(self):
         return all(plan.leaves_rows_out for plan in self.forest.plans)
 
@@ -117,13 +123,17 @@ class Study:
             is_error = name == "loss" or name.startswith("neg_")
             sign = -1 if is_error else 1
             training, held_out = (
-                None if array is None else sign * array[1 : self.model.n_steps + 1]
+                None if array is None else sign * array[1:]
                 for array in (scores["training"], scores.get("validation"))
             )
             numbers, name = np.arange(1, len(training) + 1), clean(name).removeprefix("neg_").replace("_", " ")
+            kept = {
+                "n_kept": self.model.n_steps if self.model.n_steps < len(training) else None,
+                "patience": self.estimator.n_iter_no_change,
+            }
             if held_out is None:
-                return Curve(numbers, training, name, is_error, "of training rows", "iteration")
-            return Curve(numbers, held_out, name, is_error, "of rows held out", "iteration", other=training)
+                return Curve(numbers, training, name, is_error, "of training rows", "iteration", **kept)
+            return Curve(numbers, held_out, name, is_error, "of rows held out", "iteration", other=training, **kept)
         return None
 
     def _measured_curve(self):

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dforest.estimators.data.column_check import FEW, LARGEST_EXACT, ROWS_OF_IDS, are_ids, content_of
+from dforest.estimators.data.column_check import FEW, LARGEST_EXACT, ROWS_OF_IDS, are_ids
 from dforest.estimators.data.columns import as_list, is_missing, is_number
-from dforest.inspection.table.readings import READERS
+from dforest.estimators.data.readings import READERS, content_of
 
 EQUALS_BY_CHANCE = 5  # pairs of equal integers that chance would bring: where there are none, integers are ids;
 EQUALS_PER_COPY = 45  # so many more for each value that was there before
@@ -55,7 +55,7 @@ class Cells:
 
     @cached_property
     def content(self):
-        """What labels say, text or not: "dates", "amounts", or None if it is something else."""
+        """What labels say, text or not: a `Content` of dates or amounts, or None if it is something else."""
         texts = _texts(self.labels or [])
         return content_of(texts) if texts else None
 
@@ -64,10 +64,11 @@ class Cells:
         if self.content is None:
             return None
         places = np.unique(self.values[rows])
-        places = places[places == places].astype(np.intp)
+        texts, others = _texts(self.labels), {*self.content.others}
+        places = [place for place in places[places == places].astype(np.intp).tolist() if texts[place] not in others]
         numbers = np.full(len(self.labels) + 1, np.nan)
-        if len(places):
-            numbers[places] = READERS[self.content](_texts([self.labels[place] for place in places.tolist()]))
+        if places:
+            numbers[places] = READERS[self.content.kind]([texts[place] for place in places])
         return numbers[self._places()]
 
     @cached_property

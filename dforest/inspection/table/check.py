@@ -25,6 +25,7 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     Found are
 
     - columns that `fit` refuses, such as dates, amounts and free text;
+    - columns of numbers that are stored as text, which `fit` takes, points for decimal ones even where they may mark thousands;
     - columns that have no values, a single value, the values of another column, or ids, which hardly any two rows share: as
       copied rows share theirs, equal rows count once, and one value in 20 may occur twice. Integers count as ids only if as many
       numbers of their range that are drawn by chance would not all be different;

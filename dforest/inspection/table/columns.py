@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from dforest.estimators.data.column_check import (
-    ADVICE,
     DATES,
     IDS,
     LABELS,
@@ -16,6 +15,8 @@ from dforest.estimators.data.column_check import (
     SCATTERED,
     WORDS,
     Refusal,
+    advice_on,
+    numbers_as_text,
     refusal_of,
 )
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of, labels_of
@@ -69,10 +70,12 @@ class Table:
             found.append((double, own, others := []))
             if cells is None:
                 continue
-            keys = cells.keys
+            keys, written = cells.keys, cells.labels
             if self.kinds[j] == CONTINUOUS and (refusal is None or refusal.advice == MIXED):
                 cells = cells.as_numbers()
             own += self._of_values(j, cells)
+            if refusal is None and self.kinds[j] == CONTINUOUS:
+                own += self._of_text(name, written)
             if not cells.varies:
                 continue
             if (refusal is None or refusal.advice.startswith(OF_IDS)) and cells.may_be_ids():
@@ -94,7 +97,7 @@ class Table:
         """A finding, or none, that a column gives an output away: as dates or amounts, if it is text of them, or as labels."""
         ordered = cells.in_order(np.concatenate(target.halves)) if target.halves else None
         if ordered is not None:
-            found = list(target.given_away(name, ordered.take, False, max_score, cells.content))
+            found = list(target.given_away(name, ordered.take, False, max_score, cells.content.kind))
             if found:
                 return found
         return target.given_away(name, cells.values.take, cells.labels is not None, max_score)
@@ -136,6 +139,13 @@ class Table:
         except TypeError:
             return None
 
+    @staticmethod
+    def _of_text(name, labels):
+        """A finding, or none, that a column that `fit` takes for numbers holds text, given its different values, or None."""
+        found = numbers_as_text(labels or [])
+        if found is not None:
+            yield Finding(name, "numbers stored as text", f"text of numbers, such as {short(found[0])}", found[1])
+
     def _of_values(self, j, cells):
         name, is_categorical = self.name(j), self.kinds[j] == CATEGORICAL
         labels = cells.labels or []
@@ -147,8 +157,8 @@ class Table:
             return
         such_as = f", such as {short(cells.first())}"
         if is_categorical and cells.content is not None and len(labels) > MOST_DATES:
-            what = f"{cells.content} make {len(labels):,} labels, whose order is lost{such_as}"
-            yield Finding(name, "many labels", what, ADVICE[cells.content] if isinstance(labels[0], str) else DATES)
+            what = f"{cells.content.kind} make {len(labels):,} labels, whose order is lost{such_as}"
+            yield Finding(name, "many labels", what, advice_on(cells.content) if isinstance(labels[0], str) else DATES)
         elif is_categorical and len(labels) > MAX_CATEGORIES:
             what = f"{len(labels):,} different labels; allowed are up to {MAX_CATEGORIES:,}"
             yield Finding(name, "refused", what, WORDS)

@@ -3,13 +3,13 @@
 import textwrap
 from typing import NamedTuple
 
-from dforest.estimators.data.column_check import LONGEST
+from dforest.estimators.data.readings import LONGEST
 
 WIDTH = 100  # characters of a line
 # What makes scores wrong comes first, then what makes `fit` fail, and what is merely of no use.
 KINDS = (
     *("gives y away", "rows in both parts", "contradicting rows", "repeated rows", "y", "rare classes"),
-    *("refused", "id", "many labels", "label variants", "duplicate", "constant", "missing"),
+    *("refused", "numbers stored as text", "id", "many labels", "label variants", "duplicate", "constant", "missing"),
 )
 
 
@@ -21,9 +21,9 @@ class Finding(NamedTuple):
     column : object
         Name of the column of X or, if X has no names, its number; None if the finding is about rows or about y.
     kind : str
-        What kind of a finding it is: ``"refused"``, ``"missing"``, ``"constant"``, ``"id"``, ``"many labels"``,
-        ``"label variants"``, ``"duplicate"`` or ``"gives y away"`` for columns; ``"repeated rows"``, ``"contradicting rows"`` or
-        ``"rows in both parts"`` for rows; ``"y"`` or ``"rare classes"`` for y.
+        What kind of a finding it is: ``"refused"``, ``"numbers stored as text"``, ``"missing"``, ``"constant"``,
+        ``"id"``, ``"many labels"``, ``"label variants"``, ``"duplicate"`` or ``"gives y away"`` for columns; ``"repeated rows"``,
+        ``"contradicting rows"`` or ``"rows in both parts"`` for rows; ``"y"`` or ``"rare classes"`` for y.
     what : str
         What was found.
     advice : str

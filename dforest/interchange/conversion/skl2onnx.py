@@ -4,8 +4,10 @@ A converter sees one step of a pipeline and not what becomes of it, so that `pip
 """
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from dforest.errors import ConversionError
 from dforest.estimators import boosting
@@ -124,7 +126,12 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     try:
         model = skl2onnx.to_onnx(pipeline, X[:1], **keywords)
     except RuntimeError as error:  # all refusals of skl2onnx are such errors
-        raise _refusal(pipeline, error) from error
+        raise _refusal(pipeline, error, _steps_unknown(pipeline, skl2onnx)) from error
+    except (AttributeError, KeyError, NotImplementedError, TypeError) as error:  # as of types that it does not expect
+        unknown = _steps_unknown(pipeline, skl2onnx)
+        if not unknown:
+            raise
+        raise _refusal(pipeline, error, unknown) from error
     if verify:
         rows, is_single = X.to_numpy() if is_frame else X, len(model.graph.input) == 1
         columns = [rows] if is_single else [X.iloc[:, [j]].to_numpy() for j in range(X.shape[1])]
@@ -132,9 +139,22 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     return model
 
 
-def _refusal(pipeline, error):
-    """The error of a pipeline that skl2onnx refuses: what can be done instead."""
+def _steps_unknown(pipeline, skl2onnx):
+    """The steps that skl2onnx has no converter for, as far as their types tell: a list of text."""
+    known = {*skl2onnx._supported_operators.sklearn_operator_name_map, Pipeline, ColumnTransformer, FeatureUnion}
+    return [
+        f"{name!r}, of type {type(step).__name__}"
+        for name, step in pipeline.get_params().items()
+        if isinstance(step, BaseEstimator) and not type(step).__module__.startswith("dforest.")
+        and (type(step) not in known or isinstance(step, FunctionTransformer) and step.func is not None)
+    ]  # fmt: skip
+
+
+def _refusal(pipeline, error, unknown):
+    """The error of a pipeline that skl2onnx refuses: what can be done instead. unknown: steps without a converter"""
     reason = str(error).partition("\n")[0].partition(" You may raise")[0].rstrip(".")
+    if unknown:
+        reason += f". It has no converter for the step{'s' * (len(unknown) > 1)} {' and '.join(unknown)}"
     way_out = ""
     if isinstance(pipeline, Pipeline) and len(pipeline.steps) > 1:
         is_ours = hasattr(pipeline[-1], "to_onnx")
