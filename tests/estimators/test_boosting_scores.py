@@ -232,11 +232,11 @@ def test_a_fit_of_which_no_iteration_beats_the_constant_is_told_of():
     """As where the rows held out have few rows of a class: such models were worse than a constant, without a word."""
     random = np.random.default_rng(3)
     X, y = random.normal(size=(1500, 4)), np.where(np.arange(1500) % 60 == 0, "rare", "usual")
-    model = HistGradientBoostingClassifier(early_stopping=True, min_samples_leaf=5, random_state=0)
+    model = HistGradientBoostingClassifier(learning_rate=1.0, early_stopping=True, min_samples_leaf=5, random_state=0)
     (told,) = told_of(model, X, y)
     assert max(model.validation_score_[1:]) <= model.validation_score_[0]
     n = len(model.validation_score_) - 1
-    assert told.startswith(f"none of {n} iterations scored better on the 150 validation rows, 2 of which have the class 'rare',")
+    assert told.startswith(f"none of {n} iterations scored better on the 150 validation rows, 3 of which have the class 'rare',")
     assert "by their loss" in told and "early_stopping=False" in told
     (told,) = told_of(clone(model).set_params(scoring="accuracy"), X, y)
     assert "by scoring='accuracy'" in told

@@ -281,7 +281,7 @@ class BoostingEstimator(
             if self.verbose and monitor is not None:
                 self._report_stop(monitor)
             warn_of_no_split(self, forest, training.y, training.offset, ranks)
-            warn_of_no_gain(self, forest, monitor, held_out)
+            warn_of_no_gain(self, forest, monitor, held_out, ranks)
         vars(self).update(fitted(forest))
         tasks.end(forest)
 

@@ -6,8 +6,8 @@ from sklearn.base import is_classifier
 from dforest.warning import warn
 
 
-def warn_of_no_gain(estimator, forest, monitor, held_out):
-    """Warn if trees have splits, and the score that decides was never better than before the first tree.
+def warn_of_no_gain(estimator, forest, monitor, held_out, ranks):
+    """Warn if trees have splits, and the score that decides was never better than before the first tree. A collective.
 
     Parameters
     ----------
@@ -19,14 +19,17 @@ def warn_of_no_gain(estimator, forest, monitor, held_out):
         None: iterations are not scored.
     held_out : Sample or None
         The rows by whose scores the monitor decides; None: the training rows.
+    ranks : Communicator
+        Who has such rows.
     """
     if monitor is None or max(monitor.deciding_scores[1:]) > monitor.deciding_scores[0] or not (forest.feature >= 0).any():
         return
     rows = "the training rows"
     if held_out is not None:
-        rows = f"the {len(held_out.y)} validation rows"
+        rows = f"the {ranks.total(len(held_out.y))} validation rows"
         if is_classifier(estimator):
-            counts = np.bincount(held_out.y.astype(np.intp), minlength=len(estimator.classes_))
+            own = np.bincount(held_out.y.astype(np.intp), minlength=len(estimator.classes_))
+            counts = ranks.sum(own.astype(np.int64))
             rows += f", {counts.min()} of which have the class {estimator.classes_.tolist()[counts.argmin()]!r},"
     name, n_iterations = next(iter(monitor.training.measures)), len(monitor.deciding_scores) - 1
     by = "by their loss" if name == "loss" else f"by scoring={estimator.scoring!r}"
