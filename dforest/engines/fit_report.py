@@ -84,7 +84,7 @@ class FitReport:
             line += f"\n{self.n_ranks} ranks: {self.n_rounds} rounds, {self.bytes_sent / 2**20:.1f} MiB sent by this one"
             if self.wait_seconds is not None:
                 line += f", {self.wait_seconds:.3f} s at exchanging"
-            return f"{line}; subtrees of up to {self.ship_up_to} records grown by one rank each"
+            return line + (f"; subtrees of up to {self.ship_up_to} records grown by one rank each" if self.ship_up_to else "")
         if not self.kernels:
             return line
         width = max(map(len, self.kernels))
