@@ -19,7 +19,7 @@ from dforest.engines.driver import Driver
 from dforest.rules import arrays, boosting
 from dforest.rules.records import constants, record
 
-N_LEAF_WORDS = 4  # rows twice, the value, and 0
+N_LEAF_WORDS = 3  # beside values: rows twice, and 0
 _NAMES_OF_NODES = ("seed", np.uint32), ("path", np.uint64), ("depth", np.int64)  # what decides the columns that a node tries
 
 
@@ -77,13 +77,11 @@ class RowWeights:
 
 def check_supported(problem, what):
     """Raise ValueError if drivers have no code for a `BoostingProblem`. what : where it was to be solved, for the message"""
-    refused = [
-        ("several outputs", problem.y.ndim > 1, "one"),
-        ("leaves by the loss", problem.loss.facts.leaf == "own", "Newton's steps, quantiles and Huber's leaves"),
-    ]
-    for name, is_refused, allowed in refused:
-        if is_refused:
-            raise ValueError(f"{name} of the problem are not supported for boosted trees {what}; allowed are {allowed}")
+    if problem.loss.facts.leaf == "own":
+        raise ValueError(
+            f"leaves by the loss of the problem are not supported for boosted trees {what}; allowed are Newton's steps, "
+            "quantiles and Huber's leaves"
+        )
 
 
 class Iterations:
@@ -112,7 +110,7 @@ class Iterations:
         self.tried = TriedColumns(
             problem.n_features, rules.max_features, rules.colsample_bytree, rules.colsample_bylevel, problem.constraints
         )
-        self.leaf, self.delta = problem.loss.facts.leaf, None
+        self.n_outputs, self.leaf, self.delta = problem.n_sums // problem.n_trees_per_iteration, problem.loss.facts.leaf, None
 
     @property
     def raw_sums(self):
@@ -122,20 +120,27 @@ class Iterations:
     def grow_iteration(self):
         """Grow the trees of an iteration: list of `TreeArrays`."""
         problem, shard = self.problem, self.shard
-        seed_of = problem.seeds_of(range(self.n_trees, self.n_trees + problem.n_sums)).tolist()
+        n_trees = problem.n_trees_per_iteration
+        seed_of = problem.seeds_of(range(self.n_trees, self.n_trees + n_trees)).tolist()
         total, parameter = shard.draw(seed_of[0]), problem.loss.parameter
         if self.leaf == "huber":  # beyond which rows are outliers, of all rows
-            self.delta = parameter = _quantiles(shard, None, parameter, np.zeros(1, np.int32)).item()
+            self.delta = parameter = _quantiles(shard, None, 0, parameter, np.zeros(1, np.int32)).item()
         exponents = boosting.gradient_exponents(shard.measure(parameter))
         if not shard.has_hessian:
             exponents[:, 1] = 0
         extents = shard.quantise(np.ldexp(1.0, exponents))
-        trees = []
-        for output in range(problem.n_sums):
-            own, is_weighted = tuple(exponents[output].tolist()), self.weights.weight is not None
-            words = boosting.choose_words(shard.has_hessian, is_weighted, extents[output], total, own, self.is_wide)
-            shard.begin(output, words)
-            trees.append(BoostingDriver(self, words, seed_of[output]).grow())
+        trees, is_weighted = [], self.weights.weight is not None
+        for tree in range(n_trees):
+            sums = range(tree * self.n_outputs, (tree + 1) * self.n_outputs)
+
+            def words_of(is_wide, sums=sums):
+                given = shard.has_hessian, is_weighted
+                return [boosting.choose_words(*given, extents[k], total, tuple(exponents[k].tolist()), is_wide) for k in sums]
+
+            words = words_of(self.is_wide)
+            words = words_of(self.is_wide or any(of_output.kind == boosting.WIDE for of_output in words))
+            shard.begin(tree, words[0].kind)
+            trees.append(BoostingDriver(self, words, seed_of[tree]).grow())
             self.n_trees += 1
         return trees
 
@@ -146,8 +151,8 @@ class BoostingDriver(Driver):
     Parameters
     ----------
     iterations : Iterations
-    words : dforest.rules.boosting.Words
-        Those of the tree's integers.
+    words : list of dforest.rules.boosting.Words
+        Those of the tree's integers, of one kind, for each output.
     seed : int
         The tree's.
     """
@@ -160,8 +165,9 @@ class BoostingDriver(Driver):
             parent=np.zeros(0, np.int64),
             cut=np.zeros(0, record("df_boost_cut")),
             score=np.zeros(0),  # the gain, in units of the loss
-            # The exponents of the quantised gradients of the node's rows, and the heaviest of the rows that these were chosen for
-            exponents=np.zeros((0, 2), np.int32),
+            # The exponents of the quantised gradients of the node's rows, by output, and the heaviest of the rows that these were
+            # chosen for.
+            exponents=np.zeros((0, len(words), 2), np.int32),
             reference=np.zeros(0),
         )
         self.iterations, self.words, self.seed = iterations, words, seed
@@ -176,9 +182,10 @@ class BoostingDriver(Driver):
         return self._assemble(*self.grow_nodes(arrays.roots(np.array([self.shard.n_rows]), np.array([self.seed]))))
 
     def evaluate(self, nodes, parents):
-        rules, words, n = self.rules, self.words, len(nodes)
+        rules, n = self.rules, len(nodes)
         if parents is None:
-            exponents, reference = np.array([words.quantised] * n, np.int32), np.full(n, self.weights.heaviest)
+            of_root = [of_output.quantised for of_output in self.words]
+            exponents, reference = np.array([of_root] * n, np.int32), np.full(n, self.weights.heaviest)
         else:
             exponents, reference = self.table["exponents"][parents], self.table["reference"][parents]
         self._weigh(nodes, exponents, reference)
@@ -198,11 +205,17 @@ class BoostingDriver(Driver):
             found = self.shard.find_cuts(some, features, narrow[searched])
             found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
             cuts[searched] = found
-            columns = (np.ascontiguousarray(found[name]) for name in ("score", "gradient", "hessian"))
-            given = rules.l1, rules.l2, narrow[searched], self.weights.unit, self.directions is not None
-            gains[searched] = boosting.gains(*columns, *given)
+            gains[searched] = self._gains(found, narrow[searched])
         cuts["feature"][gains <= 0.0] = -1
         return {"parent": parents, "cut": cuts, "score": gains, "exponents": exponents, "reference": reference}
+
+    def _gains(self, cuts, narrow):
+        """What cuts gain, in units of the loss; 0 where there is none."""
+        if len(self.words) > 1:
+            return boosting.gains_of_outputs(np.ascontiguousarray(cuts["score"]), narrow, self.weights.unit)
+        columns = (np.ascontiguousarray(cuts[name]) for name in ("score", "gradient", "hessian"))
+        given = self.rules.l1, self.rules.l2, np.ascontiguousarray(narrow[:, 0]), self.weights.unit
+        return boosting.gains(*columns, *given, self.directions is not None)
 
     def partition(self, numbers):
         nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
@@ -212,25 +225,28 @@ class BoostingDriver(Driver):
             direction[:] = self.directions[cuts["feature"]]
             left = np.stack([cuts["gradient_left"], cuts["hessian_left"]], axis=1)
             right = np.stack([cuts["gradient"], cuts["hessian"]], axis=1) - left
-            given = self.rules.l1, self.rules.l2, self._narrow(self.table["exponents"][numbers]), self.weights.unit
+            narrow = np.ascontiguousarray(self._narrow(self.table["exponents"][numbers])[:, 0])  # there is one output
+            given = self.rules.l1, self.rules.l2, narrow, self.weights.unit
             middle = boosting.middles(left, right, *given, _bounds(nodes))
         return arrays.children(nodes, n_left, direction, middle)
 
     def _narrow(self, exponents):
         """The exponents of narrow gradients and hessians, given those of quantised ones."""
-        return exponents + np.array(self.words.narrow, np.int32) - np.array(self.words.quantised, np.int32)
+        lost = [np.subtract(of_output.narrow, of_output.quantised) for of_output in self.words]
+        return exponents + np.array(lost, np.int32)
 
     def _weigh(self, nodes, exponents, reference):
         """Give light nodes exponents of their own. INOUT exponents, reference"""
         if self.weights.heaviest == 0.0:
             return
         largest = self.shard.largest(nodes)
-        light = boosting.are_light(np.ascontiguousarray(largest[:, 0]), reference)
+        light = boosting.are_light(np.ascontiguousarray(largest[:, 0, 0]), reference)
         if light.any():
-            reference[light] = largest[light, 0]
+            reference[light] = largest[light, 0, 0]
             before = self._narrow(exponents[light])
-            exponents[light] = boosting.gradient_exponents(largest[light, 1:])
-            unit = np.diff(before)[:, 0] - np.diff(self._narrow(exponents[light]))[:, 0]
+            of_light = np.ascontiguousarray(largest[light, :, 1:].reshape(-1, 2))
+            exponents[light] = boosting.gradient_exponents(of_light).reshape(before.shape)
+            unit = (np.diff(before) - np.diff(self._narrow(exponents[light])))[:, 0, 0]  # of several outputs there are no bounds
             for bound in ("lower", "upper"):
                 nodes[bound][light] = np.ldexp(nodes[bound][light], unit)
             self.shard.quantise_again(nodes[light], np.ldexp(1.0, exponents[light]))
@@ -263,9 +279,9 @@ class BoostingDriver(Driver):
         values = self._values(numbers, is_leaf, children)
         leaves = self.table["node"][numbers[is_leaf]]
         self.shard.move_on(leaves, values[is_leaf])
-        words = np.zeros((len(leaves), N_LEAF_WORDS), np.int64)
+        words = np.zeros((len(leaves), N_LEAF_WORDS + len(self.words)), np.int64)
         words[:, 0] = words[:, 1] = leaves["n"]
-        words[:, 2] = values[is_leaf].view(np.int64)
+        words[:, 2:-1] = values[is_leaf].view(np.int64)
         cuts = self.table["cut"][numbers]
         thresholds, lengths, subsets = np.zeros(len(numbers)), [], [np.zeros(0, np.uint64)]
         for i in np.flatnonzero(~is_leaf).tolist():
@@ -282,29 +298,36 @@ class BoostingDriver(Driver):
         return TreeArrays(feature, thresholds, right, missing_left, words, inner, *payloads)
 
     def _values(self, numbers, is_leaf, children):
-        """What each node of the tree adds to raw predictions, or would add as a leaf, given its nodes in preorder."""
+        """What each node of the tree adds to raw predictions, or would add as a leaf, given its nodes in preorder.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_outputs), dtype float64
+        """
         if self.iterations.leaf != "newton":
             return self._weighed_values(numbers, is_leaf, children)
         nodes, exponents, leaves = self.table["node"], self.table["exponents"], numbers[is_leaf]
-        sums = np.zeros(len(nodes), record("df_gradient_sums"))
-        sums["gradient_exponent"], sums["hessian_exponent"] = exponents.T
         in_vain = np.array([number for number in leaves.tolist() if number in self.children], np.int64)  # divided
         if self.weights.heaviest > 0.0 and len(in_vain):  # rows below them may have integers of other exponents
             self.shard.quantise_again(nodes[in_vain], np.ldexp(1.0, exponents[in_vain]))
-        sums["gradient"][leaves], sums["hessian"][leaves] = self.shard.add_up(nodes[leaves]).T
-        parents = np.ascontiguousarray(numbers[~is_leaf][::-1])
-        boosting.add_up_children(sums, parents, np.ascontiguousarray(children[parents, 0]))
+        of_leaves, parents = self.shard.add_up(nodes[leaves]), np.ascontiguousarray(numbers[~is_leaf][::-1])
+        left, values = np.ascontiguousarray(children[parents, 0]), np.empty((len(numbers), len(self.words)))
         rules, step_limits = self.rules, self._step_limits
         l1, l2 = rules.l1 / self.weights.unit, rules.l2 / self.weights.unit
-        values = boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, *step_limits)
+        for k in range(len(self.words)):
+            sums = np.zeros(len(nodes), record("df_gradient_sums"))
+            sums["gradient_exponent"], sums["hessian_exponent"] = exponents[:, k].T
+            sums["gradient"][leaves], sums["hessian"][leaves] = of_leaves[:, k].T
+            boosting.add_up_children(sums, parents, left)
+            values[:, k] = boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, *step_limits)
         if self.directions is None:
             return values
-        units = np.diff(self._narrow(exponents[numbers]))
+        units = np.diff(self._narrow(exponents[numbers])[:, 0])  # there is one output
         lower, upper = (
             boosting.values_of_steps(bound, rules.learning_rate, *step_limits)
             for bound in np.ascontiguousarray(np.ldexp(_bounds(nodes[numbers]), units).T)
         )
-        return _clip(values, lower, upper)
+        return _clip(values, lower[:, None], upper[:, None])
 
     @property
     def _step_limits(self):
@@ -314,31 +337,33 @@ class BoostingDriver(Driver):
 
     def _weighed_values(self, numbers, is_leaf, children):
         """`_values` of leaves that are quantiles, or Huber's; with bounds, inner nodes get such values too."""
-        nodes, values = self.table["node"], np.zeros(len(self.table["node"]))
+        nodes = self.table["node"]
+        values = np.zeros((len(nodes), len(self.words)))
         asked = numbers[is_leaf] if self.directions is None else numbers
         some = nodes[asked]
         shifts = np.zeros(len(some), np.int32)
         if self.weights.exact is not None:
             shifts = boosting.shifts_of_weights(self.shard.heaviest(some))
-        steps = self._steps(some, shifts)
-        values[asked] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
+        for k in range(len(self.words)):
+            steps = self._steps(some, k, shifts)
+            values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
         if self.directions is not None:
             lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
             for number in numbers[~is_leaf].tolist():  # parents come before their children
                 sides = children[number]
-                own = 0.5 * _clip(values[sides], lower[number], upper[number])
+                own = 0.5 * _clip(values[sides, 0], lower[number], upper[number])  # there is one output
                 middle, direction = own.sum(), self.directions[self.table["cut"]["feature"][number]]
                 lower[sides], upper[sides] = lower[number], upper[number]
                 if direction != 0:
                     lower[sides[int(direction > 0)]] = upper[sides[int(direction < 0)]] = middle
-            values = _clip(values, lower, upper)
+            values = _clip(values, lower[:, None], upper[:, None])
         return values[numbers]
 
-    def _steps(self, nodes, shifts):
-        """The steps of nodes by the rows that they have."""
+    def _steps(self, nodes, output, shifts):
+        """The steps of nodes by the rows that they have, in an output."""
         iterations = self.iterations
         quantile = iterations.problem.loss.parameter if iterations.leaf == "quantile" else 0.5
-        found = _quantiles(self.shard, nodes, quantile, shifts)
+        found = _quantiles(self.shard, nodes, output, quantile, shifts)
         if iterations.leaf != "huber":
             return found
         (exponent,) = boosting.gradient_exponents(np.array([[iterations.delta]]))[0].tolist()
@@ -347,7 +372,7 @@ class BoostingDriver(Driver):
         return found + np.ldexp(means, -exponent)
 
 
-def _quantiles(shard, nodes, quantile, shifts):
+def _quantiles(shard, nodes, output, quantile, shifts):
     """The weighted quantiles of what nodes' rows lack: ndarray of shape (n_nodes,), dtype float64.
 
     Parameters
@@ -355,6 +380,7 @@ def _quantiles(shard, nodes, quantile, shifts):
     shard : BoostingShard
     nodes : ndarray of df_open_node, or None
         None: of the distances of all rows from their targets.
+    output : int
     quantile : float
     shifts : ndarray of shape (n_nodes,), dtype int32
         Of the nodes' weights.
@@ -362,8 +388,8 @@ def _quantiles(shard, nodes, quantile, shifts):
     return find_quantiles(
         len(shifts),
         quantile,
-        lambda which, keys: shard.weigh_bytes(nodes, which, keys, shifts),
-        lambda some, keys: shard.next_keys(None if nodes is None else nodes[some], keys),
+        lambda which, keys: shard.weigh_bytes(nodes, output, which, keys, shifts),
+        lambda some, keys: shard.next_keys(None if nodes is None else nodes[some], output, keys),
     )
 
 

@@ -143,7 +143,7 @@ class BoostingShard(ABC):
 
     @abstractmethod
     def measure(self, parameter):
-        """The largest gradient, in magnitude, and hessian of each tree of the iteration that begins: float64, (n_outputs, 2).
+        """The largest gradient, in magnitude, and hessian of each sum of the iteration that begins: float64, (n_sums, 2).
 
         parameter : float
             Of the loss.
@@ -155,21 +155,21 @@ class BoostingShard(ABC):
 
         Parameters
         ----------
-        factors : ndarray of shape (n_outputs, 2), dtype float64
+        factors : ndarray of shape (n_sums, 2), dtype float64
 
         Returns
         -------
-        ndarray of shape (n_outputs, 4), dtype int64
+        ndarray of shape (n_sums, 4), dtype int64
             The largest gradient, in magnitude, and hessian, and the sums of magnitudes, times integer weights.
         """
 
     @abstractmethod
-    def begin(self, output, words):
-        """Begin the tree of an output: all rows are in its root. Its integers have these `dforest.rules.boosting.Words`."""
+    def begin(self, tree, kind):
+        """Begin a tree of the iteration, of this number: all rows are in its root. kind : of its words, as of `Words`"""
 
     @abstractmethod
     def largest(self, open_nodes):
-        """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, 3).
+        """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, n_outputs, 3).
 
         Derivatives are those of the tree that grows, times the weights.
         """
@@ -180,7 +180,7 @@ class BoostingShard(ABC):
 
         Parameters
         ----------
-        factors : ndarray of shape (n_nodes, 2), dtype float64
+        factors : ndarray of shape (n_nodes, n_outputs, 2), dtype float64
             2 to the power of the exponents of their gradients and hessians.
         """
 
@@ -191,7 +191,7 @@ class BoostingShard(ABC):
         Parameters
         ----------
         features : ndarray of shape (n_nodes, n_tried), dtype int32
-        exponents : ndarray of shape (n_nodes, 2), dtype int32
+        exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
             Of narrow gradients and hessians.
 
         Returns
@@ -205,20 +205,21 @@ class BoostingShard(ABC):
 
     @abstractmethod
     def add_up(self, open_nodes):
-        """Sums of the quantised gradients and hessians of nodes: ndarray of shape (n_nodes, 2), dtype int64."""
+        """Sums of the quantised gradients and hessians of nodes: ndarray of shape (n_nodes, n_outputs, 2), dtype int64."""
 
     @abstractmethod
     def heaviest(self, open_nodes):
         """The heaviest exact weight (`rules/weights.h`) of nodes: float64, (n_nodes,). Where there are exact weights only."""
 
     @abstractmethod
-    def weigh_bytes(self, open_nodes, which, keys, shifts):
+    def weigh_bytes(self, open_nodes, output, which, keys, shifts):
         """The weight of each value of a byte of what nodes' rows lack: see `dforest.core.boost.quantiles.find_quantiles`.
 
         Parameters
         ----------
         open_nodes : ndarray of df_open_node, or None
             None: one node with all rows, drawn or not, of which the distances from targets are looked at.
+        output : int
         which : int
             The byte, from 0, the first, to 7.
         keys : ndarray of shape (n_nodes,), dtype uint64
@@ -230,20 +231,22 @@ class BoostingShard(ABC):
         """
 
     @abstractmethod
-    def next_keys(self, open_nodes, keys):
+    def next_keys(self, open_nodes, output, keys):
         """The least key above each node's: ndarray of shape (n_nodes,), dtype uint64; the greatest number where there is none."""
 
     @abstractmethod
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):
-        """Sums for Huber's leaves: ndarray of shape (n_nodes, 3), dtype int64.
+        """Sums for Huber's leaves, of one output: ndarray of shape (n_nodes, 3), dtype int64.
 
         The lower 31 bits of terms, quantised by the factor, times weights; the rest of these; and weights.
         """
 
     @abstractmethod
     def move_on(self, open_nodes, values):
-        """Add the values of leaves to the raw predictions of their rows, and of those that were not drawn and reach them."""
+        """Add the values of leaves, of shape (n_nodes, n_outputs), to the raw predictions of the rows that reach them, drawn or
+        not.
+        """
 
     @abstractmethod
     def raw_sums(self):
-        """The sums of leaf values of the shard's own rows: ndarray of shape (n_outputs, n_own_rows), dtype float64."""
+        """The sums of leaf values of the shard's own rows: ndarray of shape (n_sums, n_own_rows), dtype float64."""

@@ -247,7 +247,7 @@ REFUSALS = [
             "one column, or no categorical features", (BOOSTING,)),
     Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
     Refusal("several outputs", _APART, NOT_WRITTEN,
-            "one column, or an estimator for each, such as sklearn.multioutput.MultiOutputRegressor makes"),
+            "one column, or an estimator for each, such as sklearn.multioutput.MultiOutputRegressor makes", FORESTS),
     Refusal("many codes", _APART, NOT_WRITTEN, f"up to {NARROW}", (BOOSTING,)),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
             (BOOSTING,)),

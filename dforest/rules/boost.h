@@ -279,9 +279,14 @@ static inline double df_category_key(double gradient, double hessian, double smo
     return gradient / (hessian + smoothing);
 }
 
+/* The unit of scores of cuts, 2 to this power, by the exponents of narrow gradients and hessians. */
+static inline int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessian_exponent) {
+    return hessian_exponent - 2 * gradient_exponent;
+}
+
 /* A gain in units of the loss; exponents : of narrow gradients */
 static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit) {
-    return weight_unit * ldexp(gain, hessian_exponent - 2 * gradient_exponent);
+    return weight_unit * ldexp(gain, df_unit_of_scores(gradient_exponent, hessian_exponent));
 }
 
 /* Where missing values and categories go that a node has none of: to the side of more rows, right of equal ones. */

@@ -45,6 +45,7 @@ cdef extern from "rules/boost.h" nogil:
     double df_common_score(double l2, double gradient, double hessian)
     double df_bounded_step(const df_boost_limits* limits, double gradient, double hessian, df_bounds bounds)
     double df_gain_of_score(const df_boost_limits* limits, bint is_constrained, double score, double gradient, double hessian)
+    int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessian_exponent)
     double df_category_key(double gradient, double hessian, double smoothing)
     double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)

@@ -4,6 +4,7 @@ Arrays are borrowed, but for those that are returned.
 """
 from typing import NamedTuple
 
+from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
@@ -12,7 +13,7 @@ from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_both_gradient_sums,
     df_between_values, df_bounded_step, df_choose_words, df_ends_at_quantile, df_gain_of_score, df_gradient_exponent,
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_reaches_quantile,
-    df_takes_times, df_value_limits, df_value_limits_of, df_word_kind,
+    df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of, df_word_kind,
 )
 from dforest.rules.bounds cimport df_bounds, df_middle_prediction
 from dforest.rules.keys cimport df_key64, df_value64
@@ -115,6 +116,31 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
         gain = df_gain_of_score(&limits, is_constrained, scores[i], <double> gradient[i], <double> hessian[i])
         if gain > 0.0:
             out[i] = df_absolute_gain(gain, narrow[i, 0], narrow[i, 1], weight_unit)
+    return result
+
+
+def gains_of_outputs(const double[::1] scores not None, const int32_t[:, :, ::1] narrow not None, double weight_unit):
+    """The gains of nodes' cuts by several outputs, in units of the loss; 0 where there is none: ndarray of shape (n_nodes,).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_nodes,), dtype float64
+        Of the best cuts, in the highest unit of the node's outputs.
+    narrow : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
+        The exponents of narrow gradients and hessians.
+    weight_unit : float
+        As of `gains`.
+    """
+    cdef Py_ssize_t i, k
+    cdef int32_t unit
+    result = np.zeros(scores.shape[0])
+    cdef double[::1] out = result
+    for i in range(scores.shape[0]):
+        unit = df_unit_of_scores(narrow[i, 0, 0], narrow[i, 0, 1])
+        for k in range(1, narrow.shape[1]):
+            unit = max(unit, df_unit_of_scores(narrow[i, k, 0], narrow[i, k, 1]))
+        if scores[i] > 0.0:
+            out[i] = weight_unit * ldexp(scores[i], unit)
     return result
 
 

@@ -111,3 +111,10 @@ def weights_of_many_magnitudes(rng, x):
     """Weights by which rows of some values of a column are far lighter than others."""
     lightness = rng.choice([2.0, 6.0, 11.0, 30.0]) * rng.permutation([0, 0, 1, 2, 3])[(2.0 * np.abs(x)).astype(int) % 5]
     return 10.0 ** (rng.choice([0.0, 12.0]) - lightness) * rng.choice([1.0, 0.7, 0.1], len(x))
+
+
+def with_outputs(seed, model, y):
+    """A regressor of a random problem, and targets of several columns: the model without what is for one, and the targets."""
+    rng = np.random.default_rng(seed)
+    others = [y[rng.permutation(len(y))] * 10.0 ** rng.integers(-3, 4) for _ in range(rng.integers(1, 4))]
+    return model.set_params(monotonic_cst=None, categorical_features=None), np.column_stack([y, *others])

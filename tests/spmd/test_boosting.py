@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit
+from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_outputs
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, tuned
 from helpers.ranks import CUTS, Cut, fit_by_ranks
@@ -32,6 +32,18 @@ def test_models_are_those_of_one_process(loss, size, monkeypatch):
             assert found.forest_.objective == alone.forest_.objective
             assert found.predict(X).tobytes() == alone.predict(X).tobytes()
             assert found.fit_report_.n_ranks == size and found.fit_report_.n_rounds > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("loss", sorted({*REGRESSION} - {"huber"}))
+def test_several_outputs(loss, seed):
+    """A rank without rows does not know how many there are."""
+    model, X, y, weight = random_fit(seed, loss)
+    model, y = with_outputs(seed, model, y)
+    alone = clone(model).fit(X, y, weight)
+    cut = Cut.random(np.random.default_rng(seed), len(y), 3, CUTS[seed % len(CUTS)])
+    for found in fit_by_ranks(model, X, y, weight, cut, 3):
+        assert not differences(alone, found)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -30,7 +30,7 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units,
-    df_gain_of_score, df_gradient_exponent, df_is_light,
+    df_gain_of_score, df_gradient_exponent, df_is_light, df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -49,8 +49,7 @@ cdef void search_range(void* tree, int64_t item) noexcept nogil:
 
 
 cdef inline int32_t unit_of(const BoostScale* scale) noexcept nogil:
-    """The unit of scores of cuts, 2 to this power, by the scale of integers."""
-    return scale.narrow_h - 2 * scale.narrow_g
+    return df_unit_of_scores(scale.narrow_g, scale.narrow_h)
 
 
 @cython.final

@@ -37,13 +37,16 @@ class DeviceBoostingShard(BoostingShard):
         Those that trees are grown from.
     n_all : int
         All rows.
+    n_sums, n_outputs : int
+        How many raw predictions a row has, and for how many of them a tree is.
     """
 
     def __init__(self, device, tuning, problem, weights):
         self.device, self.tuning, self.weights = device, tuning, weights
-        rules, columns, n_outputs = problem.rules, problem.columns, problem.n_sums
+        rules, columns, n_sums = problem.rules, problem.columns, problem.n_sums
         self.n_rows = self.n_all = len(problem.y)
-        self.n_features, self.n_outputs = len(columns), n_outputs
+        self.n_features, self.n_sums = len(columns), n_sums
+        self.n_outputs = n_sums // problem.n_trees_per_iteration
         self.n_drawn, self.share = problem.n_drawn, problem.share or RowShare.whole(self.n_all)
         self.min_samples_leaf = rules.min_samples_leaf
         facts, self._own = problem.loss.facts, None
@@ -57,7 +60,7 @@ class DeviceBoostingShard(BoostingShard):
         table["kind"] = [int(column.kind) for column in columns]
         self.columns = device.array(table)
         self.codes = device.array(rows_of_codes(columns, np.dtype(np.uint8)))
-        self.y = device.array(problem.y)
+        self.y = device.array(np.ascontiguousarray(problem.y.T))
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
         self.integer_weight = None if weights.integers is None else device.array(weights.integers)
@@ -67,11 +70,11 @@ class DeviceBoostingShard(BoostingShard):
         self.baseline = device.array(np.array(problem.baseline))
         self.limits = device.array(np.array([rules.l1, rules.l2, rules.min_hessian, weights.unit]))
         n, self.per = self.n_all, 2 if self.has_hessian else 1
-        self.raw = device.empty((n_outputs, n), np.float64)
-        self.raw.write(np.zeros((n_outputs, n)) if problem.raw is None else problem.raw)
-        self.gradient = device.empty((n_outputs, n), np.float64)
-        self.hessian = device.empty((n_outputs, n), np.float64) if self.has_hessian else None
-        self.quantised = device.empty((n_outputs, n, self.per), np.int32)
+        self.raw = device.empty((n_sums, n), np.float64)
+        self.raw.write(np.zeros((n_sums, n)) if problem.raw is None else problem.raw)
+        self.gradient = device.empty((n_sums, n), np.float64)
+        self.hessian = device.empty((n_sums, n), np.float64) if self.has_hessian else None
+        self.quantised = device.empty((n_sums, n, self.per), np.int32)
         self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
         # The rows that an iteration draws, which come before the others in the order in which its trees begin.
@@ -105,15 +108,15 @@ class DeviceBoostingShard(BoostingShard):
         if self._own is not None:
             return self._measure_own()
         n_groups = self._groups_of_rows()
-        largest = self.device.zeros((n_groups, self.n_outputs, 2), np.float64)
+        largest = self.device.zeros((n_groups, self.n_sums, 2), np.float64)
         self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline,
-                  self.device.array(np.array([parameter])), self.drawn, self.n_all, self.n_outputs, self.gradient, self.hessian,
+                  self.device.array(np.array([parameter])), self.drawn, self.n_all, self.n_sums, self.gradient, self.hessian,
                   largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
 
     def _measure_own(self):
         """`measure` of a loss of the user's own."""
-        largest = np.zeros((self.n_outputs, 2))
+        largest = np.zeros((self.n_sums, 2))
         if self.n_all == 0:
             return largest
         some = slice(None) if self._order is None else self._order[: self.n_rows]
@@ -125,40 +128,44 @@ class DeviceBoostingShard(BoostingShard):
         return largest
 
     def quantise(self, factors):
-        n_groups, n_outputs = self._groups_of_rows(), self.n_outputs
-        extents = self.device.zeros((n_groups, n_outputs, 4), np.int64)
+        n_groups, n_sums = self._groups_of_rows(), self.n_sums
+        extents = self.device.zeros((n_groups, n_sums, 4), np.int64)
         self._run("df_boost_quantise", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
-                  self.device.array(factors), self.drawn, self.n_all, n_outputs, self.quantised, extents)  # fmt: skip
+                  self.device.array(factors), self.drawn, self.n_all, n_sums, self.quantised, extents)  # fmt: skip
         found = extents.get()
         return np.concatenate([found[..., :2].max(axis=0, initial=0), found[..., 2:].sum(axis=0)], axis=1)
 
-    def begin(self, output, words):
-        self.output, self.words = output, words
+    def begin(self, tree, kind):
+        self._first_sum, self._kind = tree * self.n_outputs, kind
         if self._order is None:
             self._run("df_number_rows", self._groups_of_rows(), self.n_all, self.rows)
         else:
             self.rows.write(self._order)
         self._others = {ROOT_PATH: (self.n_rows, self.n_all - self.n_rows)}
 
-    @property
-    def _first_quantised(self):
-        return self.output * self.n_all * self.per
+    def _firsts(self, width=1):
+        """Where what the outputs of the tree have of rows begins, of so many numbers a row: list of int."""
+        return [(self._first_sum + k) * self.n_all * width for k in range(self.n_outputs)]
 
     def largest(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
-        found = self.device.empty((len(chunks), 3), np.float64)
-        self._run("df_boost_find_largest", len(chunks), self.rows, there, len(chunks), self.weight, self.gradient, self.hessian,
-                  self.output * self.n_all, found)  # fmt: skip
-        return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
+        found = np.empty((len(open_nodes), self.n_outputs, 3))
+        for k, first in enumerate(self._firsts()):
+            of_chunks = self.device.empty((len(chunks), 3), np.float64)
+            self._run("df_boost_find_largest", len(chunks), self.rows, there, len(chunks), self.weight, self.gradient,
+                      self.hessian, first, of_chunks)  # fmt: skip
+            found[:, k] = by_node(chunks, len(open_nodes), of_chunks.get(), np.maximum, 0.0)
+        return found
 
     def quantise_again(self, open_nodes, factors):
         chunks, there = self._cut_up(open_nodes)
-        self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian,
-                  self.output * self.n_all, self.device.array(factors), self.quantised, self._first_quantised)  # fmt: skip
+        for k, first in enumerate(self._firsts()):
+            self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian, first,
+                      self.device.array(np.ascontiguousarray(factors[:, k])), self.quantised, self.per * first)  # fmt: skip
 
     def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_cut"))
-        at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.max_entries * features.shape[1]))
+        at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.n_outputs * self.max_entries * features.shape[1]))
         for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)
             there = self.device.array(features[some])
@@ -170,21 +177,22 @@ class DeviceBoostingShard(BoostingShard):
 
         Returns
         -------
-        DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
+        DeviceArray of shape (n_outputs, n_nodes, n_tried, n_entries, 3), dtype int64
             Sums of narrow gradients and hessians, and the number of rows.
         """
         device, tuning, n_tried = self.device, self.tuning, features.shape[1]
-        histograms = device.zeros((*features.shape, self.max_entries, 3), np.int64)
+        histograms = device.zeros((self.n_outputs, *features.shape, self.max_entries, 3), np.int64)
         chunks, there = self._cut_up(open_nodes)
-        width = 2 if self.times is not None or self.words.kind == boosting.WIDE else 1
+        width = 2 if self.times is not None or self._kind == boosting.WIDE else 1
         has_sums = tuning.chunk > self.spill
         feature_bytes = 8 * self.max_entries * (width + 3 * has_sums)
         together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))
-        self._run_in_memory(
-            "df_boost_count", len(chunks) * -(-n_tried // together), together * feature_bytes, self.codes, self.n_features,
-            self.rows, there, len(chunks), features, n_tried, together, self.max_entries, self.words.kind, self.spill, has_sums,
-            self.quantised, self._first_quantised, self.times, histograms,
-        )  # fmt: skip
+        for k, first in enumerate(self._firsts(self.per)):
+            self._run_in_memory(
+                "df_boost_count", len(chunks) * -(-n_tried // together), together * feature_bytes, self.codes, self.n_features,
+                self.rows, there, len(chunks), features, n_tried, together, self.max_entries, self._kind, self.spill, has_sums,
+                self.quantised, first, self.times, histograms, k * len(open_nodes) * n_tried * self.max_entries,
+            )  # fmt: skip
         return histograms
 
     def _run_in_memory(self, kernel, n_groups, n_bytes, *arguments):
@@ -205,9 +213,9 @@ class DeviceBoostingShard(BoostingShard):
         open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
             Whose bounds cuts have to keep to, where features have directions.
         features : DeviceArray of shape (n_nodes, n_tried), dtype int32
-        histograms : DeviceArray of shape (n_nodes, n_tried, n_entries, 3), dtype int64
+        histograms : DeviceArray of shape (n_outputs, n_nodes, n_tried, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
-        exponents : ndarray of shape (n_nodes, 2), dtype int32
+        exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
             Of narrow gradients and hessians.
         """
         n_nodes, n_tried = features.shape
@@ -216,8 +224,9 @@ class DeviceBoostingShard(BoostingShard):
         bounds = None
         if self.directions is not None:
             bounds = self.device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
-        self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.max_entries, histograms,
-                        self.limits, self.min_samples_leaf, self.device.array(exponents), self.directions, bounds, cuts,
+        self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.n_outputs,
+                        self.max_entries, histograms, self.limits, self.min_samples_leaf,
+                        self.device.array(np.ascontiguousarray(exponents)), self.directions, bounds, cuts,
                         n_items=self.tuning.n_items)  # fmt: skip
         return cuts.get()
 
@@ -255,10 +264,13 @@ class DeviceBoostingShard(BoostingShard):
 
     def add_up(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
-        sums = self.device.empty((len(chunks), 2), np.int64)
-        self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.quantised, self._first_quantised,
-                  self.per, self.times, sums)  # fmt: skip
-        return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
+        found = np.empty((len(open_nodes), self.n_outputs, 2), np.int64)
+        for k, first in enumerate(self._firsts(self.per)):
+            sums = self.device.empty((len(chunks), 2), np.int64)
+            self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.quantised, first, self.per,
+                      self.times, sums)  # fmt: skip
+            found[:, k] = by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
+        return found
 
     def heaviest(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
@@ -272,23 +284,23 @@ class DeviceBoostingShard(BoostingShard):
             return open_nodes, False
         return arrays.roots(np.array([self.n_all]), np.zeros(1, np.uint32)), True
 
-    def weigh_bytes(self, open_nodes, which, keys, shifts):
+    def weigh_bytes(self, open_nodes, output, which, keys, shifts):
         nodes, is_distance = self._lacking(open_nodes)
         chunks, there = self._cut_up(nodes)
         totals = self.device.zeros((len(nodes), BYTE_VALUES), np.int64)
         self._run_in_memory(
             "df_boost_weigh_bytes", len(chunks), 8 * BYTE_VALUES, self.rows, there, len(chunks), self.y, self.raw,
-            self.baseline, is_distance, which, self.device.array(keys), self.integer_weight, self.exact_weight,
-            self.device.array(shifts), totals,
+            self.baseline, output, output * self.n_all, is_distance, which, self.device.array(keys), self.integer_weight,
+            self.exact_weight, self.device.array(shifts), totals,
         )  # fmt: skip
         return totals.get()
 
-    def next_keys(self, open_nodes, keys):
+    def next_keys(self, open_nodes, output, keys):
         nodes, is_distance = self._lacking(open_nodes)
         chunks, there = self._cut_up(nodes)
         found = self.device.empty((len(chunks),), np.uint64)
         self._run("df_boost_find_next_key", len(chunks), self.rows, there, len(chunks), self.y, self.raw, self.baseline,
-                  is_distance, self.device.array(keys), found)  # fmt: skip
+                  output, output * self.n_all, is_distance, self.device.array(keys), found)  # fmt: skip
         return by_node(chunks, len(nodes), found.get(), np.minimum, NO_KEY)
 
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):
@@ -303,8 +315,9 @@ class DeviceBoostingShard(BoostingShard):
         nodes = self._with_others(open_nodes)
         values = np.concatenate([values] * (len(nodes) // max(1, len(open_nodes))))
         chunks, there = self._cut_up(nodes)
-        self._run("df_boost_move_on", len(chunks), self.rows, there, len(chunks), self.device.array(values), self.raw,
-                  self.output * self.n_all)  # fmt: skip
+        for k, first in enumerate(self._firsts()):
+            self._run("df_boost_move_on", len(chunks), self.rows, there, len(chunks),
+                      self.device.array(np.ascontiguousarray(values[:, k])), self.raw, first)  # fmt: skip
 
     def raw_sums(self):
         return self.raw.get()

@@ -42,8 +42,8 @@ class RankBoostingShard(BoostingShard):
         found = self.own.quantise(factors)
         return np.concatenate([self.ranks.greatest(found[:, :2]), self.ranks.sum(found[:, 2:])], axis=1)
 
-    def begin(self, output, words):
-        self.own.begin(output, words)
+    def begin(self, tree, kind):
+        self.own.begin(tree, kind)
         self._runs = Runs()
         nothing = np.zeros(1, np.int64)
         self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
@@ -56,7 +56,7 @@ class RankBoostingShard(BoostingShard):
 
     def find_cuts(self, open_nodes, features, exponents):
         cuts = np.zeros(features.shape, record("df_boost_cut"))
-        at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.max_entries * features.shape[1]))
+        at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.n_outputs * self.own.max_entries * features.shape[1]))
         for first in range(0, len(open_nodes), at_once):
             some = slice(first, first + at_once)
             cuts[some] = self._find_cuts(open_nodes[some], features[some], exponents[some])
@@ -70,11 +70,12 @@ class RankBoostingShard(BoostingShard):
         """The best cuts of nodes whose histograms there is room for."""
         ranks, own, device = self.ranks, self.own, self.own.device
         sums = own.count(self._own(open_nodes), device.array(features)).get()
-        sums = ranks.sum_scattered(sums.reshape(features.size, *sums.shape[2:]))
+        sums = ranks.sum_scattered(np.moveaxis(sums.reshape(len(sums), features.size, *sums.shape[3:]), 0, 1))
         edges = ranks.edges(features.size)
         share = slice(edges[ranks.rank], edges[ranks.rank + 1])
         of_pair = np.repeat(np.arange(len(open_nodes)), features.shape[1])[share]
-        there = device.array(features.reshape(-1, 1)[share]), device.array(sums[:, None])
+        tried, by_output = features.reshape(-1, 1)[share], np.moveaxis(sums, 1, 0)[:, :, None]
+        there = device.array(tried), device.array(np.ascontiguousarray(by_output))
         cuts = own.best_cuts(open_nodes[of_pair], *there, exponents[of_pair])
         return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
 
@@ -91,11 +92,11 @@ class RankBoostingShard(BoostingShard):
     def heaviest(self, open_nodes):
         return self.ranks.greatest(self.own.heaviest(self._own(open_nodes)))
 
-    def weigh_bytes(self, open_nodes, which, keys, shifts):
-        return self.ranks.sum(self.own.weigh_bytes(self._own(open_nodes), which, keys, shifts))
+    def weigh_bytes(self, open_nodes, output, which, keys, shifts):
+        return self.ranks.sum(self.own.weigh_bytes(self._own(open_nodes), output, which, keys, shifts))
 
-    def next_keys(self, open_nodes, keys):
-        return self.ranks.least(self.own.next_keys(self._own(open_nodes), keys))
+    def next_keys(self, open_nodes, output, keys):
+        return self.ranks.least(self.own.next_keys(self._own(open_nodes), output, keys))
 
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):
         return self.ranks.sum(self.own.sum_terms(self._own(open_nodes), medians, delta, factor, shifts))

@@ -176,8 +176,8 @@ def check_targets(estimator, y, ranks):
     Of several ranks' rows the extremes tell; a loss of the user's own is asked about the own rows.
     """
     if ranks.size > 1 and isinstance(estimator.loss, str):
-        ends = ranks.least(np.array([y.min(initial=np.inf), -y.max(initial=-np.inf)]))
-        y = ends * np.array([1.0, -1.0])
+        ends = ranks.least(np.stack([y.min(axis=0, initial=np.inf), -y.max(axis=0, initial=-np.inf)]))
+        y = np.stack([ends[0], -ends[1]])
     estimator._loss.check_targets(y)
 
 
@@ -187,7 +187,8 @@ def given_rows(estimator, X, y, sample_weight, offset, ranks):
         return None
     n_sums, weighs = estimator._loss.n_sums, ranks.any(sample_weight is not None)
     if X is None:  # others have some
-        X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros(0)
+        n_outputs = estimator._loss.n_outputs
+        X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros((0, n_outputs) if n_outputs > 1 else 0)
         offset = np.zeros((0, n_sums)) if estimator._has_offset else None
         weight = np.zeros(0) if weighs else None
     else:

@@ -78,6 +78,21 @@ def check_columns(y, n_outputs):
         raise ValueError(f"y has {n} columns; the estimator predicts {n_outputs}")
 
 
+def alike_outputs(y, ranks):
+    """The targets of this rank, as of all ranks: a rank without rows does not know how many columns y has. A collective.
+
+    Raises
+    ------
+    ValueError
+        If y has other numbers of columns on other ranks.
+    """
+    n_own = y.shape[1] if y.ndim > 1 else 1
+    n_outputs = int(ranks.greatest(np.array([n_own], np.int64))[0])
+    if len(y) and n_own != n_outputs:
+        raise ValueError(f"y has {n_own} columns, but {n_outputs} on another rank; allowed is one number for all ranks")
+    return y if len(y) or n_outputs == 1 else np.zeros((0, n_outputs), y.dtype)
+
+
 def same_classes(first, second):
     """Whether two estimators know the same classes: arrays, or lists of one for each output."""
     several = isinstance(first, list)

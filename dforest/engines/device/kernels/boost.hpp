@@ -1,8 +1,9 @@
 // Boosted trees: derivatives of the loss, histograms of them, cuts, leaves. Formulas and rules are those of losses.h and boost.h;
 // integers are in memory as `df_row_words` reads them.
 //
-// The rows of a tree lie in one array of row numbers, a run for each node. If rows have several raw predictions, the first ones
-// of all rows come first, then the second ones, and so on; derivatives and integers lie in the same order.
+// The rows of a tree lie in one array of row numbers, a run for each node. If rows have several raw predictions, which are called
+// sums here, the first ones of all rows come first, then the second ones, and so on; derivatives and integers lie in the same order.
+// A tree is for one sum, or, of several outputs, for all; each output has its targets, after those of the output before.
 #ifndef DFOREST_KERNELS_BOOST_HPP
 #define DFOREST_KERNELS_BOOST_HPP
 
@@ -12,12 +13,12 @@
 
 // Derivatives of all rows, times the weights, and the largest magnitudes of each group's rows.
 //
-// IN raw : [n_outputs, n_rows] sums of leaf values; baseline : [n_outputs]; weight : [n_rows] or NULL; parameter : [1] of the loss
+// IN raw : [n_sums, n_rows] sums of leaf values; baseline : [n_sums]; weight : [n_rows] or NULL; parameter : [1] of the loss
 // IN drawn : [n_rows] which rows trees are grown from, whose magnitudes count; NULL: all
-// OUT gradient, hessian : [n_outputs, n_rows]; hessian may be NULL if it is 1
-// OUT largest : [n_groups, n_outputs, 2]
+// OUT gradient, hessian : [n_sums, n_rows]; hessian may be NULL if it is 1
+// OUT largest : [n_groups, n_sums, 2]
 DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, const double *weight, const double *baseline,
-                          const double *parameter, const uint8_t *drawn, int64_t n_rows, int64_t n_outputs, double *gradient,
+                          const double *parameter, const uint8_t *drawn, int64_t n_rows, int64_t n_sums, double *gradient,
                           double *hessian, double *largest, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -26,23 +27,25 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
         group.each([&](int64_t item) {
             for (int64_t i = begin + item; i < end; i += group.n_items) {
                 const double w = weight ? weight[i] : 1.0;
-                if (loss != DF_MULTINOMIAL_LOSS) {
-                    const df_derivatives d = df_derivatives_of_loss((int) loss, raw[i] + baseline[0], y[i], parameter[0]);
-                    gradient[i] = d.gradient * w;
+                for (int64_t k = 0; k < n_sums && loss != DF_MULTINOMIAL_LOSS; k++) {
+                    const int64_t at = k * n_rows + i;
+                    const df_derivatives d = df_derivatives_of_loss((int) loss, raw[at] + baseline[k], y[at], parameter[0]);
+                    gradient[at] = d.gradient * w;
                     if (hessian)
-                        hessian[i] = d.hessian * w;
-                    continue;
+                        hessian[at] = d.hessian * w;
                 }
-                for (int64_t k = 0; k < n_outputs; k++)
+                if (loss != DF_MULTINOMIAL_LOSS)
+                    continue;
+                for (int64_t k = 0; k < n_sums; k++)
                     gradient[k * n_rows + i] = raw[k * n_rows + i] + baseline[k];
-                df_multinomial_derivatives(gradient + i, (int64_t) y[i], gradient + i, hessian + i, n_rows, n_outputs);
-                for (int64_t k = 0; k < n_outputs; k++) {
+                df_multinomial_derivatives(gradient + i, (int64_t) y[i], gradient + i, hessian + i, n_rows, n_sums);
+                for (int64_t k = 0; k < n_sums; k++) {
                     gradient[k * n_rows + i] *= w;
                     hessian[k * n_rows + i] *= w;
                 }
             }
         });
-        for (int64_t k = 0; k < n_outputs; k++) {
+        for (int64_t k = 0; k < n_sums; k++) {
             double found[2] = {0.0, 0.0};
             for (int j = 0; j < (hessian ? 2 : 1); j++) {
                 const double *of = (j ? hessian : gradient) + k * n_rows;
@@ -57,8 +60,8 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
             }
             group.each([&](int64_t item) {
                 if (item == 0) {
-                    largest[2 * (group.number * n_outputs + k)] = found[0];
-                    largest[2 * (group.number * n_outputs + k) + 1] = found[1];
+                    largest[2 * (group.number * n_sums + k)] = found[0];
+                    largest[2 * (group.number * n_sums + k) + 1] = found[1];
                 }
             });
         }
@@ -67,19 +70,19 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
 
 // Quantised gradients of all rows that are drawn, 0 for others; and the largest magnitudes of each group's, and their sums.
 //
-// IN factors : [n_outputs, 2] 2 to the power of exponents; times : [n_rows] or NULL
+// IN factors : [n_sums, 2] 2 to the power of exponents; times : [n_rows] or NULL
 // IN is_weighted : whether derivatives were multiplied by weights; drawn : as of df_boost_derive
-// OUT quantised : [n_outputs, n_rows, 2], or, where hessian is NULL, [n_outputs, n_rows]
-// OUT extents : [n_groups, n_outputs, 4] the largest gradient and hessian, and the sums of both, as often as `times` says
+// OUT quantised : [n_sums, n_rows, 2], or, where hessian is NULL, [n_sums, n_rows]
+// OUT extents : [n_groups, n_sums, 4] the largest gradient and hessian, and the sums of both, as often as `times` says
 DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const uint32_t *times, int64_t is_weighted,
-                          const double *factors, const uint8_t *drawn, int64_t n_rows, int64_t n_outputs, int32_t *quantised,
+                          const double *factors, const uint8_t *drawn, int64_t n_rows, int64_t n_sums, int32_t *quantised,
                           int64_t *extents, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const int64_t begin = n_rows * group.number / group.n_groups, end = n_rows * (group.number + 1) / group.n_groups;
         const int64_t per = hessian ? 2 : 1;
-        for (int64_t k = 0; k < n_outputs; k++) {
+        for (int64_t k = 0; k < n_sums; k++) {
             int64_t found[4] = {0, 0, 0, 0};
             for (int64_t j = 0; j < per; j++) {
                 const double *of = (j ? hessian : gradient) + k * n_rows;
@@ -108,7 +111,7 @@ DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const
             group.each([&](int64_t item) {
                 if (item == 0)
                     for (int j = 0; j < 4; j++)
-                        extents[4 * (group.number * n_outputs + k) + j] = found[j];
+                        extents[4 * (group.number * n_sums + k) + j] = found[j];
             });
         }
     }
@@ -239,7 +242,7 @@ DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, 
 DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
                          const int32_t *features, int64_t n_tried, int64_t n_together, int64_t max_entries, int64_t kind,
                          int64_t spill, int64_t has_sums, const int32_t *quantised, int64_t first_quantised, const uint32_t *times,
-                         int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
+                         int64_t *histograms, int64_t first_entry, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -253,7 +256,7 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
             const df_chunk chunk = chunks[c];
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together, n_entries = n * max_entries;
             const int32_t *some = features + chunk.node * n_tried + first;
-            int64_t *to = histograms + (chunk.node * n_tried + first) * max_entries * 3;
+            int64_t *to = histograms + (first_entry + (chunk.node * n_tried + first) * max_entries) * 3;
             const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
                                   && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
             const bool through_sums = has_sums && chunk.n > spill && !is_whole;
@@ -287,15 +290,36 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
     }
 }
 
+// The best cut of a column by all outputs together. IN histograms : of the first output; `step` numbers on is the next one's
+static inline void df_boost_find_of_outputs(const df_column *column, const int32_t *exponents, int64_t n_outputs,
+                                            const int64_t *histograms, int64_t step, const double *limits, int64_t min_samples,
+                                            df_boost_cut *cut)
+{
+    df_boost_outputs outputs;
+    int32_t highest = df_unit_of_scores(exponents[0], exponents[1]);
+    for (int64_t k = 1; k < n_outputs; k++) {
+        const int32_t unit = df_unit_of_scores(exponents[2 * k], exponents[2 * k + 1]);
+        highest = unit > highest ? unit : highest;
+    }
+    for (int64_t k = 0; k < n_outputs; k++) {
+        const int32_t *own = exponents + 2 * k;
+        const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
+        const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + k * step), 0, 0, 0};
+        df_boost_add_output_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit,
+                                 ldexp(1.0, df_unit_of_scores(own[0], own[1]) - highest), k == 0, &outputs);
+    }
+    df_boost_choose_of_outputs(&outputs, (int) column->n_codes, cut);
+}
+
 // The best cut of each feature tried in each node, an item each.
 //
-// IN columns : [n_features]; histograms : [n_nodes, n_tried, max_entries, 3]
+// IN columns : [n_features]; histograms : [n_outputs, n_nodes, n_tried, max_entries, 3]
 // IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
-// IN exponents : [n_nodes, 2] of narrow gradients and hessians
+// IN exponents : [n_nodes, n_outputs, 2] of narrow gradients and hessians
 // IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, 2] of steps, in their units
 // OUT cuts : [n_nodes, n_tried]
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
-                             int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
+                             int64_t n_outputs, int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
                              const int32_t *exponents, const int32_t *directions, const double *bounds, df_boost_cut *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -305,8 +329,8 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
             if (at >= n_nodes * n_tried)
                 return;
             const int64_t node = at / n_tried;
-            const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * node],
-                                                             exponents[2 * node + 1], limits[3]);
+            const int32_t *own = exponents + 2 * n_outputs * node;
+            const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
             const df_column *column = columns + features[at];
             const df_boost_constraint constraint = {
                 {directions ? bounds[2 * node] : 0.0, directions ? bounds[2 * node + 1] : 0.0},
@@ -314,7 +338,10 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, 
             const df_boost_constraint *constrained = directions ? &constraint : 0;
             df_boost_entries entries = {0, (const df_boost_sums *) (histograms + at * max_entries * 3), 0, 0, 0};
             df_boost_cut *cut = cuts + at;
-            if (column->kind == DF_CATEGORICAL)
+            if (n_outputs > 1)
+                df_boost_find_of_outputs(column, own, n_outputs, histograms + at * max_entries * 3, n_nodes * n_tried * max_entries * 3,
+                                         limits, min_samples, cut);
+            else if (column->kind == DF_CATEGORICAL)
                 df_boost_subset_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, constrained,
                                      cut);
             else

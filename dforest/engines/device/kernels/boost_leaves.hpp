@@ -13,9 +13,10 @@
 
 enum { DF_BYTE_VALUES = 256 };
 
-DF_INLINE double df_lacks(const double *y, const double *raw, const double *baseline, int64_t is_distance, int64_t row)
+// first : where targets and raw predictions of the output begin, whose baseline is given
+DF_INLINE double df_lacks(const double *y, const double *raw, double baseline, int64_t first, int64_t is_distance, int64_t row)
 {
-    const double lacks = y[row] - (raw[row] + baseline[0]);
+    const double lacks = y[first + row] - (raw[first + row] + baseline);
     return is_distance ? fabs(lacks) : lacks;
 }
 
@@ -53,11 +54,11 @@ DF_KERNEL df_boost_find_heaviest(const uint32_t *rows, const df_chunk *chunks, i
 
 // The weight of each value of a byte in nodes, among rows whose bytes before it are those of the node's key.
 //
-// IN raw, baseline : of the output; which : the byte, from 0; keys, shifts : [n_nodes]
+// IN first : of the output, as of df_lacks; which : the byte, from 0; keys, shifts : [n_nodes]
 // INOUT totals : [n_nodes, DF_BYTE_VALUES]
 // Memory of the group: DF_BYTE_VALUES sums
 DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
-                                const double *baseline, int64_t is_distance, int64_t which, const uint64_t *keys,
+                                const double *baseline, int64_t output, int64_t first, int64_t is_distance, int64_t which, const uint64_t *keys,
                                 const uint32_t *integer_weight, const double *exact_weight, const int32_t *shifts, int64_t *totals,
                                 char *memory, int64_t n_bytes, DF_LOCAL)
 {
@@ -71,7 +72,7 @@ DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int
             group.each([&](int64_t item) {
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
                     const int64_t row = rows[i];
-                    const uint64_t key = df_key64(df_lacks(y, raw, baseline, is_distance, row));
+                    const uint64_t key = df_key64(df_lacks(y, raw, baseline[output], first, is_distance, row));
                     if (which == 0 || key >> shift == keys[chunk.node] >> shift)
                         df_add_shared(group, sums + (key >> (shift - 8) & (DF_BYTE_VALUES - 1)),
                                       df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row));
@@ -90,7 +91,7 @@ DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int
 
 // The least key above the key of its node that a row of each chunk has. OUT next : [n_chunks]; the greatest number: there is none
 DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
-                                 const double *baseline, int64_t is_distance, const uint64_t *keys, uint64_t *next, DF_LOCAL)
+                                 const double *baseline, int64_t output, int64_t first, int64_t is_distance, const uint64_t *keys, uint64_t *next, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -99,7 +100,7 @@ DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, i
             const uint64_t found = group.lowest<uint64_t>([&](int64_t item) {
                 uint64_t low = ~(uint64_t) 0;
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const uint64_t key = df_key64(df_lacks(y, raw, baseline, is_distance, rows[i]));
+                    const uint64_t key = df_key64(df_lacks(y, raw, baseline[output], first, is_distance, rows[i]));
                     low = key > keys[chunk.node] && key < low ? key : low;
                 }
                 return low;
@@ -129,7 +130,7 @@ DF_KERNEL df_boost_sum_terms(const uint32_t *rows, const df_chunk *chunks, int64
                     int64_t sum = 0;
                     for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
                         const int64_t row = rows[i], weight = df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row);
-                        const double term = df_huber_term(df_lacks(y, raw, baseline, 0, row), medians[chunk.node], delta[0]);
+                        const double term = df_huber_term(df_lacks(y, raw, baseline[0], 0, 0, row), medians[chunk.node], delta[0]);
                         const int64_t product = weight * df_quantised_gradient(term, delta[1]);
                         sum += j == 2 ? weight : j == 1 ? product >> 31 : product & 0x7FFFFFFF;
                     }
