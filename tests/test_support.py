@@ -7,6 +7,7 @@ writes the page about it anew.
 
 import os
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from scipy.sparse import csr_matrix
 
 import dforest
 from dforest import config_context
+from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.splitter import HistSplitter
 from dforest.estimators import support
@@ -50,8 +52,16 @@ class OwnIntercept(OwnSquares):
         return float(np.median(y_true))
 
 
-def asked(feature, kind):
-    """The fits that ask for a feature: list of (what makes an estimator, dict of what it is fitted to)."""
+CALLBACKS = {
+    "callbacks": lambda folder: StopAfter(2),
+    "live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
+    "memory limit": lambda folder: MemoryLimit(2**30),
+    "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
+}
+
+
+def asked(feature, kind, folder):
+    """The fits that ask for a feature: list of (what makes an estimator, dict of what it is fitted to). folder : for files"""
     is_forest = kind != BOOSTING
     classifier, regressor = ("RandomForestClassifier", "RandomForestRegressor") if is_forest else (
         "HistGradientBoostingClassifier", "HistGradientBoostingRegressor")  # fmt: skip
@@ -96,7 +106,7 @@ def asked(feature, kind):
             "leaf limit": [{"max_leaf_nodes": 5}],
             "draws": [{"bootstrap": "subsample", "max_samples": 0.5}] if is_forest else [{"subsample": 0.5}],
             "warm start": [{"warm_start": True}],
-            "callbacks": [{}],
+            **dict.fromkeys(CALLBACKS, [{}]),
             "every threshold": [{"splitter": "best"}],
             "random splits": [{"splitter": "random"}],
             "absolute error": [{"criterion": "absolute_error"}],
@@ -116,7 +126,7 @@ def asked(feature, kind):
     def maker(chosen):
         def make(device=None):
             model = getattr(dforest, name)(random_state=0, device=device, **{**own, **chosen})
-            return model.set_callbacks(StopAfter(2)) if feature == "callbacks" else model
+            return model.set_callbacks(CALLBACKS[feature](folder)) if feature in CALLBACKS else model
 
         return make
 
@@ -162,8 +172,8 @@ def cases():
 
 
 @pytest.mark.parametrize(("feature", "kind"), cases())
-def test_everywhere_the_model_of_the_processor_or_the_error_of_the_table(feature, kind):
-    for make, given in asked(feature, kind):
+def test_everywhere_the_model_of_the_processor_or_the_error_of_the_table(feature, kind, tmp_path):
+    for make, given in asked(feature, kind, tmp_path):
         alone = None
         for place in PLACES:
             refusal = refusals_at(kind, place).get(feature)

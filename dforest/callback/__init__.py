@@ -1,7 +1,7 @@
 """Callbacks: objects that watch a fit and may stop it; set them by ``estimator.set_callbacks(...)``.
 
 They follow scikit-learn's protocol, ``sklearn.callback``. A forest whose fit a callback has stopped equals the forest of a fit
-of as many trees, to the bit, on any number of threads and on any device, and ``warm_start=True`` goes on with it.
+of as many trees, to the bit, on any number of threads and ranks and on any device, and ``warm_start=True`` goes on with it.
 """
 
 from dforest.callback.checkpoint import Checkpoint

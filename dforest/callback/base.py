@@ -8,7 +8,15 @@ from abc import ABC, abstractmethod
 
 
 class Callback:
-    """A callback of scikit-learn's protocol that does nothing."""
+    """A callback of scikit-learn's protocol that does nothing.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        Of `dforest.estimators.support.FEATURES`: what a fit with this callback asks for.
+    """
+
+    needs = ()
 
     def setup(self, estimator, context):
         """A fit begins; see `sklearn.callback.FitCallback`."""

@@ -59,8 +59,8 @@ class Checkpoint(FitRecords):
     ValueError
         By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is a folder, a
         device or a pipe; if it is not a checkpoint, or is damaged; if it was written by another version of dforest, or for other
-        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; or if the
-        estimator is not a forest.
+        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; if the
+        estimator is not a forest; or if several ranks fit it, or rows are in several partitions.
 
     Notes
     -----
@@ -83,6 +83,8 @@ class Checkpoint(FitRecords):
     >>> longer.n_estimators_
     50
     """
+
+    needs = ("checkpoint",)
 
     def __init__(self, path, every=10):
         super().__init__()

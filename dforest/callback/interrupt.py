@@ -11,10 +11,10 @@ from dforest.engines.fitting import GrowthInterrupted
 class KeepOnInterrupt(FitRecords):
     """A callback that lets Ctrl-C end a fit and keep its trees; a second Ctrl-C raises KeyboardInterrupt.
 
-    A forest stops within a second and keeps the trees that are finished; boosted trees stop at the end of the iteration that is
-    being grown. `n_estimators_` or `n_iter_` says how many trees or iterations there are. As long as there is no tree, or when
-    all trees are finished and something else is being computed, Ctrl-C raises KeyboardInterrupt, as it does without this
-    callback.
+    A forest stops within a second and keeps the trees that are finished; one that several ranks fit stops after the next tree, on
+    all ranks, and boosted trees stop at the end of the iteration that is being grown. `n_estimators_` or `n_iter_` says how many
+    trees or iterations there are. As long as there is no tree, or when all trees are finished and something else is being
+    computed, Ctrl-C raises KeyboardInterrupt, as it does without this callback.
 
     The fit must be called in the main thread, because Python handles signals there.
 
@@ -59,7 +59,7 @@ class _Handler:
             self._raise(number, frame)
             return
         self.was_asked = True
-        if self._growth is not None:
+        if self._growth is not None and self._growth.ends_at_once:
             interrupt(GrowthInterrupted())
 
     def _raise(self, number, frame):

@@ -76,7 +76,7 @@ class MemoryLimit(FitRecords):
         By `fit`, before the first tree is begun, if the estimate for all trees exceeds the limit. The message shows the
         estimate piece by piece; the estimator is left as it was.
     ValueError
-        By `fit`, if the estimator is not a forest.
+        By `fit`, if the estimator is not a forest, or is not fitted on the processor of one process, with all rows together.
 
     Examples
     --------
@@ -87,6 +87,8 @@ class MemoryLimit(FitRecords):
     >>> RandomForestClassifier(100).set_callbacks(MemoryLimit(512 * 2**20)).fit(X, y).n_estimators_
     100
     """
+
+    needs = ("memory limit",)
 
     def __init__(self, max_bytes):
         super().__init__()

@@ -36,8 +36,8 @@ class OutOfBagPlateau(FitRecords):
     Raises
     ------
     ValueError
-        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, if the estimator is not a forest, or if the value
-        is NaN after `rounds` trees in a row.
+        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, if the estimator is not a forest, if several ranks
+        fit it, or rows are in several partitions, or if the value is NaN after `rounds` trees in a row.
 
     Examples
     --------
@@ -51,6 +51,8 @@ class OutOfBagPlateau(FitRecords):
     >>> int(forest.oob_curve_.argmin()) < forest.n_estimators_
     True
     """
+
+    needs = ("live votes",)
 
     def __init__(self, scorer=None, rounds=25, tolerance=0.001):
         super().__init__()

@@ -9,6 +9,9 @@ it was; so does one that changes a parameter, which would have no effect. Booste
 `fit`, forests in the one that finished the tree, with the configuration (scikit-learn's and dforest's) of the thread that called
 `fit`.
 
+Each of several ranks has callbacks of its own, or none. If one of them asks to stop, the fit ends on all ranks after the same
+step.
+
 With an older scikit-learn the same objects are callbacks, by `dforest.estimators.callback_protocol`.
 """
 
@@ -37,18 +40,23 @@ class FitTasks:
         What a step is called.
     partition : Partition
         What `fit` was given: callbacks are given it too.
+    ranks : Communicator
+        Who fits together.
 
     Attributes
     ----------
     are_told : bool
-        Whether there are callbacks. If not, `begin` and `end` do nothing, and nobody need tell of steps.
+        Whether this rank has callbacks. If not, telling of tasks does nothing here.
+    are_watched, ask_for_fitted : bool
+        Whether any rank has callbacks, and whether a hook asks for the estimator that is fitted so far; known from `agree` on. If
+        no rank has callbacks, nobody need tell of steps.
     callbacks : list
     data : tuple
         X, y and the weights that `fit` was given.
     """
 
-    def __init__(self, estimator, name, partition):
-        self._estimator, self._name = estimator, name
+    def __init__(self, estimator, name, partition, ranks):
+        self._estimator, self._name, self._ranks = estimator, name, ranks
         _, X, y, sample_weight, groups, offset = partition
         self.data = X, y, sample_weight
         metadata = {"sample_weight": sample_weight, "groups": groups, "offset": offset}
@@ -59,11 +67,14 @@ class FitTasks:
         self._caller = get_ident(), sklearn.get_config(), copy_context()
         self._parameters = estimator.get_params(deep=False) if self.are_told else {}
 
-    @property
-    def ask_for_fitted(self):
-        """Whether a hook asks for the estimator that is fitted so far."""
+    def agree(self, thing=None):
+        """Learn whether any rank has callbacks; returns what rank 0 hands in, as both take one round. A collective."""
         hooks = (getattr(callback, f"on_fit_task_{when}") for callback in self.callbacks for when in ("begin", "end"))
-        return any("fitted_estimator" in inspect.signature(hook).parameters for hook in hooks)
+        asks = any("fitted_estimator" in inspect.signature(hook).parameters for hook in hooks)
+        own = self.are_told, asks, thing if self._ranks.rank == 0 else None
+        are_told, ask, things = zip(*self._ranks.gather_objects(own), strict=True)
+        self.are_watched, self.ask_for_fitted = any(are_told), any(ask)
+        return things[0]
 
     def begin(self, n_steps, fitted, state):
         """Tell that the fit begins.
@@ -85,12 +96,13 @@ class FitTasks:
 
     def begin_step(self, state):
         """Tell that the next step begins."""
-        self._step = self._fit.subcontext(task_name=self._name)
-        self._call(self._step.call_on_fit_task_begin, state)
+        if self.are_told:
+            self._step = self._fit.subcontext(task_name=self._name)
+            self._call(self._step.call_on_fit_task_begin, state)
 
     def end_step(self, state):
-        """Tell that the step has ended; returns whether a callback asks to stop."""
-        return self._call(self._step.call_on_fit_task_end, state)
+        """Tell that the step has ended; returns whether a callback asks to stop, on any rank. A collective."""
+        return self._ranks.any(self.are_told and self._call(self._step.call_on_fit_task_end, state))
 
     def end(self, state):
         """Tell that the fit has ended."""

@@ -124,8 +124,12 @@ def _absolute_error(fit):
     return f"criterion={criterion!r}" if is_built_in and criterion not in OF_KERNELS else None
 
 
-def _callbacks(fit):
-    return f"a {type(fit.estimator).__name__} with callbacks" if getattr(fit.estimator, "_skl_callbacks", ()) else None
+def _callback_that_needs(feature):
+    def said(fit):
+        callbacks = getattr(fit.estimator, "_skl_callbacks", ())
+        return next((repr(callback) for callback in callbacks if feature in getattr(callback, "needs", ())), None)
+
+    return said
 
 
 def _embedding(fit):
@@ -202,7 +206,10 @@ FEATURES = {
     "leaf limit": Feature("a limit on leaves"),
     "draws": Feature("draws of rows: `bootstrap`, `subsample`"),
     "warm start": Feature("`warm_start`"),
-    "callbacks": Feature("callbacks", _callbacks),
+    "callbacks": Feature("callbacks"),
+    "live votes": Feature("callbacks: `OutOfBagPlateau`", _callback_that_needs("live votes"), FORESTS),
+    "memory limit": Feature("callbacks: `MemoryLimit`", _callback_that_needs("memory limit"), FORESTS),
+    "checkpoint": Feature("callbacks: `Checkpoint`", _callback_that_needs("checkpoint"), FORESTS),
     "every threshold": Feature('best splits by `method="dense"`', _every_threshold, (DENSE,)),
     "random splits": Feature('`splitter="random"`', kinds=FORESTS),
     "entropy": Feature("entropy, Hellinger distance, Poisson deviance", kinds=FORESTS),
@@ -237,7 +244,11 @@ REFUSALS = [
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", f"{', '.join(OF_KERNELS)}", FORESTS),
     Refusal("out-of-bag scorer", (RANKS,), "a scorer needs the out-of-bag predictions of all rows, and each rank has its own",
             "True and False", FORESTS),
-    Refusal("callbacks", (RANKS,), NOT_WRITTEN, "no callbacks", FORESTS),
+    Refusal("live votes", (RANKS,), "the out-of-bag votes of all rows are needed after each tree, and each rank has its own",
+            "callbacks that need no votes", FORESTS),
+    Refusal("memory limit", _APART, "memory is estimated for the processor of one process alone",
+            "callbacks that need no estimate, such as TimeLimit", FORESTS),
+    Refusal("checkpoint", (RANKS,), "a checkpoint belongs to the rows of one process", "callbacks that read no trees", FORESTS),
     Refusal("embedding", (RANKS,), "one process draws the random targets of its trees", "forests of classes or numbers", FORESTS),
     Refusal("kept data", (RANKS,), "no process has all rows, which are to be kept", "False", FORESTS),
     Refusal("sparse", (RANKS,), NOT_WRITTEN, "arrays and frames, such as X.toarray()", error=TypeError),

@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV
 
-import dforest
 from dforest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -27,7 +26,6 @@ from dforest import (
 from dforest.callback import OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
 from dforest.config import communicator
-from dforest.spmd.threads import ThreadGroup
 
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mda_scaled"),
@@ -177,15 +175,6 @@ def test_nothing_is_left_to_be_grown():
     with pytest.warns(UserWarning, match="without increasing n_estimators"):
         model.set_callbacks(recorder).fit(X, CLASSES)
     assert [told[:3] for told in recorder.told] == [(hook, "fit", 0) for hook in ("setup", "begin", "end", "teardown")]
-
-
-def test_several_ranks_have_no_callbacks():
-    def fit(ranks):
-        own = slice(ranks.rank, None, ranks.size)
-        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="has callbacks"):
-            RandomForestRegressor(3).set_callbacks(StopAfter(1)).fit(X[own], NUMBERS[own])
-
-    assert ThreadGroup(2).run(fit) == [None, None]
 
 
 def test_searches_pass_callbacks_on():

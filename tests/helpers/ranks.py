@@ -76,7 +76,7 @@ def sizes(**given):
         engine.TUNING.update(before)
 
 
-def fit_by_ranks(model, X, y, sample_weight, cut, size, groups=None):
+def fit_by_ranks(model, X, y, sample_weight, cut, size, groups=None, callbacks=None):
     """Fit clones of an estimator on ranks.
 
     Parameters
@@ -88,6 +88,8 @@ def fit_by_ranks(model, X, y, sample_weight, cut, size, groups=None):
     size : int
         How many ranks there are.
     groups : ndarray, optional
+    callbacks : list of list, optional
+        Those of each rank.
 
     Returns
     -------
@@ -98,6 +100,8 @@ def fit_by_ranks(model, X, y, sample_weight, cut, size, groups=None):
     def fit(communicator):
         own = clone(model)
         own.set_params(random_state=model.random_state)
+        if callbacks is not None:
+            own.set_callbacks(*callbacks[communicator.rank])
         with config_context(communicator=communicator):
             return own._fit_partitions(lambda rank: cut.partitions(rank, X, y, sample_weight, groups))
 

@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.callbacks import StopAfter
 from helpers.device_forests import differences
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -64,6 +65,14 @@ def test_forests_are_those_of_one_process(client, kind):
         assert not differences(local, one)
         for samples, expected in zip(local.estimators_samples_, one.estimators_samples_, strict=True):
             np.testing.assert_array_equal(samples, expected)
+
+
+def test_each_worker_has_the_callbacks(client):
+    _, X, y, _ = problem("Classifier")
+    model, one = models("RandomForestClassifier")
+    parts = [placed(client, np.split(array, [200, 300]), [0, 1, 0]) for array in (X, y)]
+    model.set_params(n_estimators=20).set_callbacks(StopAfter(4)).fit(*parts)
+    assert not differences(model.to_local(), one.fit(X, y))
 
 
 def test_arrays(client):

@@ -142,7 +142,7 @@ class BoostingEstimator(
 
     @with_callbacks
     def _fit(self, partitions, to_score, ranks):
-        tasks = FitTasks(self, "round", partitions[0])
+        tasks = FitTasks(self, "round", partitions[0], ranks)
         arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
         places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
         check_support(Fit(self, has_sparse=any(issparse(partition.X) for partition in partitions)), places)
@@ -267,6 +267,7 @@ class BoostingEstimator(
                 "best_score_": score,
             }
 
+        tasks.agree()
         tasks.begin(self.max_iter - first, fitted, grown)
         if self.max_iter > first:
             max_stored = MAX_STORED if engine.takes_sparse else 0.0
@@ -275,7 +276,7 @@ class BoostingEstimator(
             with engine.open(problem) as session:
                 forest = grow(
                     session, problem, training.X.dtype, range(first, self.max_iter), grown, monitor, on_iteration,
-                    tasks if ranks.any(tasks.are_told) else None, n_threads, ranks, n_categories=self._features.n_categories,
+                    tasks if tasks.are_watched else None, n_threads, n_categories=self._features.n_categories,
                     criterion="squared_error", splitter=None,
                 )  # fmt: skip
                 self._check_raw(forest, session.raw_sums)

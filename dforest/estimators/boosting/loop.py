@@ -3,7 +3,6 @@
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
 from dforest.engines.fitting import ForestSink, forest_of
-from dforest.spmd.communicator import ALONE
 
 
 class _Trees:
@@ -67,8 +66,7 @@ def first_trees(forest, n_trees):
 
 
 def grow(
-    session, problem, dtype, iterations, before=None, monitor=None, on_iteration=None, tasks=None, n_threads=1, ranks=ALONE,
-    **settings,
+    session, problem, dtype, iterations, before=None, monitor=None, on_iteration=None, tasks=None, n_threads=1, **settings
 ):  # fmt: skip
     """Grow the trees of some iterations, or fewer if scores say so.
 
@@ -95,8 +93,6 @@ def grow(
         Told of each iteration: `begin_step` before it and `end_step` after it, given a function that returns the `Forest` so far,
         or None if there is no tree. Growing stops when the latter returns True. Given on all ranks or on none.
     n_threads : int
-    ranks : Communicator, default=ALONE
-        Who grows the trees together: growing stops on all ranks when it does on one.
     **settings
         As of `dforest.engines.fitting.ForestSink.forest`.
 
@@ -115,8 +111,7 @@ def grow(
             ahead = min(ahead, max(1, monitor.earliest()))
         if tasks is not None:
             ahead = 1
-            if tasks.are_told:
-                tasks.begin_step(trees.forest)
+            tasks.begin_step(trees.forest)
         for number in range(done, done + ahead):
             session.grow(range(number * n_trees, (number + 1) * n_trees), trees)
             if monitor is not None:
@@ -129,7 +124,7 @@ def grow(
                 for number in range(done, done + ahead):
                     on_iteration(number + 1)
         done += ahead
-        if tasks is not None and ranks.any(tasks.are_told and tasks.end_step(trees.forest)):
+        if tasks is not None and tasks.end_step(trees.forest):
             break
         if monitor is not None and monitor.earliest() == 0:
             break

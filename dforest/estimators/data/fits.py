@@ -22,6 +22,7 @@ class Plan:
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with
     balances_draws: bool = False  # the draws of each tree are weighed so that its classes have equal weight
+    seed: object = None  # as of `TreeEstimator._seed`, on rank 0
     kept: object = None  # what the estimator keeps of the training rows
 
     @property

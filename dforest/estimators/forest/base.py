@@ -23,7 +23,7 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import GrowthRules, Problem, needs_wide_sums
-from dforest.estimators.callbacks import with_callbacks
+from dforest.estimators.callbacks import FitTasks, with_callbacks
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
@@ -79,7 +79,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     def _check_rows(self, rows, plan):
         """Raise ValueError if the rows, encoded by the estimator's features, do not fit the trees there are. A collective."""
 
-    def _watch(self, plan, rows, partitions, device):
+    def _watch(self, plan, rows, tasks, device):
         """What sees the trees as they come, a `ForestGrowth`; None if nobody looks at them."""
 
     def _after_growth(self, rows, plan, device, growth=None):
@@ -182,7 +182,9 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         features, rows = self._learn(partitions, ranks, plan, places)
         self._keep_features(features, rows, plan)
         self._check_rows(rows, plan)
-        growth = self._watch(plan, rows, partitions, device)
+        tasks = FitTasks(self, "tree", partitions[0], ranks)
+        plan.seed = tasks.agree(self._seed(plan))
+        growth = self._watch(plan, rows, tasks, device)
         self._grow(plan, rows, device, growth)
         self._after_growth(rows, plan, device, growth)
         if growth is not None:
@@ -276,7 +278,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
                 f"constraints {self._directions.tolist()}"
             )
         self._directions = directions
-        seed, is_tree = ranks.first(self._seed(plan))
+        seed, is_tree = plan.seed
         columns = code_columns_together(
             ranks,
             rows.parts,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import in_kind
 from dforest.core.sampling import AllRows
 from dforest.engines.weights import ClassBalance
-from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks
+from dforest.estimators.callbacks import CallbackSupportMixin
 from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import Plan
@@ -203,10 +203,9 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         n_trees = [batch.n_trees for batch in self._batches]
         oob.check_available(forest, n_trees, rows, count_threads(self.n_jobs))
 
-    def _watch(self, plan, rows, partitions, device):
-        tasks = FitTasks(self, "tree", partitions[0])
+    def _watch(self, plan, rows, tasks, device):
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
-        if not tasks.are_told and line is None:
+        if not tasks.are_watched and line is None:
             return None
         counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)

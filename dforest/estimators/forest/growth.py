@@ -8,6 +8,9 @@ has a method `on_growth_begin(estimator)`, this is called when the problem is kn
 return a `Forest` of trees to go on with. The trees of that forest come first, one after another: callbacks are told of no step
 for them, but their methods `on_tree_resumed(estimator)` are called, which may end the fit there. Trees that are kept for
 callbacks are copies; all else is borrowed from the fit.
+
+Several ranks see the same trees come, each with callbacks of its own. What these may need of the growth beyond the trees is there
+in one process alone: a callback names it in `needs` (`dforest.callback.base`).
 """
 
 import warnings
@@ -20,7 +23,6 @@ from dforest.engines.fitting import forest_of, lone_tree
 from dforest.estimators.forest.memory import memory_of
 from dforest.estimators.results import pruning
 from dforest.estimators.results.oob import live_votes
-from dforest.estimators.support import DEVICE, said_of_place
 
 
 def growth_of(estimator, callback):
@@ -56,6 +58,8 @@ class ForestGrowth:
         How many trees there were before this fit, how many have come by now, and how many there will be if nothing stops it.
     is_growing : bool
         Whether trees are being grown now.
+    ends_at_once : bool
+        Whether growing may be interrupted in the middle of a tree: several ranks are to end after the same one.
     is_wanted : bool
         Whether any tree is to be grown beside those that there are when growing begins.
     problem : Problem
@@ -71,17 +75,18 @@ class ForestGrowth:
         self._tasks, self._line = tasks, line
         self.n_before = self.n_trees = plan.n_grown
         self.n_wanted = plan.n_trees
-        self.is_growing = False
+        self.is_growing, self.ends_at_once = False, rows.ranks.size == 1
         self.is_wanted = self.n_wanted > self.n_before
         self.problem = None
         self.n_nodes = 0
         self.settings = {}
-        self._is_told = tasks.are_told and self.n_wanted > self.n_before
+        self._is_watched = tasks.are_watched and self.is_wanted
         self._kept = []  # lists to which each tree is added that comes
         self._counts_votes = counts_votes
         self._votes = None
         self._forest = plan.grown  # of the trees that have come before those in `_trees`
-        self._trees = self.keep_trees() if self._is_told and tasks.ask_for_fitted else []
+        self._trees = self.keep_trees() if self._is_watched and tasks.ask_for_fitted else []
+        self._made = None  # what `_fitted` returns, where several ranks have made it together
 
     # What callbacks ask for in `setup`
 
@@ -110,10 +115,7 @@ class ForestGrowth:
     # What they ask for later, from `on_growth_begin` on
 
     def estimate_memory(self):
-        """The `FitMemory` of the whole fit. Raises ValueError if trees are grown on a device."""
-        if self._device is not None:
-            where = said_of_place(DEVICE, self.estimator.device)
-            raise ValueError(f"memory can't be estimated for {where}; allowed is the processor")
+        """The `FitMemory` of the whole fit."""
         return memory_of(
             self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
         )
@@ -151,6 +153,7 @@ class ForestGrowth:
 
     def begin(self):
         """Tell callbacks that the fit begins."""
+        self._make_together()
         self._tasks.begin(self.n_wanted - self.n_before, self._fitted, None)
 
     def start(self, problem, **settings):
@@ -183,7 +186,7 @@ class ForestGrowth:
         if self._line is not None:
             self._line.begin(self.n_trees)
         self.is_wanted = self.is_wanted and self.n_trees < self.n_wanted
-        if self._is_told and self.is_wanted:
+        if self._is_watched and self.is_wanted:
             self._tasks.begin_step(None)
         return self.problem, self._forest
 
@@ -225,8 +228,9 @@ class ForestGrowth:
             trees.append(tree._replace(arrays=kept))
         if self._line is not None:
             self._line.tell(self.n_trees, self.curve[-1] if self._counts_votes else None)
-        if not self._is_told:
+        if not self._is_watched:
             return True
+        self._make_together()
         if self._tasks.end_step(None):
             return False
         if self.n_trees < self.n_wanted:
@@ -247,8 +251,17 @@ class ForestGrowth:
         """Out-of-bag estimates by the votes that were counted as trees came; None if they were not counted."""
         return None if self._votes is None else self._votes.estimate()
 
+    def _make_together(self):
+        """Make what hooks may ask for, if they do on any of several ranks, as all ranks make estimates. A collective."""
+        if self._tasks.ask_for_fitted and self.rows.ranks.size > 1:
+            self._made = self._make_fitted()
+
     def _fitted(self, _):
         """The attributes that `fit` would leave if it ended now, `fit_report_` without kernels; None if there is no tree."""
+        return self._make_fitted() if self.rows.ranks.size == 1 else self._made
+
+    def _make_fitted(self):
+        """See `_fitted`. A collective."""
         forest = self.forest()
         if forest is None:
             return None

@@ -142,6 +142,7 @@ class MemoryPart:
             features, rows = model._learn(partitions, ranks, plan, places)
             model._keep_features(features, rows, plan)
             splitter = model._configured_splitter(model.n_features_in_)
+            plan.seed = model._seed(plan)
             problem = model._state_problem(plan, rows, splitter, CpuEngine(plan.n_threads))
         return memory_of(model, problem, rows, plan.n_trees, plan.n_threads, (X, y, sample_weight))
 
