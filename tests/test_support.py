@@ -21,10 +21,12 @@ import dforest
 from dforest import config_context
 from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.core.search.criteria import CRITERIA
+from dforest.core.search.dense import DenseSplitter
 from dforest.core.search.splitter import HistSplitter
 from dforest.estimators import support
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, HIST, KINDS, PLACES, PROCESSOR, RANKS, refusals_at
+from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, KINDS, PLACES, PROCESSOR, refusals_at
+from dforest.loss import PythonLoss
 from dforest.spmd.threads import ThreadGroup
 
 PAGE = Path(__file__).parents[1] / "doc" / "combinations.md"
@@ -45,6 +47,10 @@ class OwnSplitter(HistSplitter):
     """A splitter of somebody's own."""
 
 
+class OwnDenseSplitter(DenseSplitter):
+    """Another one, by exact values."""
+
+
 class OwnIntercept(OwnSquares):
     """A loss that says where raw predictions begin."""
 
@@ -58,6 +64,20 @@ CALLBACKS = {
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
+
+
+class OwnRange(OwnSquares):
+    """A loss that looks at all targets."""
+
+    def in_y_true_range(self, y_true):
+        return y_true.sum() != 0
+
+
+class OwnClasses(PythonLoss):
+    """Squared errors of the indicators of several classes."""
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        return raw_prediction - np.eye(self.n_classes)[y_true.astype(int)], np.ones_like(raw_prediction)
 
 
 def asked(feature, kind, folder):
@@ -89,7 +109,10 @@ def asked(feature, kind, folder):
     elif feature == "outputs, many codes":
         given["y"], parameters = BOTH, [{"max_bins": 300}]
     elif feature == "entropy":
-        given["y"], name, parameters = CLASSES, classifier, [{"criterion": "entropy"}]
+        given["y"], name = CLASSES, classifier
+        parameters = [{"criterion": "entropy"}]
+    elif feature == "own classes":
+        given["y"], name, parameters = CLASSES, classifier, [{"loss": OwnClasses()}]
     elif feature == "losses":
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
         given["y"] = np.exp(Y)
@@ -111,7 +134,7 @@ def asked(feature, kind, folder):
             "random splits": [{"splitter": "random"}],
             "absolute error": [{"criterion": "absolute_error"}],
             "own criterion": [{"criterion": OwnCriterion()}],
-            "own splitter": [{"splitter": OwnSplitter(), "method": "hist"}],
+            "own splitter": [{"splitter": OwnDenseSplitter() if kind == DENSE else OwnSplitter()}],
             "out of bag": [{"oob_score": True}],
             "out-of-bag scorer": [{"oob_score": "r2"}],
             "kept data": [{"keep_training_data": True}],
@@ -120,7 +143,7 @@ def asked(feature, kind, folder):
                                for scoring in ("loss", "r2")],
             "own loss": [{"loss": OwnSquares()}],
             "own leaves": [{"loss": OwnLeaves()}],
-            "own intercept": [{"loss": OwnIntercept()}],
+            "own intercept": [{"loss": OwnIntercept()}, {"loss": OwnRange()}],
         }[feature]  # fmt: skip
 
     def maker(chosen):
@@ -202,4 +225,3 @@ def test_the_table_is_whole():
         about = FEATURES[refusal.feature]
         assert set(refusal.places) <= set(PLACES) and set(refusal.kinds) <= set(KINDS)
         assert set(refusal.kinds) & set(about.kinds)
-    assert RANKS in PLACES and HIST in KINDS

@@ -20,6 +20,7 @@ from dforest.rules import arrays, boosting
 from dforest.rules.records import constants, record
 
 N_LEAF_WORDS = 3  # beside values: rows twice, and 0
+NODES_AT_ONCE = 4096  # whose quantiles are looked for, as each takes 2 KiB for the weights of bytes
 _NAMES_OF_NODES = ("seed", np.uint32), ("path", np.uint64), ("depth", np.int64)  # what decides the columns that a node tries
 
 
@@ -385,12 +386,19 @@ def _quantiles(shard, nodes, output, quantile, shifts):
     shifts : ndarray of shape (n_nodes,), dtype int32
         Of the nodes' weights.
     """
-    return find_quantiles(
-        len(shifts),
-        quantile,
-        lambda which, keys: shard.weigh_bytes(nodes, output, which, keys, shifts),
-        lambda some, keys: shard.next_keys(None if nodes is None else nodes[some], output, keys),
-    )
+    found = []
+    for first in range(0, len(shifts), NODES_AT_ONCE):
+        part = slice(first, first + NODES_AT_ONCE)
+        own, own_shifts = None if nodes is None else nodes[part], shifts[part]
+        found.append(
+            find_quantiles(
+                len(own_shifts),
+                quantile,
+                lambda which, keys, own=own, shifts=own_shifts: shard.weigh_bytes(own, output, which, keys, shifts),
+                lambda some, keys, own=own: shard.next_keys(None if own is None else own[some], output, keys),
+            )
+        )
+    return np.concatenate(found)
 
 
 def _clip(values, lower, upper):

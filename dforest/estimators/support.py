@@ -184,10 +184,13 @@ def _own_leaves(fit):
     return f"loss={loss!r}, which says what values leaves have," if getattr(loss, "need_update_leaves_values", False) else None
 
 
-def _own_intercept(fit):
+def _asks_all_targets(fit):
     loss = fit.estimator.loss
-    has_own = isinstance(loss, Loss) and type(loss).fit_intercept_only is not Loss.fit_intercept_only
-    return f"loss={loss!r}, which has a fit_intercept_only of its own," if has_own else None
+    if isinstance(loss, Loss):
+        for name in ("fit_intercept_only", "in_y_true_range"):
+            if getattr(type(loss), name) is not getattr(Loss, name):
+                return f"loss={loss!r}, which defines {name},"
+    return None
 
 
 FEATURES = {
@@ -225,8 +228,9 @@ FEATURES = {
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
+    "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
     "own leaves": Feature("a loss of your own with `leaf_value`", _own_leaves, (BOOSTING,)),
-    "own intercept": Feature("a loss of your own with `fit_intercept_only`", _own_intercept, (BOOSTING,)),
+    "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", _asks_all_targets, (BOOSTING,)),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
     "outputs, categories": Feature("a y of several columns, with categories", _several_outputs_and_categories, (BOOSTING,)),
     "outputs, many codes": Feature("a y of several columns, with more than 255 codes", _several_outputs_and_many_codes,
@@ -237,11 +241,11 @@ NOT_WRITTEN = "there is no code for it yet"
 _EVERYWHERE, _APART = PLACES, (DEVICE, RANKS)
 
 REFUSALS = [
+    Refusal("own splitter", _APART, "it looks at the rows of a node, which are elsewhere", "built-in splitters", FORESTS),
     Refusal("every threshold", _APART, "nodes are grown from sums over codes there, and it has a code for each value",
             'method="hist", and splitter="random" with either method', (DENSE,)),
-    Refusal("own splitter", _APART, "it looks at the rows of a node, which are elsewhere", "built-in splitters", FORESTS),
-    Refusal("own criterion", _APART, "it is no code for kernels", f"{', '.join(OF_KERNELS)}", FORESTS),
-    Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", f"{', '.join(OF_KERNELS)}", FORESTS),
+    Refusal("own criterion", _APART, "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
+    Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
     Refusal("out-of-bag scorer", (RANKS,), "a scorer needs the out-of-bag predictions of all rows, and each rank has its own",
             "True and False", FORESTS),
     Refusal("live votes", (RANKS,), "the out-of-bag votes of all rows are needed after each tree, and each rank has its own",
@@ -262,7 +266,8 @@ REFUSALS = [
     Refusal("many codes", _APART, NOT_WRITTEN, f"up to {NARROW}", (BOOSTING,)),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
             (BOOSTING,)),
-    Refusal("own intercept", (RANKS,), "it needs all rows", "losses whose intercept is searched", (BOOSTING,)),
+    Refusal("own intercept", (RANKS,), "that needs all targets", "losses without these, whose intercept is searched",
+            (BOOSTING,)),
 ]  # fmt: skip
 
 

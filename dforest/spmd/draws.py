@@ -65,7 +65,7 @@ class DrawDealer:
         return result
 
 
-def subsampled(share, n_draws, seed, n_threads=1):
+def subsampled(share, n_draws, seed):
     """Which own rows a `Subsample` of all ranks' rows draws: ndarray of shape (n_own,), dtype uint32, of zeros and ones.
 
     Parameters
@@ -75,11 +75,10 @@ def subsampled(share, n_draws, seed, n_threads=1):
         From 1 to the number of all ranks' rows.
     seed : int
         Below 2**32.
-    n_threads : int
     """
     plan, seeds, pieces = Subsample(n_draws), np.array([seed], np.uint32), share.pieces()
-    of_block = TreeDraws((plan,), seeds, share.n_rows, n_threads).of_block
-    return draw_pieces(plan, seeds, share.n_rows, of_block[:, pieces[0]], pieces, n_threads)[0]
+    of_block = TreeDraws((plan,), seeds, share.n_rows, 1).of_block
+    return draw_pieces(plan, seeds, share.n_rows, of_block[:, pieces[0]], pieces, 1)[0]
 
 
 def stratified(share, n_draws, seed, classes, n_classes, ranks):

@@ -169,6 +169,11 @@ REFUSED_CLASSES = [
         "validation_fraction=0.01 of 150 rows can't be held out for early stopping: 2 would be held out, and 148 left; allowed",
     ),
     (
+        {"early_stopping": True, "validation_fraction": 0.95},
+        {"X": X_FEW[:104], "y": Y_FEW[:104]},
+        "validation_fraction=0.95 of 104 rows .*: no row of the class 2 would be left to train on",
+    ),
+    (
         {"early_stopping": True},
         {"X": X_FEW[:51], "y": Y_FEW[:51]},
         "validation_fraction=0.1 of 51 rows can't be held out for early stopping: the class 1 has one row; allowed are two",

@@ -158,6 +158,40 @@ def test_early_stopping(loss, scoring, size):
             assert found.best_iteration_ == alone.best_iteration_ and len(alone.train_score_) > 1
 
 
+def nearness(estimator, X, y, sample_weight=None):
+    """A scorer that looks at X."""
+    return -float(np.average((estimator.predict(X) - X[:, 0]) ** 2, weights=sample_weight))
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_validation_rows_of_one_rank(is_weighted):
+    """Of another dtype than an empty rank has, with weights that are 0 on the other rank, by a scorer that looks at X."""
+    X, y, rng = np.arange(400.0).reshape(200, 2) % 17, np.arange(200.0) % 5, np.random.default_rng(0)
+    given = rng.random((40, 2)) * 17, rng.random(40) * 5, np.r_[np.zeros(1), np.ones(39)] if is_weighted else None
+    model = HistGradientBoostingRegressor(max_iter=9, scoring=nearness, early_stopping=True, random_state=0)
+    alone = clone(model).fit(X, y, X_val=given[0], y_val=given[1], sample_weight_val=given[2])
+    cut = Cut(np.array([0, 50, 200]), np.arange(2))
+
+    def fit(communicator):
+        parts = [slice(0, 1), slice(1, None)] if is_weighted else [slice(0, 0), slice(0, None)]
+        scored = (None if array is None else array[parts[communicator.rank]] for array in given)
+        with config_context(communicator=communicator):
+            return clone(model)._fit_partitions(lambda rank: cut.partitions(rank, X, y, None), (*scored, None))
+
+    for found in ThreadGroup(2).run(fit):
+        assert not differences(alone, found)
+        assert found.validation_score_.tolist() == alone.validation_score_.tolist()
+
+
+def test_a_loss_of_ones_own_without_a_split_and_without_rows():
+    """What is warned follows from the rows of all ranks."""
+    X, y = np.zeros((20, 2)), np.arange(20.0)
+    model = HistGradientBoostingRegressor(OwnSquares(), max_iter=2, random_state=0)
+    with pytest.warns(UserWarning, match="no tree has a split, .* with 20 training rows"):
+        found = fit_by_ranks(model, X, y, None, Cut(np.array([0, 0, 20]), np.arange(2)), 2)
+    assert not differences(found[0], found[1])
+
+
 def test_scores_of_a_part_of_the_training_rows(monkeypatch):
     monkeypatch.setattr(scores, "MAX_SCORED", 50)
     rng = np.random.default_rng(0)

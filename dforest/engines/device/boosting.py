@@ -63,8 +63,10 @@ class DeviceBoostingShard(BoostingShard):
         self.y = device.array(np.ascontiguousarray(problem.y.T))
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
-        self.integer_weight = None if weights.integers is None else device.array(weights.integers)
-        self.exact_weight = None if weights.exact is None else device.array(weights.exact)
+        self.integer_weight = self.exact_weight = None  # by which leaves are weighed that are no Newton steps
+        if problem.loss.facts.leaf != "newton" and weights.integers is not None:
+            self.integer_weight = device.array(weights.integers)
+            self.exact_weight = None if weights.exact is None else device.array(weights.exact)
         directions = problem.constraints.directions
         self.directions = None if directions is None else device.array(directions.astype(np.int32))
         self.baseline = device.array(np.array(problem.baseline))
@@ -120,7 +122,8 @@ class DeviceBoostingShard(BoostingShard):
         if self.n_all == 0:
             return largest
         some = slice(None) if self._order is None else self._order[: self.n_rows]
-        for i, (found, there) in enumerate(zip(self._own(self.raw.get().T), (self.gradient, self.hessian), strict=True)):
+        of_rows = self._own(np.ascontiguousarray(self.raw.get().T))
+        for i, (found, there) in enumerate(zip(of_rows, (self.gradient, self.hessian), strict=True)):
             if there is not None:
                 numbers = found if self.weights.weight is None else found * self.weights.weight[:, None]
                 there.write(np.ascontiguousarray(numbers.T))

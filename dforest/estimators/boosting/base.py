@@ -133,7 +133,7 @@ class BoostingEstimator(
                     "away with the next version",
                     FutureWarning,
                 )
-            model._fit(partitions_of(ranks.rank), to_score, ranks)
+            model._fit(sorted(partitions_of(ranks.rank), key=lambda partition: partition.place), to_score, ranks)
         return self
 
     def _communicator(self):
@@ -145,7 +145,8 @@ class BoostingEstimator(
         tasks = FitTasks(self, "round", partitions[0], ranks)
         arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
         places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        check_support(Fit(self, has_sparse=any(issparse(partition.X) for partition in partitions)), places)
+        has_sparse = any(map(issparse, (to_score[0], *(partition.X for partition in partitions))))
+        check_support(Fit(self, has_sparse=has_sparse), places)
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
@@ -198,7 +199,7 @@ class BoostingEstimator(
         self.categories_ = list(features.categories)
 
     def _draw_seeds(self, grown):
-        """The seed of the trees; set that of the rows, which is the one that scikit-learn draws. A warm start keeps both."""
+        """The seed of the trees; set that of the rows that are held out. A warm start keeps both."""
         if grown is not None:
             return grown.seed
         rng = check_random_state(self.random_state)

@@ -33,6 +33,8 @@ def warn_of_no_gain(estimator, forest, monitor, held_out, ranks):
             rows += f", {counts.min()} of which have the class {estimator.classes_.tolist()[counts.argmin()]!r},"
     name, n_iterations = next(iter(monitor.training.measures)), len(monitor.deciding_scores) - 1
     by = "by their loss" if name == "loss" else f"by scoring={estimator.scoring!r}"
+    if ranks.rank > 0:
+        return
     warn(
         f"none of {n_iterations} iterations scored better on {rows} than the constant before the first tree, {by}, so that the "
         "model may be no better than this constant. Where few rows of a class are scored, choose early_stopping=False, or give "

@@ -384,9 +384,8 @@ BOOSTING_PARAMETERS = (
         """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
         filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
         `dforest.devices` lists what there is. None means the device where X lies, if X is an array on a device; else the
-        device of ``dforest.config_context(queue=...)``; else the processor. SYCL devices don't support the losses
-        "absolute_error", "quantile" and "huber", `subsample` below 1, categorical features and constraints: these raise
-        ValueError. Baselines, scores and staged predictions are computed by the processor.""",
+        device of ``dforest.config_context(queue=...)``; else the processor. What SYCL devices don't support, such as more than
+        255 bins, raises ValueError. Baselines, scores and staged predictions are computed by the processor.""",
         of=BOOSTING,
         group=COMPUTATION,
     ),

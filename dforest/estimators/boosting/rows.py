@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.validation import _num_samples
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.losses import MAX_TARGET
+from dforest.estimators.data.agreement import common_floats
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
@@ -185,22 +187,24 @@ def given_rows(estimator, X, y, sample_weight, offset, ranks):
     """The rows to be scored that the caller of `fit` gave, on this rank or others, or None. A collective."""
     if not ranks.any(X is not None):
         return None
-    n_sums, weighs = estimator._loss.n_sums, ranks.any(sample_weight is not None)
-    if X is None:  # others have some
-        n_outputs = estimator._loss.n_outputs
+    n_sums, n_outputs = estimator._loss.n_sums, estimator._loss.n_outputs
+    if X is None or (ranks.size > 1 and _num_samples(X) == 0):  # others have some
         X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros((0, n_outputs) if n_outputs > 1 else 0)
         offset = np.zeros((0, n_sums)) if estimator._has_offset else None
-        weight = np.zeros(0) if weighs else None
-    else:
-        try:
+        sample_weight = None
+    is_weighted = ranks.any(sample_weight is not None)
+    try:
+        if len(y):
             X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
             y = estimator._encode_known(by_output(y)).astype(np.float64)
             estimator._loss.check_targets(y, is_trained_on=False)
-            weight = check_weights([sample_weight], [X])
-        except ValueError as error:
-            raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
-        weight = np.ones(len(X)) if weight is None and weighs else weight
-        offset = check_offset([offset], [X], n_sums, "offset_val")
+        (X,) = common_floats(ranks, [X])
+        if is_weighted and sample_weight is None:
+            sample_weight = np.ones(len(X))
+        weight = check_weights([sample_weight], [X], ranks)
+    except ValueError as error:
+        raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
+    offset = check_offset([offset], [X], n_sums, "offset_val")
     share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
     sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, share=share)
     return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
@@ -223,6 +227,10 @@ def hold_out(estimator, sample, ranks):
             least = max(1, n_classes)
             raise ValueError(f"{n_held} would be held out, and {n - n_held} left; allowed are numbers from {least} on of each")
         chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
+        if n_classes:
+            n_left = ranks.sum(np.bincount(sample.y[~chosen].astype(np.intp), minlength=n_classes).astype(np.int64))
+            if n_left.min() == 0:
+                raise ValueError(f"no row of the class {estimator.classes_[n_left.argmin()].item()!r} would be left to train on")
         check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
     except ValueError as error:
         raise ValueError(

@@ -42,14 +42,15 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
         by_loss = loss.at_start(baseline, training.y, training.weight, ranks, training.offset)
 
     def scored(sample, which):
-        measures, some = {}, None
+        measures, some, part = {}, None, sample
+        if sample is training and set(scorings.values()) != {"loss"} and ranks.total(len(sample.y)) > MAX_SCORED:
+            some = sample.draw(MAX_SCORED, seed, len(estimator.classes_) if is_classifier(estimator) else 0, ranks)
+            part = sample.take(some, ranks)
         for name, scoring in scorings.items():
             if scoring == "loss":
                 measures[name] = _MinusLoss(by_loss, baseline, sample, n_threads, ranks)
-                continue
-            if some is None:
-                some = _some_rows(sample, seed, estimator, ranks) if sample is training else np.ones(len(sample.y), bool)
-            measures[name] = _Scorer(estimator, scoring, loss, baseline, sample, some, which, ranks)
+            else:
+                measures[name] = _Scorer(estimator, scoring, loss, baseline, part, some, which, ranks)
         return ScoredRows(sample.X, sample.offset, measures, n_threads)
 
     held_out = None if held_out is None else scored(held_out, "validation")
@@ -76,13 +77,6 @@ def _scorings(scoring):
     return named
 
 
-def _some_rows(sample, seed, estimator, ranks):
-    """Which training rows scorers are given."""
-    if ranks.total(len(sample.y)) <= MAX_SCORED:
-        return np.ones(len(sample.y), bool)
-    return sample.draw(MAX_SCORED, seed, len(estimator.classes_) if is_classifier(estimator) else 0, ranks)
-
-
 class _MinusLoss:
     """Minus the mean loss of rows with some sums."""
 
@@ -94,18 +88,16 @@ class _MinusLoss:
 
 
 class _Scorer:
-    """What a scorer says of rows with some sums; `which` are these rows.
+    """What a scorer says of rows with some sums; `which` are these rows. some : which of those with sums they are; None: all
 
     Of ranks, each is given the rows of all, and the one score counts that rank 0 finds. Scorers that have names look at no X.
     """
 
     def __init__(self, estimator, scoring, loss, baseline, sample, some, which, ranks):
         self._some, self._baseline, self._ranks = some, np.array(baseline), ranks
-        sample = sample.take(some, ranks)
         self._share, X = sample.share, sample.X
-        if ranks.size > 1:
-            X = np.zeros((len(X), 0)) if isinstance(scoring, str) or scoring is None else X
-            X = self._of_all(X)
+        if self._share is not None:
+            X = self._of_all(np.zeros((len(X), 0)) if isinstance(scoring, str) or scoring is None else X)
         y = self._of_all(sample.y)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)
@@ -129,7 +121,8 @@ class _Scorer:
         return own if self._share is None else self._share.gathered(self._ranks, own)
 
     def __call__(self, sums):
-        return self._ranks.first(self._score(self._of_all(np.add(sums[self._some], self._baseline, order="C"))))
+        raw = np.add(sums if self._some is None else sums[self._some], self._baseline, order="C")
+        return self._ranks.first(self._score(self._of_all(raw)))
 
     def _score(self, raw):
         """The score of rows that have these raw predictions."""

@@ -31,11 +31,11 @@ def warn_of_no_split(estimator, forest, y, offset, ranks):
         f"min_sum_hessian_in_leaf={estimator._min_hessian()} on each side; look at these parameters, at constraints, and at "
         "constant columns"
     )
-    if isinstance(loss, OwnLoss):  # one rank has all rows
-        gradient, hessian = loss.derivatives(y, forest.objective.baseline, offset)
-        if not gradient.any():
+    if isinstance(loss, OwnLoss):
+        gradient, hessian = loss.derivatives(y, forest.objective.baseline, offset) if len(y) else (y, y)
+        if not ranks.any(gradient.any()):
             return
-        if not hessian.any():
+        if not ranks.any(hessian.any()):
             why = (
                 f"all second derivatives of loss={estimator.loss!r} are 0, and gains are squared sums of first derivatives, "
                 "divided by sums of second ones; return positive numbers, or set constant_hessian = True"

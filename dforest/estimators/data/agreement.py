@@ -9,6 +9,7 @@ All functions but those of `Partition` are collectives: every rank calls them, a
 from collections.abc import Mapping
 from hashlib import sha256
 from numbers import Integral
+from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
@@ -111,6 +112,8 @@ def comparable(value):
         return sorted([repr(key), comparable(number)] for key, number in value.items())
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, FunctionType):  # whose repr has an address
+        return f"{value.__module__}.{value.__qualname__}"
     if type(value).__repr__ is object.__repr__:
         return f"{type(value).__module__}.{type(value).__qualname__}"
     return value if isinstance(value, str | int | float | None) else repr(value)
