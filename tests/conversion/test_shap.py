@@ -68,17 +68,17 @@ def test_the_values_of_an_equal_forest():
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("thresholds", lambda array: np.nextafter(array, -np.inf)),
-        ("features", lambda array: np.where(array < 0, array, (array + 1) % 6).astype(np.int32)),
-        ("children_default", lambda array: np.where(array < 0, -1, array ^ 1).astype(np.int32)),
-        ("values", lambda array: np.nextafter(array, np.inf)),
+        ("thresholds", lambda array, _: np.nextafter(array, -np.inf)),
+        ("features", lambda array, _: np.where(array < 0, array, (array + 1) % 6).astype(np.int32)),
+        ("children_default", lambda array, of: np.where(array == of["children_left"], of["children_right"], of["children_left"])),
+        ("values", lambda array, _: np.nextafter(array, np.inf)),
     ],
 )
 def test_wrong_numbers_are_found(name, change, monkeypatch):
     X, z = data_of()
     tree = dforest.DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(X, z)
     right = conversion._tree
-    monkeypatch.setattr(conversion, "_tree", lambda *args: (fields := right(*args)) | {name: change(fields[name])})
+    monkeypatch.setattr(conversion, "_tree", lambda *args: (of := right(*args)) | {name: change(of[name], of)})
     with pytest.raises(ConversionError, match=r"the model of shap and the estimator predict differently for \d+ of \d+ rows"):
         tree.to_shap()
     tree.to_shap(verify=False)
