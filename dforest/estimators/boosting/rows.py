@@ -225,7 +225,7 @@ def hold_out(estimator, sample, ranks):
                 )
         if not max(1, n_classes) <= min(n_held, n - n_held):
             least = max(1, n_classes)
-            raise ValueError(f"{n_held} would be held out, and {n - n_held} left; allowed are numbers from {least} on of each")
+            raise ValueError(f"{n_held} of n_samples={n} would be held out; allowed are numbers from {least} to {n - least}")
         chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
         if n_classes:
             n_left = ranks.sum(np.bincount(sample.y[~chosen].astype(np.intp), minlength=n_classes).astype(np.int64))
