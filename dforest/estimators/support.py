@@ -256,8 +256,8 @@ REFUSALS = [
     Refusal("embedding", (RANKS,), "one process draws the random targets of its trees", "forests of classes or numbers", FORESTS),
     Refusal("kept data", (RANKS,), "no process has all rows, which are to be kept", "False", FORESTS),
     Refusal("sparse", (RANKS,), NOT_WRITTEN, "arrays and frames, such as X.toarray()", error=TypeError),
-    Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another",
-            "one column, or no monotonic constraints"),
+    Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
+            "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
     Refusal("outputs, categories", _EVERYWHERE, "outputs would put categories into different orders",
             "one column, or no categorical features", (BOOSTING,)),
     Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
@@ -280,7 +280,7 @@ def said_of_place(place, device=None):
     """What messages call a place. device : the parameter, where the place is a device; None stands for a queue's"""
     if place == DEVICE:
         return "a queue's device" if device is None else f"device={device!r}"
-    return "a fit by several ranks, or of several partitions" if place == RANKS else "trees"
+    return "a fit by several ranks, or of several partitions" if place == RANKS else "any trees"
 
 
 def places_of(estimator, arrays, is_shared):

@@ -166,7 +166,7 @@ REFUSED_CLASSES = [
     (
         {"early_stopping": True, "validation_fraction": 0.01},
         {},
-        "validation_fraction=0.01 of 150 rows can't be held out for early stopping: 2 of n_samples=150 would be held out; allowed",
+        "validation_fraction=0.01 of 150 rows can't be held out for early stopping: 2 of n_samples=150 would be held out",
     ),
     (
         {"early_stopping": True, "validation_fraction": 0.95},

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.device_forests import standing_in
 from helpers.host_device import strict_device
 from helpers.rings import examples
 from hypothesis import given, settings
@@ -34,7 +35,6 @@ from dforest import (
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.device.predictor import DevicePredictor
 from dforest.estimators.data.sparse import in_order
-from dforest.estimators.forest.base import TreeEstimator
 from dforest.splitter import PythonSplitter
 
 KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
@@ -406,19 +406,21 @@ def test_on_a_device(method, n_threads, monkeypatch):
     for name in ("mean", "most", "apply"):
         found = getattr(DevicePredictor(device, packed), name)(rows)
         np.testing.assert_array_equal(found, getattr(packed, name)(dense, 1))
-    monkeypatch.setattr(TreeEstimator, "_training_device", lambda *_: device)
-    found = clone(expected).fit(X, targets(RandomForestClassifier, y))
+    with standing_in(device):
+        found = clone(expected).set_params(device="sycl").fit(X, targets(RandomForestClassifier, y))
+    found.device = None
     assert_same(found, expected)
     np.testing.assert_array_equal(found.oob_decision_function_, expected.oob_decision_function_)
     np.testing.assert_array_equal(found.variable_importance_, expected.variable_importance_)
 
 
-def test_boosted_trees_on_a_device(monkeypatch):
+def test_boosted_trees_on_a_device():
     X, y = data(150)
     model = HistGradientBoostingRegressor(max_iter=3, random_state=0, min_samples_leaf=5)
     expected = clone(model).fit(X.toarray(), y)
-    monkeypatch.setattr("dforest.estimators.boosting.base.training_device", lambda *_: strict_device())
-    found = model.fit(X, y)
+    with standing_in(strict_device()):
+        found = model.set_params(device="sycl").fit(X, y)
+    found.device = None
     assert_same(found, expected)
     assert found.fit_report_.device != expected.fit_report_.device
 

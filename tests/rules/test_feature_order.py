@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from helpers.device_forests import standing_in
 from helpers.host_device import strict_device
 from scipy import stats
 from twins import splits
 
 from dforest import RandomForestClassifier
 from dforest.core.search.feature_order import FeatureOrder
-from dforest.estimators.forest.base import TreeEstimator
 from dforest.testing import streams
 
 
@@ -70,12 +70,13 @@ def test_first_of_many_are_uniform():
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
-def test_many_features_on_a_device(splitter, monkeypatch):
+def test_many_features_on_a_device(splitter):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 4200)).astype(float), rng.integers(0, 2, 60)
     found = []
-    for device in (None, strict_device()):
-        monkeypatch.setattr(TreeEstimator, "_training_device", lambda *_, device=device: device)
-        found.append(RandomForestClassifier(2, splitter=splitter, max_features=5, random_state=0).fit(X, y).forest_.as_dict())
+    for device in (None, "sycl"):
+        forest = RandomForestClassifier(2, splitter=splitter, max_features=5, random_state=0, device=device)
+        with standing_in(strict_device()):
+            found.append(forest.fit(X, y).forest_.as_dict())
     for name, array in found[0].items():
         np.testing.assert_array_equal(array, found[1][name], err_msg=name)

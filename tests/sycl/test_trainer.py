@@ -285,7 +285,7 @@ def test_what_has_no_code_there(where, parameters, told):
 
 def test_absolute_error_has_no_code_there(where):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=r"criterion='absolute_error' is not supported for a forest on the .*squared_error"):
+    with pytest.raises(ValueError, match=r"criterion='absolute_error' is not supported for device=.*squared_error"):
         dforest.RandomForestRegressor(3, device=where, criterion="absolute_error").fit(X, y)
 
 
