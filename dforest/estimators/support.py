@@ -317,29 +317,34 @@ _PAGE = """# What works with what
 A fit may ask for any of the features below, at any of these places: the processor of one process that has all rows, a \
 [device](devices.md), or [several ranks](distributed.md), which is rows in several processes, or in several partitions of Dask. \
 The model is the same, to the bit, wherever it is grown. "No" means that `fit` raises an error that names what it was asked for \
-and what is allowed; the notes below the table say why. "–" means that there is no such thing. At device and ranks, forests by \
+and what is allowed; the notes at the end say why. "–" means that there is no such thing. At device and ranks, forests by \
 `method="dense"` have random splits.
 
 This page is made from the table in `dforest/estimators/support.py`, from which errors follow too, and a test fits every feature \
 at every place.
-
 """
 
 
 def page():
     """The page of the table, in Markdown."""
-    columns = [(kind, place) for kind in KINDS for place in PLACES]
-    reasons, lines = [], []
-    for name, feature in FEATURES.items():
-        cells = []
-        for kind, place in columns:
-            refusal = refusals_at(kind, place).get(name)
-            if refusal is not None and refusal not in reasons:
-                reasons.append(refusal)
-            cells.append("–" if kind not in feature.kinds else "yes" if refusal is None else f"no ({reasons.index(refusal) + 1})")
-        lines.append(f"| {feature.title} | {' | '.join(cells)} |")
-    heads = [f"{kind}: {place.split()[-1]}" for kind, place in columns]
-    notes = [f"{i}. {reason.reason[0].upper()}{reason.reason[1:]}. Allowed: {reason.allowed}." for i, reason in
-             enumerate(reasons, 1)]  # fmt: skip
-    table = ["| | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|", *lines]
-    return _PAGE.replace("\\\n", "") + "\n".join([*table, "", *notes, ""])
+    reasons, parts = [], [_PAGE.replace("\\\n", "")]
+    for title, kinds in (("Forests and single trees", FORESTS), ("Boosted trees", (BOOSTING,))):
+        columns = [(kind, place) for kind in kinds for place in PLACES]
+        heads = [" ".join([*kind.split(", ")[1:], place.split()[-1]]) for kind, place in columns]
+        parts += [f"## {title}", "", "| | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|"]
+        for name, feature in FEATURES.items():
+            if not set(kinds) & set(feature.kinds):
+                continue
+            cells = []
+            for kind, place in columns:
+                refusal = refusals_at(kind, place).get(name)
+                if refusal is not None and refusal not in reasons:
+                    reasons.append(refusal)
+                is_there = kind in feature.kinds
+                cells.append("–" if not is_there else "yes" if refusal is None else f"no ({reasons.index(refusal) + 1})")
+            parts.append(f"| {feature.title} | {' | '.join(cells)} |")
+        parts.append("")
+    parts += ["## Why not, and what is allowed", ""]
+    for i, refusal in enumerate(reasons, 1):
+        parts.append(f"{i}. {refusal.reason[0].upper()}{refusal.reason[1:]}. Allowed: {refusal.allowed}.")
+    return "\n".join([*parts, ""])
