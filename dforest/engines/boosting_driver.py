@@ -353,7 +353,7 @@ class BoostingDriver(Driver):
             for number in numbers[~is_leaf].tolist():  # parents come before their children
                 sides = children[number]
                 own = 0.5 * _clip(values[sides, 0], lower[number], upper[number])  # there is one output
-                middle, direction = own.sum(), self.directions[self.table["cut"]["feature"][number]]
+                middle, direction = own[0] + own[1], self.directions[self.table["cut"]["feature"][number]]
                 lower[sides], upper[sides] = lower[number], upper[number]
                 if direction != 0:
                     lower[sides[int(direction > 0)]] = upper[sides[int(direction < 0)]] = middle
