@@ -5,6 +5,7 @@ import signal
 import time
 
 import numpy as np
+
 from helpers.collectives import check_collectives
 
 
