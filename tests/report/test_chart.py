@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dforest.inspection.report.chart import LINE_POINTS, Chart, round_numbers, shares
@@ -15,6 +15,7 @@ FINITE = st.floats(-1e300, 1e300)
 
 
 @given(FINITE, FINITE, st.integers(3, 9))
+@example(0.0, 5e-324, 3)
 def test_round_numbers(a, b, most):
     low, high = min(a, b), max(a, b)
     found = round_numbers(low, high, most)

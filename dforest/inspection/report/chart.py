@@ -29,7 +29,7 @@ def pixels(value):
 def round_numbers(low, high, most):
     """Round numbers from `low` to `high`, at most so many, as a list of (number, text)."""
     span = high - low
-    if not 0 < span < math.inf:
+    if not 1e-300 < span < math.inf:  # else a part of it may be 0
         return [(low, tick(low)), (high, tick(high))]
     power = 10.0 ** math.floor(math.log10(span / most))
     for step in (part * power for part in (1, 2, 2.5, 5, 10, 20)):
