@@ -109,8 +109,13 @@ def asked(feature, kind, folder):
     elif feature == "outputs, many codes":
         given["y"], parameters = BOTH, [{"max_bins": 300}]
     elif feature == "entropy":
-        given["y"], name = CLASSES, classifier
-        parameters = [{"criterion": "entropy"}]
+        given["y"], name = CLASSES > 0, classifier
+        parameters = [{"criterion": "entropy"}, {"criterion": "hellinger"}]
+    elif feature == "poisson":
+        given["y"], parameters = np.exp(Y), [{"criterion": "poisson"}]
+    elif feature == "many categories":
+        given["X"] = np.column_stack([np.arange(N) % 300, X[:, 1]])
+        parameters = [{"categorical_features": [0]}]
     elif feature == "own classes":
         given["y"], name, parameters = CLASSES, classifier, [{"loss": OwnClasses()}]
     elif feature == "losses":
@@ -122,7 +127,7 @@ def asked(feature, kind, folder):
         parameters = {
             "numbers": [{}],
             "categories": [{"categorical_features": [2]}],
-            "many codes": [{"max_bins": 300}],
+            "many bins": [{"max_bins": 300}],
             "ordinal": [{"ordinal_features": [2]}],
             "monotonic": [{"monotonic_cst": [1, 0, 0, -1]}],
             "interaction": [{"interaction_cst": "pairwise"}, {"interaction_cst": [[0, 2], [1, 2]]}],

@@ -14,7 +14,7 @@ import numpy as np
 
 from dforest.config import queue_of
 from dforest.core.boost.loss import Loss
-from dforest.core.search.criteria import OF_KERNELS
+from dforest.core.search.criteria import CRITERIA, NAMES, OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.kinds import BoostedTrees
@@ -118,10 +118,11 @@ def _own_criterion(fit):
     return None if isinstance(criterion, str) else f"criterion={criterion!r}"
 
 
-def _absolute_error(fit):
+def _without_kernels(fit):
+    """A built-in criterion that level-wise engines have no code for."""
     criterion = fit.estimator._own_criterion()
-    is_built_in = isinstance(criterion, str) and criterion not in ("log_loss", "friedman_mse")
-    return f"criterion={criterion!r}" if is_built_in and criterion not in OF_KERNELS else None
+    is_lacking = isinstance(criterion, str) and NAMES[CRITERIA[criterion]] not in OF_KERNELS
+    return f"criterion={criterion!r}" if is_lacking else None
 
 
 def _callback_that_needs(feature):
@@ -165,17 +166,18 @@ def _several_outputs_and_categories(fit):
     return f"a y of {fit.n_outputs} columns with categorical features" if both else None
 
 
-def _many_codes(fit):
-    if fit.features is None:
-        return None
-    if fit.estimator.max_bins > NARROW:
-        return f"max_bins={fit.estimator.max_bins}"
-    many = np.flatnonzero(fit.features.n_categories > NARROW).tolist()
+def _many_bins(fit):
+    is_known = fit.features is not None  # as several outputs are, which together with this are refused everywhere
+    return f"max_bins={fit.estimator.max_bins}" if is_known and fit.estimator.max_bins > NARROW else None
+
+
+def _many_categories(fit):
+    many = [] if fit.features is None else np.flatnonzero(fit.features.n_categories > NARROW).tolist()
     return f"{fit.features.title(many[0])} of {fit.features.n_categories[many[0]]} categories" if many else None
 
 
 def _several_outputs_and_many_codes(fit):
-    many = _many_codes(fit)
+    many = _many_bins(fit) or _many_categories(fit)
     return f"a y of {fit.n_outputs} columns with {many}" if many and _several_outputs(fit) else None
 
 
@@ -200,7 +202,8 @@ FEATURES = {
     "class weights": Feature("weights of classes"),
     "missing": Feature("missing values"),
     "categories": Feature("categories"),
-    "many codes": Feature("more than 255 bins or categories", _many_codes, (BOOSTING,)),
+    "many bins": Feature("more than 255 bins", _many_bins, (BOOSTING,)),
+    "many categories": Feature("more than 255 categories of a column", _many_categories, (BOOSTING,)),
     "ordinal": Feature("ordinal features"),
     "sparse": Feature("sparse X", lambda fit: "a sparse X" if fit.has_sparse else None),
     "several outputs": Feature("a y of several columns", _several_outputs),
@@ -215,8 +218,9 @@ FEATURES = {
     "checkpoint": Feature("callbacks: `Checkpoint`", _callback_that_needs("checkpoint"), FORESTS),
     "every threshold": Feature('best splits by `method="dense"`', _every_threshold, (DENSE,)),
     "random splits": Feature('`splitter="random"`', kinds=FORESTS),
-    "entropy": Feature("entropy, Hellinger distance, Poisson deviance", kinds=FORESTS),
-    "absolute error": Feature('`criterion="absolute_error"`', _absolute_error, FORESTS),
+    "entropy": Feature("entropy, Hellinger distance", kinds=FORESTS),
+    "poisson": Feature("Poisson deviance", kinds=FORESTS),
+    "absolute error": Feature('`criterion="absolute_error"`', _without_kernels, FORESTS),
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
@@ -263,7 +267,8 @@ REFUSALS = [
     Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
     Refusal("several outputs", _APART, NOT_WRITTEN,
             "one column, or an estimator for each, such as sklearn.multioutput.MultiOutputRegressor makes", FORESTS),
-    Refusal("many codes", _APART, NOT_WRITTEN, f"up to {NARROW}", (BOOSTING,)),
+    Refusal("many bins", _APART, NOT_WRITTEN, f"up to {NARROW}", (BOOSTING,)),
+    Refusal("many categories", _APART, NOT_WRITTEN, f"up to {NARROW} in a column", (BOOSTING,)),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
             (BOOSTING,)),
     Refusal("own intercept", (RANKS,), "that needs all targets", "losses without these, whose intercept is searched",

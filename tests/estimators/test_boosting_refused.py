@@ -158,6 +158,8 @@ REFUSED_CLASSES = [
     ({"class_weight": {0: 1e200}}, {}, r"sample_weight holds 1e\+200, class weights included; allowed are weights up to"),
     ({"class_weight": {0: 0}}, {}, "no row of positive weight has the class 0"),
     ({"early_stopping": True}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided"),
+    ({"early_stopping": True}, {"X_val": X_FEW[:0], "y_val": Y_FEW[:0]}, r"X_val, .*: Found array with 0 sample\(s\)"),
+    ({"early_stopping": True}, {"X_val": X_FEW, "y_val": Y_FEW[:0]}, "X_val, y_val or sample_weight_val: "),
     (
         {"early_stopping": True},
         {"X_val": X_FEW, "y_val": Y_FEW + 5},

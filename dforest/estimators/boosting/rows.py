@@ -188,13 +188,14 @@ def given_rows(estimator, X, y, sample_weight, offset, ranks):
     if not ranks.any(X is not None):
         return None
     n_sums, n_outputs = estimator._loss.n_sums, estimator._loss.n_outputs
-    if X is None or (ranks.size > 1 and _num_samples(X) == 0):  # others have some
+    has_rows = X is not None and (ranks.size == 1 or _num_samples(X) > 0)
+    if not has_rows:  # but others have some
         X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros((0, n_outputs) if n_outputs > 1 else 0)
         offset = np.zeros((0, n_sums)) if estimator._has_offset else None
         sample_weight = None
     is_weighted = ranks.any(sample_weight is not None)
     try:
-        if len(y):
+        if has_rows:
             X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
             y = estimator._encode_known(by_output(y)).astype(np.float64)
             estimator._loss.check_targets(y, is_trained_on=False)
