@@ -324,11 +324,9 @@ class BoostingDriver(Driver):
         if self.directions is None:
             return values
         units = np.diff(self._narrow(exponents[numbers])[:, 0])  # there is one output
-        lower, upper = (
-            boosting.values_of_steps(bound, rules.learning_rate, *step_limits)
-            for bound in np.ascontiguousarray(np.ldexp(_bounds(nodes[numbers]), units).T)
-        )
-        return _clip(values, lower[:, None], upper[:, None])
+        steps = np.ldexp(_bounds(nodes[numbers]), units)
+        bounds = boosting.values_of_steps(steps.ravel(), rules.learning_rate, *step_limits).reshape(steps.shape)
+        return boosting.clip(values[:, 0].copy(), bounds)[:, None]
 
     @property
     def _step_limits(self):
@@ -349,15 +347,10 @@ class BoostingDriver(Driver):
             steps = self._steps(some, k, shifts)
             values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
         if self.directions is not None:
-            lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-            for number in numbers[~is_leaf].tolist():  # parents come before their children
-                sides = children[number]
-                own = 0.5 * _clip(values[sides, 0], lower[number], upper[number])  # there is one output
-                middle, direction = own[0] + own[1], self.directions[self.table["cut"]["feature"][number]]
-                lower[sides], upper[sides] = lower[number], upper[number]
-                if direction != 0:
-                    lower[sides[int(direction > 0)]] = upper[sides[int(direction < 0)]] = middle
-            values = _clip(values, lower[:, None], upper[:, None])
+            free, parents = values[:, 0].copy(), np.ascontiguousarray(numbers[~is_leaf])  # there is one output
+            directions = self.directions[self.table["cut"]["feature"][parents]]
+            bounds = boosting.bounds_of_values(free, parents, np.ascontiguousarray(children[parents]), directions)
+            values[:, 0] = boosting.clip(free, bounds)
         return values[numbers]
 
     def _steps(self, nodes, output, shifts):
@@ -399,11 +392,6 @@ def _quantiles(shard, nodes, output, quantile, shifts):
             )
         )
     return np.concatenate(found)
-
-
-def _clip(values, lower, upper):
-    """As `df_clip`: a zero keeps its sign."""
-    return np.where(values < lower, lower, np.where(values > upper, upper, values))
 
 
 def _bounds(nodes):

@@ -5,7 +5,7 @@ Arrays are borrowed, but for those that are returned.
 from typing import NamedTuple
 
 from libc.math cimport ldexp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dforest.rules.boost cimport (
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_reaches_quantile,
     df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of, df_word_kind,
 )
-from dforest.rules.bounds cimport df_bounds, df_middle_prediction
+from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.keys cimport df_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
 from dforest.rules.weights cimport df_shift_if_light
@@ -230,6 +230,45 @@ def values_of_steps(const double[::1] steps not None, double learning_rate, doub
     cdef double[::1] out = result
     for i in range(steps.shape[0]):
         out[i] = df_limited_value(&limits, steps[i], learning_rate * steps[i])
+    return result
+
+
+def clip(const double[::1] values not None, const double[:, ::1] bounds not None):
+    """Values of nodes within bounds, of shape (n_nodes, 2): ndarray of shape (n_nodes,), dtype float64."""
+    cdef Py_ssize_t i
+    result = np.empty(values.shape[0])
+    cdef double[::1] out = result
+    for i in range(values.shape[0]):
+        out[i] = df_clip(values[i], bounds[i, 0], bounds[i, 1])
+    return result
+
+
+def bounds_of_values(const double[::1] values not None, const int64_t[::1] parents not None,
+                     const int64_t[:, ::1] children not None, const int8_t[::1] directions not None):
+    """The bounds of nodes of a tree, given the values that they would have without: ndarray of shape (n_nodes, 2).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_nodes,), dtype float64
+    parents : ndarray of shape (n_parents,), dtype int64
+        The numbers of inner nodes, each after its parent.
+    children : ndarray of shape (n_parents, 2), dtype int64
+        The numbers of their children.
+    directions : ndarray of shape (n_parents,), dtype int8
+        Of the features that they test.
+    """
+    cdef Py_ssize_t i, k
+    cdef df_bounds own, of_child
+    cdef double middle
+    result = np.tile([-np.inf, np.inf], (values.shape[0], 1))
+    cdef double[:, ::1] out = result
+    for i in range(parents.shape[0]):
+        own = df_bounds(out[parents[i], 0], out[parents[i], 1])
+        middle = df_middle_prediction(df_clip(values[children[i, 0]], own.lower, own.upper),
+                                      df_clip(values[children[i, 1]], own.lower, own.upper))
+        for k in range(2):
+            of_child = df_child_bounds(own, k, directions[i], middle)
+            out[children[i, k], 0], out[children[i, k], 1] = of_child.lower, of_child.upper
     return result
 
 
