@@ -20,8 +20,8 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     Parameters
     ----------
     problem : Problem
-        Of its columns all but the codes matter; of its targets only whether there are weights. Its splitter is one of dforest's
-        own, which look at nothing but codes.
+        Of its columns all but the codes matter; of its targets only whether there are weights. If its splitter looks at rows of
+        X, the problem has those of the given rows.
     columns : list of ndarray of shape (n,), dtype uint8, uint16, uint32 or uint64
         The codes of the given rows, of the types that `code_types` tells.
     records : ndarray of shape (n_records,), dtype df_record
@@ -54,7 +54,7 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
     unread = np.zeros(n_rows, np.uint32)
     weight = None if problem.targets.weight is None else unread
-    data = DataView(columns, unread.view(np.int32), y, weight, problem.directions, exact_weight=exact_weight)
+    data = DataView(columns, unread.view(np.int32), y, weight, problem.directions, problem.X, exact_weight=exact_weight)
     finisher = Finisher(
         data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, open_nodes["n"].max(),
         n_threads,

@@ -5,14 +5,31 @@ Such engines know columns as an array of `df_column` and one array of all column
 
 import numpy as np
 
-from dforest.core.search.criteria import NAMES
+from dforest.core.search.criteria import NAMES, OF_KERNELS
 from dforest.core.search.dense import RandomDenseSplitter
-from dforest.core.search.splitter import RandomHistSplitter
+from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
 KEY_ENTRIES = 3  # of a histogram: see df_draft
+SPLITTERS = HistSplitter, RandomHistSplitter, RandomDenseSplitter  # that such engines have code for
+
+
+def has_kernels(problem):
+    """Whether level-wise engines have code for the criterion and the splitter of a `Problem`."""
+    return NAMES.get(type(problem.criterion)) in OF_KERNELS and type(problem.splitter) in SPLITTERS
+
+
+def kernel_criterion(problem):
+    """The criterion that kernels use: the problem's, or, if they lack it, one that has the same kind of targets.
+
+    Without code for the criterion, kernels only draw rows and add up their weights, which is equal for all criteria.
+    """
+    if NAMES.get(type(problem.criterion)) in OF_KERNELS:
+        return problem.criterion
+    name = next(name for name in OF_KERNELS if name in problem.objective.criteria)
+    return problem.objective.make_criterion(name, problem.criterion.is_wide)
 
 
 class Layout:
@@ -21,13 +38,12 @@ class Layout:
     Parameters
     ----------
     problem : Problem
-        Its criterion is one of `dforest.core.search.criteria.OF_KERNELS`; its splitter a HistSplitter, RandomHistSplitter or
-        RandomDenseSplitter.
+        If it has no kernels (`has_kernels`), the layout is for the draws of trees and their weights, and not for histograms.
 
     Attributes
     ----------
     criterion : str
-        Its name.
+        The name of the one that kernels use.
     criterion_number : int
         That of records.h.
     objective : Objective
@@ -50,7 +66,7 @@ class Layout:
     """
 
     def __init__(self, problem):
-        columns, criterion = problem.columns, problem.criterion
+        columns, criterion = problem.columns, kernel_criterion(problem)
         self.criterion = NAMES[type(criterion)]
         self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
         self.objective = problem.objective

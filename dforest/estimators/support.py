@@ -245,10 +245,10 @@ NOT_WRITTEN = "there is no code for it yet"
 _EVERYWHERE, _APART = PLACES, (DEVICE, RANKS)
 
 REFUSALS = [
-    Refusal("own splitter", _APART, "it looks at the rows of a node, which are elsewhere", "built-in splitters", FORESTS),
-    Refusal("every threshold", _APART, "nodes are grown from sums over codes there, and it has a code for each value",
+    Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
+    Refusal("every threshold", (DEVICE,), "nodes are grown from sums over codes there, and it has a code for each value",
             'method="hist", and splitter="random" with either method', (DENSE,)),
-    Refusal("own criterion", _APART, "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
+    Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
     Refusal("out-of-bag scorer", (RANKS,), "a scorer needs the out-of-bag predictions of all rows, and each rank has its own",
             "True and False", FORESTS),

@@ -11,8 +11,10 @@ from sklearn.base import clone
 
 import dforest
 from dforest.config import config_context
+from dforest.core.search.criteria import CRITERIA
 from dforest.engines import base
 from dforest.engines.ranks import engine
+from dforest.splitter import PythonSplitter, Test
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
 
@@ -78,6 +80,60 @@ def test_criteria_without_kernels_of_their_own(criterion, splitter, max_leaf_nod
     )
     for size in (2, 3):
         assert_equal(model, X, y, None, Cut.random(rng, len(y), size, "random"), size, criterion)
+
+
+class OwnGini(CRITERIA["gini"]):
+    """A criterion of somebody's own."""
+
+
+class Middle(PythonSplitter):
+    """Cuts at the code of the record in the middle, which depends on the order of records."""
+
+    def best_cut(self, node, feature):
+        codes = node.codes(feature)
+        return int(codes[len(codes) // 2]) if codes[len(codes) // 2] < codes.max() else None
+
+
+class Halves(Middle):
+    """Leaves learn from every other record."""
+
+    def leaf_records(self, node):
+        return np.arange(node.n_records) % 2 == 0
+
+
+class Projections(PythonSplitter):
+    """Tests of random linear combinations, which look at X."""
+
+    def find_split(self, node):
+        weights = node.random().standard_normal(2)
+        at = np.column_stack([node.values(0), node.values(1)]) @ weights
+        threshold = np.sort(at)[(len(at) - 1) // 2]
+        return Test([*weights, threshold], score=1.0) if threshold < at.max() else None
+
+    def goes_left(self, payload, X):
+        return X[:, :2].astype(np.float64) @ payload[:2] <= payload[2]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"method": "dense", "splitter": "best"},
+        {"method": "dense", "splitter": "best", "max_leaf_nodes": 9, "class_weight": "balanced_subsample"},
+        {"criterion": OwnGini()},
+        {"criterion": OwnGini(), "bootstrap": "subsample", "max_samples": 0.5},
+        {"splitter": Middle()},
+        {"splitter": Halves(), "method": "dense"},
+        {"splitter": Projections()},
+    ],
+)
+@pytest.mark.parametrize("size", [2, 5])
+def test_trees_that_their_owners_grow_whole(parameters, size):
+    """Weights of many magnitudes make some nodes light; the last rank may have no rows."""
+    rng, X, y = random_problem(size, 120)
+    model = dforest.RandomForestClassifier(4, random_state=0, **parameters)
+    weight = 10.0 ** rng.uniform(-8, 0, len(y))
+    for kind in ("random", "interleaved"):
+        assert_equal(model, X, y, weight, Cut.random(rng, len(y), size, kind), size, parameters)
 
 
 @pytest.mark.parametrize("max_leaf_nodes", [3, 6, 7, 11])

@@ -2,7 +2,8 @@
 
 Nodes of more than S records are grown level by level, on the own rows of each rank, by a device: to the kernels, the processor is
 one too. Smaller nodes are shipped, and grown depth first by their owners. S changes the time that a fit takes, and its memory,
-never the forest.
+never the forest. Trees that can't be grown from sums over rows have owners too, which get the codes of all rows
+(`dforest.engines.ranks.whole_trees`).
 """
 
 import os
@@ -12,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.core.draws import draw_pieces
-from dforest.core.search.criteria import NAMES, OF_KERNELS
 from dforest.engines.base import Engine, GrownTree, Session
 from dforest.engines.boosting_driver import Iterations, RowWeights, check_supported
 from dforest.engines.device import backend
@@ -22,10 +22,12 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
+from dforest.engines.layout import has_kernels
 from dforest.engines.problem import BoostingProblem
 from dforest.engines.ranks.boosting import AHEAD, RankBoostingShard
 from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
+from dforest.engines.ranks.whole_trees import WholeTrees
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawDealer
 
@@ -80,7 +82,10 @@ class RankSession(Session):
         self._pieces = problem.share.pieces()
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training)
-        self._shipping = Shipping(ranks, problem, self._training, self.sizes.shipment_records, n_threads)
+        if has_kernels(problem):
+            self._shipping = Shipping(ranks, problem, self._training, self.sizes.shipment_records, n_threads)
+        else:
+            self._shipping = WholeTrees(ranks, problem, self._training.codes.get(), n_threads)
         machine = platform.node()
         self._n_here = ranks.gather_objects(machine).count(machine)  # ranks of this machine
 
@@ -205,12 +210,12 @@ class _Sizes:
         # Subtrees of a shipment's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.shipment_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = room
-        has_kernels = NAMES.get(type(problem.criterion)) in OF_KERNELS
+        is_whole = not has_kernels(problem)
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
         whole_bytes = problem.sampling.max_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
-        if not has_kernels or (problem.rules.max_leaf_nodes and whole_bytes <= MAX_ROOM):
+        if is_whole or (problem.rules.max_leaf_nodes and whole_bytes <= MAX_ROOM):
             self.ship_up_to, self.n_trees = ALL, max(self.n_trees, min(ranks.size, MAX_TREES))
         for name, number in TUNING.items():
             setattr(self, name, number)
-        if not has_kernels:
+        if is_whole:
             self.ship_up_to = ALL

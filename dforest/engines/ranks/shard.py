@@ -53,7 +53,7 @@ class RankShard(ForestShard):
     own : DeviceShard
         The draws on this rank's own rows.
     problem : Problem
-    shipping : Shipping
+    shipping : Shipping or WholeTrees
         What grows subtrees.
     """
 

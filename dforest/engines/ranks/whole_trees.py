@@ -1,0 +1,99 @@
+"""Whole trees that are grown by their owners, which have the rows of all ranks.
+
+Some trees can't be grown from sums over rows: those of a splitter or a criterion that kernels lack, and those that try a
+threshold between any two values. For these, each rank gets the codes and the targets of the rows of all ranks, once, and rows of X
+if the splitter looks at them. Of R ranks, rank r then grows the trees r, r + R, ... of a batch alone, from records that the other
+ranks send: rows are drawn and weighed where they are. Rows have the numbers, and records the order, that they have in one process,
+as splitters may look at both.
+
+A `WholeTrees` owns the codes, targets and rows of all ranks.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dforest.engines.given import code_types, grow_given
+from dforest.engines.nodes import Nodes, Subtrees, range_entries
+
+MOST_ROWS = 1 << 32  # as a record has 32 bits for its row
+
+
+class WholeTrees:
+    """Deals out trees to owners, and all trees to all ranks. Making one is a collective.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    problem : Problem
+        Of this rank's rows.
+    codes : ndarray of shape (n_own, n_features)
+        The codes of this rank's rows.
+    n_threads : int
+        Threads that grow a tree.
+
+    Raises
+    ------
+    ValueError
+        If there are more rows than a record can tell apart.
+    """
+
+    def __init__(self, ranks, problem, codes, n_threads):
+        if problem.n_rows > MOST_ROWS:
+            raise ValueError(
+                f"splitter={problem.splitter!r} and criterion={problem.criterion!r} for {problem.n_rows} rows of several ranks; "
+                f"allowed are up to {MOST_ROWS} rows, or built-in splitters and criteria that devices support"
+            )
+        self._ranks, self._n_threads, share = ranks, n_threads, problem.share
+        self._numbers = share.numbers().astype(np.uint32)
+        own_y, own_X = problem.targets.numbers, problem.X
+        matrix = share.gathered(ranks, codes)
+        self._columns = [np.ascontiguousarray(matrix[:, j], dtype) for j, dtype in enumerate(code_types(problem.columns))]
+        self._y = None if own_y is None else share.gathered(ranks, own_y)
+        X = None if own_X is None else share.gathered(ranks, own_X)
+        self._problem = replace(problem, X=X)
+
+    def grow(self, open_nodes, own, draws, exact_weight):
+        """Grow trees: a collective. The parameters are those of `Shipping.grow`; all nodes are roots."""
+        size, rank = self._ranks.size, self._ranks.rank
+        parts = [self._records(own[owner::size], draws, exact_weight) for owner in range(size)]
+        lengths = np.stack(self._ranks.gather(own["n"].astype(np.int64)))[:, rank::size]
+        records, weights = zip(*parts, strict=True)
+        records, weights = self._ranks.exchange(list(records)), self._ranks.exchange(list(weights))
+        ends = np.cumsum(lengths, axis=1)
+        grown = []
+        for i, open_node in enumerate(open_nodes[rank::size]):
+            of_tree = [slice(end[i] - length[i], end[i]) for end, length in zip(ends, lengths, strict=True)]
+            grown.append(self._grow(open_node, *(np.concatenate([part[some] for part, some in zip(sent, of_tree, strict=True)])
+                                                 for sent in (records, weights))))  # fmt: skip
+        return self._collect(grown, len(open_nodes))
+
+    def _records(self, own, draws, exact_weight):
+        """The records of some trees, with the numbers of rows among those of all ranks, and their exact weights, if any."""
+        sent = draws[range_entries(own["first"], own["n"])]
+        weights = np.zeros(len(sent) if exact_weight is not None else 0)
+        if exact_weight is not None:
+            first = np.repeat(own["first_weight"], own["n"])
+            weights[first >= 0] = exact_weight[(first + sent["row"])[first >= 0]]
+        sent["row"] = self._numbers[sent["row"]]
+        return sent, weights
+
+    def _grow(self, open_node, records, weights):
+        """Grow a tree, given its records and their exact weights, if there are any."""
+        order = np.argsort(records["row"])
+        root, exact_weight = np.array([open_node]), None
+        root["first"] = 0
+        if len(weights) and open_node["first_weight"] >= 0:
+            root["first_weight"], exact_weight = 0, np.zeros(self._problem.n_rows)
+            exact_weight[records["row"]] = weights
+        return grow_given(self._problem, self._columns, records[order], self._y, root, self._n_threads, exact_weight)
+
+    def _collect(self, grown, n_trees):
+        """All trees, in order, given those that this rank has grown."""
+        gather, size = self._ranks.gather, self._ranks.size
+        joined = Subtrees.none(self._problem.objective.n_leaf_words)
+        own = Nodes.join([joined.nodes, *(subtree.nodes for subtree in grown)])
+        by_rank = gather(np.concatenate([joined.lengths, *(subtree.lengths for subtree in grown)]))
+        nodes, lengths = Nodes(*(np.concatenate(gather(array)) for array in own)), np.concatenate(by_rank)
+        order = np.argsort(np.concatenate([np.arange(rank, n_trees, size) for rank in range(size)]))
+        return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
