@@ -35,7 +35,7 @@ from dforest import (
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.device.predictor import DevicePredictor
 from dforest.estimators.data.sparse import in_order
-from dforest.splitter import PythonSplitter
+from dforest.splitter import PythonSplitter, Test
 
 KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
          ExtraTreesRegressor]  # fmt: skip
@@ -462,12 +462,37 @@ def test_what_there_is_no_code_for():
     with pytest.raises(TypeError, match="X is a sparse matrix, which reports do not support"):
         make(RandomForestClassifier).fit(X, classes).report(X, classes)
 
-    class Median(PythonSplitter):
-        def find_split(self, node):
-            return None
 
-    with pytest.raises(ValueError, match="looks at rows of X, which is a sparse matrix"):
-        make(RandomForestClassifier, splitter=Median()).fit(X, classes)
+class Sums(PythonSplitter):
+    """Tests of sums of two columns, which look at whole rows."""
+
+    def find_split(self, node):
+        j, k = node.random().choice(node.n_features, 2, replace=False)
+        sums = np.nan_to_num(node.values(j)) + np.nan_to_num(node.values(k))
+        threshold = np.sort(sums)[(len(sums) - 1) // 2]
+        return Test([j, k, threshold], feature=j, score=1.0) if threshold < sums.max() else None
+
+    def goes_left(self, payload, X):
+        j, k = payload[:2].astype(int)
+        return np.nan_to_num(X[:, j]) + np.nan_to_num(X[:, k]) <= payload[2]
+
+    def used_features(self, payload):
+        return payload.view(float)[:2].astype(int), np.array([0.5, 0.5])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_splitters_that_look_at_rows(dtype):
+    X = sp.random_array((150, 8), density=0.3, rng=0, dtype=np.float64).astype(dtype).tocsr()
+    y = X[:, [0]].toarray().ravel() + X[:, [1]].toarray().ravel()
+    own = {"splitter": Sums(), "oob_score": True, "variable_importance": "mda_raw", "max_depth": 5}
+    sparse, dense = (make(RandomForestRegressor, **own).fit(rows, y) for rows in (X, X.toarray()))
+    assert_same(sparse, dense)
+    np.testing.assert_array_equal(sparse.oob_prediction_, dense.oob_prediction_)
+    np.testing.assert_array_equal(sparse.variable_importance_, dense.variable_importance_)
+    assert (sparse.variable_importance_ != 0).any()
+    for rows in (X, X[:1], sp.csr_array(X.shape, dtype=dtype)):
+        np.testing.assert_array_equal(sparse.predict(rows), dense.predict(rows.toarray()))
+        np.testing.assert_array_equal(sparse.apply(rows), dense.apply(rows.toarray()))
 
 
 # What gives sparse matrices to whom

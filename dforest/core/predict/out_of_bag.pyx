@@ -120,7 +120,7 @@ def nearest(number, exponent):
 cdef class TrainingRows:
     def __init__(self, PackedForest packed not None, X, target, is_regression, TreeDraws draws not None, exponent):
         self.packed = packed
-        self.rows = Rows(X, packed.n_features, packed.splitter)
+        self.rows = Rows(X, packed.n_features)
         self.n = self.rows.n
         if draws.n_own != self.n or len(draws.plans) != packed.n_trees:
             raise ValueError(f"draws of {len(draws.plans)} trees of {draws.n_own} rows, for a forest of {packed.n_trees} trees "

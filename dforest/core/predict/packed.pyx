@@ -154,7 +154,7 @@ cdef class PackedForest:
         -------
         ndarray of shape (n, n_outputs), dtype float64
         """
-        cdef Rows opened = Rows(X, self.n_features, self.splitter)
+        cdef Rows opened = Rows(X, self.n_features)
         result = np.empty((opened.n, self.n_outputs))
         cdef double[:, ::1] out = result
         if opened.n > 0:
@@ -174,7 +174,7 @@ cdef class PackedForest:
             Which trees.
         n_threads : int
         """
-        cdef Rows opened = Rows(X, self.n_features, self.splitter)
+        cdef Rows opened = Rows(X, self.n_features)
         cdef Task task
         if sums.shape[0] != opened.n or sums.shape[1] != self.n_outputs:
             raise ValueError(f"sums of shape ({sums.shape[0]}, {sums.shape[1]}), for {opened.n} rows and {self.n_outputs} "
@@ -191,7 +191,7 @@ cdef class PackedForest:
 
     def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
-        cdef Rows opened = Rows(X, self.n_features, self.splitter)
+        cdef Rows opened = Rows(X, self.n_features)
         result = np.empty(opened.n, np.int64)
         cdef int64_t[::1] out = result
         if opened.n > 0:
@@ -303,7 +303,7 @@ cdef class PackedForest:
     cdef int open_paths(self, Rows rows, int n_threads) except -1:
         """Have rows go down zero paths, if they store so few values that this takes less time."""
         cdef double n_stored, skips_up_to = SKIPS_UP_TO
-        if not rows.is_sparse or rows.n == 0:
+        if not rows.is_sparse or rows.n == 0 or self.splitter is not None:  # whose tests look at whole rows
             return 0
         n_stored = <double> (rows.sparse.starts[rows.n] - rows.sparse.starts[0])
         if n_stored > skips_up_to * rows.n * self.n_features:
@@ -511,7 +511,7 @@ cdef class PackedForest:
 
     def apply(self, X not None, int n_threads):
         """The number of the leaf's node, by row and tree: ndarray of shape (n, n_trees), dtype int64."""
-        cdef Rows opened = Rows(X, self.n_features, self.splitter)
+        cdef Rows opened = Rows(X, self.n_features)
         result = np.empty((opened.n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
         cdef const uint32_t[::1] numbers = self.node_numbers

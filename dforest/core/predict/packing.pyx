@@ -547,16 +547,11 @@ cdef class Rows:
         C-contiguous.
     n_features : int
         Of the forest that the rows are for.
-    splitter : Splitter or None
-        That forest's, if the tests are its own.
     """
 
-    def __cinit__(self, X, Py_ssize_t n_features, splitter):
+    def __cinit__(self, X, Py_ssize_t n_features):
         if isinstance(X, SparseRows):
             self.check(X.n_features, n_features)
-            if splitter is not None:
-                raise ValueError(f"X is sparse, but the forest's tests are those of {splitter!r}, which look at dense "
-                                 "rows; allowed is X.toarray()")
             self.open_sparse(X)
             return
         if not isinstance(X, np.ndarray):

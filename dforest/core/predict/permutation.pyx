@@ -19,7 +19,8 @@ from dforest.core.predict.totals cimport (
     DF_DIGITS, df_total, df_total_add, df_total_carry, df_total_open, df_total_value,
 )
 from dforest.core.predict.walk cimport (
-    DF_SUBSETS, Descent, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_value_row,
+    DF_SUBSETS, Descent, df_feature, df_is_leaf, df_packed, df_step_by, df_tree, df_unpack_rows,
+    df_value_row,
 )
 from dforest.core.draws cimport TreeDraws
 from dforest.core.threads cimport WorkerContext, df_add_to_long, poll, share
@@ -322,28 +323,30 @@ cdef class Permutations(TrainingRows):
         """
         cdef const df_rows* all_rows = &self.rows.rows
         cdef Py_ssize_t i, n, first = 0, stride = all_rows.stride
-        cdef Py_ssize_t size = sizeof(double) if all_rows.is_double else sizeof(float), at_feature = (p.begin + j) * size
         cdef uint32_t at[TOGETHER]
         cdef uint32_t left[TOGETHER]
         cdef char* x = <char*> malloc(TOGETHER * stride)
         cdef df_rows rows = df_rows(x, stride, all_rows.is_double)
         cdef Descent down = Descent(&rows, NULL, 0, 0, DF_SUBSETS, &at[0], &left[0])
-        cdef const char* value
-        cdef double error
+        cdef double error, value
         try:
             if x == NULL:
                 with gil:
                     raise MemoryError()
             while first < p.n_out:
                 n = down.n = min(<Py_ssize_t> TOGETHER, p.n_out - first)
+                if self.rows.is_sparse:
+                    memset(x, 0, n * stride)
+                    df_unpack_rows(&self.rows.sparse, p.row + first, 0, n, &rows, False)
                 for i in range(n):
-                    memcpy(x + i * stride, all_rows.x + p.row[first + i] * stride, stride)
+                    if not self.rows.is_sparse:
+                        memcpy(x + i * stride, all_rows.x + p.row[first + i] * stride, stride)
                     if j >= 0:
-                        if p.other != NULL:
-                            value = all_rows.x + p.other[j * p.n_out + first + i] * stride + at_feature
+                        value = self.other_value(p, j, first + i)
+                        if all_rows.is_double:
+                            (<double*> (x + i * stride))[p.begin + j] = value
                         else:
-                            value = p.given[j] + (first + i) * size
-                        memcpy(x + i * stride + at_feature, value, size)
+                            (<float*> (x + i * stride))[p.begin + j] = <float> value
                 self.packed.walk(p.tree, &down, worker)
                 for i in range(n):
                     error = error_of(self, self.target[p.row[first + i]],

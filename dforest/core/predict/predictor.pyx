@@ -90,7 +90,7 @@ cdef class Predictor:
         ValueError, TypeError
             If X is not as described.
         """
-        cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features, self.packed.splitter)
+        cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features)
         cdef double mean
         cdef double[::1] out
         if rows.is_single and self.is_flat:
@@ -116,7 +116,7 @@ cdef class Predictor:
             Numbers of classes, which are places in the attribute ``classes_`` of the estimator; of equally probable classes,
             the lowest.
         """
-        cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features, self.packed.splitter)
+        cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features)
         cdef int64_t most
         cdef int64_t[::1] out
         if self.is_regression:

@@ -19,7 +19,7 @@ from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, Splitter
-from dforest.core.sparse_rows import SparseRows
+from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import GrowthRules, Problem, needs_wide_sums
@@ -261,11 +261,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
         needs_rows = splitter.needs_rows or splitter.has_own_tests
-        if needs_rows and isinstance(rows.parts[0], SparseRows):
-            raise ValueError(
-                f"splitter={splitter!r} looks at rows of X, which is a sparse matrix; allowed are arrays and frames, such as "
-                "X.toarray(), or splitters that look at codes alone"
-            )
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._targets(rows, plan)
@@ -291,7 +286,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             row_major=ranks.size > 1,  # as level-wise engines want them
             max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
         )
-        X = np.ascontiguousarray(rows.X) if needs_rows else None
+        X = dense(rows.X) if needs_rows else None
         share = None if ranks.size == 1 else rows.share
         return Problem(
             columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
