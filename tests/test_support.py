@@ -87,7 +87,7 @@ def asked(feature, kind, folder):
         "HistGradientBoostingClassifier", "HistGradientBoostingRegressor")  # fmt: skip
     own = {"n_estimators": 3} if is_forest else {"max_iter": 3}
     if kind == DENSE:
-        own |= {"method": "dense", "splitter": "random"}
+        own |= {"method": "dense"}
     given, name, parameters = {"X": X, "y": Y}, regressor, [{}]
     if feature in ("classes", "class weights"):
         given["y"], name = CLASSES, classifier
@@ -135,7 +135,6 @@ def asked(feature, kind, folder):
             "draws": [{"bootstrap": "subsample", "max_samples": 0.5}] if is_forest else [{"subsample": 0.5}],
             "warm start": [{"warm_start": True}],
             **dict.fromkeys(CALLBACKS, [{}]),
-            "every threshold": [{"splitter": "best"}],
             "random splits": [{"splitter": "random"}],
             "absolute error": [{"criterion": "absolute_error"}],
             "own criterion": [{"criterion": OwnCriterion()}],

@@ -6,14 +6,14 @@ Such engines know columns as an array of `df_column` and one array of all column
 import numpy as np
 
 from dforest.core.search.criteria import NAMES, OF_KERNELS
-from dforest.core.search.dense import RandomDenseSplitter
+from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
 from dforest.rules.records import constants, record
 
 KEY_ENTRIES = 3  # of a histogram: see df_draft
-SPLITTERS = HistSplitter, RandomHistSplitter, RandomDenseSplitter  # that such engines have code for
+SPLITTERS = HistSplitter, RandomHistSplitter, DenseSplitter, RandomDenseSplitter  # that such engines have code for
 
 
 def has_kernels(problem):
@@ -54,6 +54,8 @@ class Layout:
         That a leaf keeps.
     is_random : bool
         Whether cuts are drawn.
+    has_middles : bool
+        Whether codes stand for values, and cuts are in the middle of two values of the node.
     has_keys : bool
         Whether any column has keys for codes.
     max_entries : int
@@ -73,6 +75,7 @@ class Layout:
         self.n_words = criterion.n_words
         self.n_leaf_words = self.objective.n_leaf_words
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
+        self.has_middles = isinstance(problem.splitter, DenseSplitter)
         self.has_keys = any(column.has_keys for column in columns)
         self.max_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
         self.max_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
@@ -107,7 +110,7 @@ class Layout:
         -------
         Nodes
         """
-        thresholds = arrays.thresholds(grown, self.table, self.is_random, self.values, self.highs)
+        thresholds = arrays.thresholds(grown, self.table, self.is_random, self.has_middles, self.values, self.highs)
         missing_left = (grown["missing_left"] != 0) & (grown["feature"] >= 0)
         subsets = subsets[np.isnan(thresholds)]
         # Words of 0 at the end of a subset are left out.

@@ -472,8 +472,8 @@ PARAMETERS = (
         """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
         filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
         `dforest.devices` lists what there is. None means the device that holds X, if X is an array on a device, such as one of
-        dpnp; else the device of ``dforest.config_context(queue=...)``; else the processor. On a SYCL device, trees are grown by
-        ``method="hist"`` or with random splits; importances by impurity and pruning run on the processor.""",
+        dpnp; else the device of ``dforest.config_context(queue=...)``; else the processor. Where trees are grown on a SYCL
+        device, importances by impurity and pruning run on the processor.""",
         group=COMPUTATION,
     ),
     Parameter(

@@ -107,12 +107,6 @@ def _own_splitter(fit):
     return f"splitter={splitter!r}" if isinstance(splitter, Splitter) and not splitter.runs_on(None) else None
 
 
-def _every_threshold(fit):
-    splitter = _splitter(fit)
-    has_keys = splitter == "random" if isinstance(splitter, str) else splitter.takes_keys
-    return None if fit.kind != DENSE or has_keys else f"method='dense' with splitter={splitter!r}"
-
-
 def _own_criterion(fit):
     criterion = fit.estimator._own_criterion()
     return None if isinstance(criterion, str) else f"criterion={criterion!r}"
@@ -216,7 +210,6 @@ FEATURES = {
     "live votes": Feature("callbacks: `OutOfBagPlateau`", _callback_that_needs("live votes"), FORESTS),
     "memory limit": Feature("callbacks: `MemoryLimit`", _callback_that_needs("memory limit"), FORESTS),
     "checkpoint": Feature("callbacks: `Checkpoint`", _callback_that_needs("checkpoint"), FORESTS),
-    "every threshold": Feature('best splits by `method="dense"`', _every_threshold, (DENSE,)),
     "random splits": Feature('`splitter="random"`', kinds=FORESTS),
     "entropy": Feature("entropy, Hellinger distance", kinds=FORESTS),
     "poisson": Feature("Poisson deviance", kinds=FORESTS),
@@ -246,8 +239,6 @@ _EVERYWHERE, _APART = PLACES, (DEVICE, RANKS)
 
 REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
-    Refusal("every threshold", (DEVICE,), "nodes are grown from sums over codes there, and it has a code for each value",
-            'method="hist", and splitter="random" with either method', (DENSE,)),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
     Refusal("out-of-bag scorer", (RANKS,), "a scorer needs the out-of-bag predictions of all rows, and each rank has its own",
@@ -322,8 +313,7 @@ _PAGE = """# What works with what
 A fit may ask for any of the features below, at any of these places: the processor of one process that has all rows, a \
 [device](devices.md), or [several ranks](distributed.md), which is rows in several processes, or in several partitions of Dask. \
 The model is the same, to the bit, wherever it is grown. "No" means that `fit` raises an error that names what it was asked for \
-and what is allowed; the notes at the end say why. "–" means that there is no such thing. At device and ranks, forests by \
-`method="dense"` have random splits.
+and what is allowed; the notes at the end say why. "–" means that there is no such thing.
 
 This page is made from the table in `dforest/estimators/support.py`, from which errors follow too, and a test fits every feature \
 at every place.

@@ -23,7 +23,7 @@ from dforest.rules.bounds cimport df_clip
 from dforest.rules.criteria cimport (
     df_add_draws, df_fixed_deviance, df_has_one_class, df_measure, df_measure_deviance, df_measure_squares,
 )
-from dforest.rules.cut cimport df_threshold_of
+from dforest.rules.cut cimport DF_AS_DRAWN, DF_AT_EDGES, DF_AT_MIDDLES, df_threshold_of
 from dforest.rules.node cimport (
     DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity,
     df_is_leaf_by_size, df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser,
@@ -350,9 +350,9 @@ def choose_scales(const double[:, ::1] extents not None, int bits=31):
     return centres, exponents
 
 
-def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns not None, bint is_random,
+def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns not None, bint is_random, bint has_middles,
                const double[::1] values not None, const double[::1] highs not None):
-    """Where binned nodes cut.
+    """Where nodes cut.
 
     Parameters
     ----------
@@ -360,6 +360,8 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
     columns : ndarray of shape (n_features,), dtype df_column
     is_random : bool
         Whether cuts are drawn.
+    has_middles : bool
+        Whether codes stand for values, between which other cuts lie in the middle; if not, for bins.
     values, highs : ndarray of float64
         The upper edges of the bins, and their largest values, of all columns one after another.
 
@@ -369,10 +371,11 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
         0 for leaves, NaN where categories are tested.
     """
     cdef Py_ssize_t i
+    cdef int where = DF_AS_DRAWN if is_random else DF_AT_MIDDLES if has_middles else DF_AT_EDGES
     result = np.empty(nodes.shape[0])
     cdef double[::1] out = result
     for i in range(nodes.shape[0]):
-        out[i] = df_threshold_of(&nodes[i], &columns[0], is_random, &values[0], &highs[0])
+        out[i] = df_threshold_of(&nodes[i], &columns[0], where, &values[0], &highs[0])
     return result
 
 

@@ -94,9 +94,12 @@ static inline uint64_t df_threshold_code(int64_t kind, uint64_t code, uint64_t a
     return kind == DF_ORDINAL ? above - 1 : code + (above - 1 - code) / 2;
 }
 
-/* The threshold of a node that has been grown; 0 of a leaf, NaN of categories. is_random : cuts are drawn; IN values, highs :
- * the numbers of all columns */
-static inline double df_threshold_of(const df_grown *node, const df_column *columns, int is_random, const double *values,
+/* Where thresholds of numbers lie: at an edge of bins that follows from the cut, at the one that was drawn, or in the middle of
+ * the two values that the cut parts. */
+typedef enum { DF_AT_EDGES, DF_AS_DRAWN, DF_AT_MIDDLES } df_thresholds;
+
+/* The threshold of a node that has been grown; 0 of a leaf, NaN of categories. IN values, highs : the numbers of all columns */
+static inline double df_threshold_of(const df_grown *node, const df_column *columns, int thresholds, const double *values,
                                      const double *highs) {
     const df_column *column;
     int64_t at;
@@ -109,7 +112,11 @@ static inline double df_threshold_of(const df_grown *node, const df_column *colu
         return INFINITY;
     if (column->key_bits)
         return node->threshold;
-    at = column->first + (int64_t)(is_random ? node->code : df_threshold_code(column->kind, node->code, node->above));
+    if (thresholds == DF_AT_MIDDLES && column->kind != DF_ORDINAL)
+        return df_middle(values[column->first + (int64_t)node->code], values[column->first + node->above],
+                         (int)column->is_float32);
+    at = column->first
+         + (int64_t)(thresholds == DF_AS_DRAWN ? node->code : df_threshold_code(column->kind, node->code, node->above));
     return column->kind == DF_ORDINAL ? highs[at] : values[at];
 }
 

@@ -18,5 +18,9 @@ cdef extern from "rules/cut.h" nogil:
     bint df_goes_left(uint64_t code, uint64_t last, uint64_t also)
     bint df_category_goes_left(uint64_t code, const uint64_t* subset, uint64_t n_codes, bint missing_left)
     uint64_t df_threshold_code(int64_t kind, uint64_t code, uint64_t above)
-    double df_threshold_of(const df_grown* node, const df_column* columns, bint is_random, const double* values,
+    ctypedef enum df_thresholds:
+        DF_AT_EDGES
+        DF_AS_DRAWN
+        DF_AT_MIDDLES
+    double df_threshold_of(const df_grown* node, const df_column* columns, int thresholds, const double* values,
                            const double* highs)

@@ -41,7 +41,7 @@ def random_fit(seed):
     Returns
     -------
     estimator : estimator
-        Not fitted; of method "hist", or of random splits by "dense".
+        Not fitted.
     X, y : ndarray
     sample_weight : ndarray or None
     """
@@ -96,7 +96,7 @@ def random_fit(seed):
     if rng.random() < 0.4 and ("Regressor" in family.__name__ or len(np.unique(y)) == 2):
         parameters["monotonic_cst"] = [0 if j in categorical else int(rng.integers(-1, 2)) for j in range(n_features)]
     parameters["skip_constant_features"] = bool(rng.random() < 0.7)
-    parameters["method"] = rng.choice(["hist", "dense"]) if family.__name__.startswith("ExtraTrees") else "hist"
+    parameters["method"] = rng.choice(["hist", "dense"])
     parameters = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
     return family(**parameters), X, y, weight
 

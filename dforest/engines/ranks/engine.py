@@ -22,12 +22,11 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
-from dforest.engines.layout import has_kernels
 from dforest.engines.problem import BoostingProblem
 from dforest.engines.ranks.boosting import AHEAD, RankBoostingShard
 from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
-from dforest.engines.ranks.whole_trees import WholeTrees
+from dforest.engines.ranks.whole_trees import WholeTrees, grows_whole
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawDealer
 
@@ -82,10 +81,10 @@ class RankSession(Session):
         self._pieces = problem.share.pieces()
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training)
-        if has_kernels(problem):
-            self._shipping = Shipping(ranks, problem, self._training, self.sizes.shipment_records, n_threads)
-        else:
+        if grows_whole(problem):
             self._shipping = WholeTrees(ranks, problem, self._training.codes.get(), n_threads)
+        else:
+            self._shipping = Shipping(ranks, problem, self._training, self.sizes.shipment_records, n_threads)
         machine = platform.node()
         self._n_here = ranks.gather_objects(machine).count(machine)  # ranks of this machine
 
@@ -210,7 +209,7 @@ class _Sizes:
         # Subtrees of a shipment's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.shipment_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = room
-        is_whole = not has_kernels(problem)
+        is_whole = grows_whole(problem)
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
         whole_bytes = problem.sampling.max_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
         if is_whole or (problem.rules.max_leaf_nodes and whole_bytes <= MAX_ROOM):

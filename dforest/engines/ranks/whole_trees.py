@@ -13,10 +13,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from dforest.core.search.dense import DenseSplitter
 from dforest.engines.given import code_types, grow_given
+from dforest.engines.layout import has_kernels
 from dforest.engines.nodes import Nodes, Subtrees, range_entries
 
 MOST_ROWS = 1 << 32  # as a record has 32 bits for its row
+
+
+def grows_whole(problem):
+    """Whether ranks grow the trees of a `Problem` whole; histograms of all values would be longer than the codes of all rows."""
+    return not has_kernels(problem) or isinstance(problem.splitter, DenseSplitter)
 
 
 class WholeTrees:
