@@ -58,8 +58,6 @@ class PredictionPart:
         ------
         NotFittedError
             If the estimator is not fitted.
-        ValueError
-            If the estimator predicts several outputs.
 
         Examples
         --------

@@ -11,7 +11,7 @@ from dforest.estimators.data.validation import check_number
 class ReportPart:
     """What makes a forest or boosted trees report."""
 
-    def report(self, X=None, y=None, *, path=None, scoring=None, verbose=0):
+    def report(self, X=None, y=None, *, path=None, scoring=None, output=None, verbose=0):
         """Make a report: one HTML page, which needs no network.
 
         The page shows how well rows are predicted, and how reliable probabilities are; the score by the number of trees, and
@@ -28,7 +28,7 @@ class ReportPart:
             Rows to show predictions for, preferably rows that were not used for training. If they are the training rows in
             their order, a forest recognises them, and the page shows out-of-bag predictions. None means that the page shows only
             what the estimator itself knows.
-        y : array-like of shape (n_rows,), optional
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
             The true targets of these rows. None means that the page says nothing about the quality of predictions.
         path : str or path-like, optional
             A file to write the page to. Whether it can be written is tried before anything is computed.
@@ -39,6 +39,8 @@ class ReportPart:
             have a `pos_label` look at the class 1, or, if there is no such class, at ``classes_[1]``. None means accuracy for
             classes and R² for numbers; if there are two classes, one of which has less than a tenth of the rows, it means the
             average precision of this one.
+        output : int, optional
+            The number of the output that the page is about, from 0 on, if y has several columns, in which case it must be given.
         verbose : int, default=0
             Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
             2 a line for each.
@@ -53,8 +55,8 @@ class ReportPart:
         OSError
             If the file can't be written.
         ValueError
-            If X or y don't fit the estimator, if y is given without X, if `scoring` can't score the predictions, or if the
-            estimator has several outputs.
+            If X or y don't fit the estimator, if y is given without X, if `scoring` can't score the predictions, or if `output`
+            is none of the estimator's several outputs, or is given though there is one.
         TypeError
             If X or y are Dask collections.
 
@@ -67,10 +69,13 @@ class ReportPart:
         """
         check_is_fitted(self)
         n_outputs = self.forest_.objective.n_outputs
-        if n_outputs > 1:
+        if n_outputs > 1 and output is None:
             raise ValueError(
-                f"{type(self).__name__} has {n_outputs} outputs, and a report is about one: its scores, curves and pictures are "
-                "each of one target; allowed is an estimator that is fitted to one column of y"
+                f"output=None, but {type(self).__name__} has {n_outputs} outputs, and a report is about one: its scores, curves "
+                f"and pictures are each of one target; allowed are 0 to {n_outputs - 1}"
             )
+        if output is not None:
+            allowed = f"integers from 0 to {n_outputs - 1}" if n_outputs > 1 else "None, as there is one output"
+            check_number("output", output, Integral, allowed, lambda k: n_outputs > 1 and 0 <= k < n_outputs)
         check_number("verbose", verbose, Integral, "integers from 0", lambda n: n >= 0)
-        return import_module("dforest.inspection.report.report").report_of(self, X, y, path, scoring, verbose)
+        return import_module("dforest.inspection.report.report").report_of(self, X, y, path, scoring, output, verbose)

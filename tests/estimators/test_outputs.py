@@ -22,6 +22,7 @@ from dforest import (
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     load,
@@ -369,13 +370,33 @@ def test_bad_input():
         RandomForestClassifier(criterion="hellinger").fit(X, classes)
 
 
-def test_what_is_for_one_output():
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_predictors(voting):
+    X, numbers, classes = table(60)
+    forest = RandomForestClassifier(5, voting=voting, random_state=0).fit(X, classes)
+    predictor, probability = forest.predictor(), np.hstack(forest.predict_proba(X))
+    assert predictor.n_outputs == probability.shape[1]
+    assert np.array_equal(predictor.predict(X), probability) and np.array_equal(predictor.predict(X[3]), probability[3])
+    labels = np.column_stack([own[found] for own, found in zip(forest.classes_, predictor.predict_class(X).T, strict=True)])
+    assert np.array_equal(labels, forest.predict(X))
+    assert np.array_equal(predictor.predict_class(X[3]), predictor.predict_class(X)[3])
+    for make in (RandomForestRegressor, HistGradientBoostingRegressor):
+        model = make(random_state=0).fit(X, numbers)
+        assert np.array_equal(model.predictor().predict(X), model.predict(X))
+        assert np.array_equal(model.predictor().predict(X[3]), model.predict(X)[3])
+
+
+def test_a_report_is_of_one_output():
     X, numbers, _ = table(60)
     forest = RandomForestRegressor(3, random_state=0).fit(X, numbers)
-    with pytest.raises(ValueError, match="RandomForestRegressor has 3 outputs, and a report is about one"):
+    with pytest.raises(ValueError, match="output=None, but RandomForestRegressor has 3 outputs, .* allowed are 0 to 2"):
         forest.report()
-    with pytest.raises(ValueError, match="a predictor is for one output"):
-        forest.predictor()
+    with pytest.raises(ValueError, match="output=3; allowed are integers from 0 to 2"):
+        forest.report(output=3)
+    with pytest.raises(ValueError, match="y has 1 columns; the estimator predicts 3"):
+        forest.report(X, numbers[:, 0], output=0)
+    with pytest.raises(ValueError, match="output=0; allowed are None, as there is one output"):
+        RandomForestRegressor(3).fit(X, numbers[:, 0]).report(output=0)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])

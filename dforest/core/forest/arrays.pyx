@@ -554,10 +554,8 @@ class Forest:
         """
         if voting not in ("soft", "hard"):
             raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
-        if self.objective.n_outputs > 1:
-            raise ValueError(f"a predictor is for one output, and this forest has {self.objective.n_outputs}; `of_output` gives "
-                             "the forest of one")
-        return Predictor(self.packed(voting), not self.objective.predicts_shares, n_threads, encoder)
+        columns = self.objective.outputs if self.objective.n_outputs > 1 else None
+        return Predictor(self.packed(voting), not self.objective.predicts_shares, n_threads, encoder, columns)
 
     def packed_leaves(self, voting="soft"):
         """`packed`, but with the rows of the leaf tables as values."""

@@ -22,7 +22,8 @@ cdef class Predictor:
     n_features : int
         Number of columns of X.
     n_outputs : int
-        Number of classes; 1 for regression; for boosted trees, the number of raw predictions of a row.
+        How many numbers are predicted for a row: the classes, of all columns if y has several; in regression the columns of y;
+        for boosted trees, the raw predictions.
 
     Examples
     --------
@@ -41,8 +42,9 @@ cdef class Predictor:
     cdef int n_threads
     cdef bint is_regression, is_flat        # whether a row's prediction is a number
     cdef object encoder                     # makes arrays of other rows; None: there are no others
+    cdef tuple columns                      # slices of what is predicted for each column of y; None: there is one column
 
-    def __cinit__(self, PackedForest packed not None, bint is_regression, int n_threads=1, encoder=None):
+    def __cinit__(self, PackedForest packed not None, bint is_regression, int n_threads=1, encoder=None, tuple columns=None):
         if n_threads < 1:
             raise ValueError(f"n_threads={n_threads}; allowed are numbers from 1")
         self.packed = packed
@@ -50,6 +52,7 @@ cdef class Predictor:
         self.is_flat = is_regression and packed.n_outputs == 1
         self.n_threads = n_threads
         self.encoder = encoder
+        self.columns = columns
 
     cdef object rows_of(self, X):
         """X as `Rows` takes it."""
@@ -70,7 +73,7 @@ cdef class Predictor:
         """Predict probabilities of classes or, for regression, numbers, for one row or for several.
 
         The results equal those of the estimator's `predict_proba` or `predict` to the bit. For boosted trees they are raw
-        predictions, equal to those of `decision_function`.
+        predictions, equal to those of `decision_function`. The probabilities of several columns of y come one after another.
 
         Parameters
         ----------
@@ -114,13 +117,16 @@ cdef class Predictor:
         -------
         ndarray of shape (n_rows,), dtype int64, or int for a single row
             Numbers of classes, which are places in the attribute ``classes_`` of the estimator; of equally probable classes,
-            the lowest.
+            the lowest. If y has several columns, an ndarray of shape (n_rows, n_columns), or (n_columns,) for a single row.
         """
         cdef Rows rows = Rows(self.rows_of(X), self.packed.n_features)
         cdef int64_t most
         cdef int64_t[::1] out
         if self.is_regression:
             raise ValueError("a regression forest has no classes; use predict")
+        if self.columns is not None:
+            probability = self.predict(X)
+            return np.stack([probability[..., column].argmax(axis=-1) for column in self.columns], axis=-1)
         if rows.is_single:
             self.packed.predict_rows(rows, NULL, &most, 1)
             return most

@@ -71,6 +71,9 @@ def facts(study):
         found.append(("Draws per tree", f"{forest.n_draws[-1]:,}, {forest.plans[-1].manner}"))
     else:
         found.append(("Trees", f"{forest.n_trees:,}, {study.estimator.n_trees_per_iteration_:,} in each iteration"))
+    if study.output is not None:
+        number, n_outputs = study.output
+        found.append(("Output", f"{number}, of {n_outputs} from 0 on; the trees, and importances by them, are those of all"))
     found.append(("Features", kinds_of(study)))
     found += study.target.facts(study)
     if study.rows is not None:

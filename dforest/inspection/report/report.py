@@ -8,6 +8,7 @@ from pathlib import Path
 from sklearn import config_context
 
 from dforest.estimators.progress import ProgressLine
+from dforest.inspection.report.outputs import column_of, estimator_of_output
 from dforest.inspection.report.page import page_of, parts_of
 from dforest.inspection.report.study import Study
 
@@ -96,13 +97,16 @@ def check_writable(path):
         ) from None
 
 
-def report_of(estimator, X=None, y=None, path=None, scoring=None, verbose=0):
+def report_of(estimator, X=None, y=None, path=None, scoring=None, output=None, verbose=0):
     """The `Report` on a fitted forest or model: see `dforest.estimators.reporting.ReportPart.report`."""
     if y is not None and X is None:
         raise ValueError("y is given without X; allowed are X and y, X alone, or neither")
     if path is not None:
         check_writable(path)
-    study, line = Study(estimator, X, y, scoring), None
+    n_outputs = estimator.forest_.objective.n_outputs
+    if output is not None:
+        y, estimator = column_of(y, output, n_outputs), estimator_of_output(estimator, output)
+    study, line = Study(estimator, X, y, scoring, None if output is None else (output, n_outputs)), None
     if verbose:
         line = ProgressLine(len(parts_of(study)), verbose, "sections")
         line.begin(0)

@@ -35,6 +35,8 @@ class Study:
     X, y
         Rows and their targets, as `report` is given them.
     scoring : str, callable or None
+    output : tuple of (int, int), optional
+        Which output of how many the estimator predicts, if it shares its trees with others.
 
     Attributes
     ----------
@@ -55,8 +57,8 @@ class Study:
     measure : Measure
     """
 
-    def __init__(self, estimator, X, y, scoring=None):
-        self.estimator, self.model = estimator, model_of(estimator)
+    def __init__(self, estimator, X, y, scoring=None, output=None):
+        self.estimator, self.model, self.output = estimator, model_of(estimator), output
         self.forest = self.model.forest
         self.rows = None if X is None else Rows(estimator, X, y)
         self.target = Classes() if is_classifier(estimator) else Numbers()
