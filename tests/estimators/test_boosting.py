@@ -74,6 +74,26 @@ def test_trees_know_the_rows_of_their_round(loss):
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split")
+@pytest.mark.parametrize("power", [-1, 0, 7])
+@pytest.mark.parametrize("n_steps", [-2, -1, 0, 1, 2])
+def test_gradients_a_hair_from_a_power_of_two(power, n_steps):
+    """The integers of all rows are then the greatest that are allowed, or one step in float64 beyond, which rounds to that."""
+    largest = 2.0**power
+    for _ in range(abs(n_steps)):
+        largest = np.nextafter(largest, np.inf * n_steps)
+    x = np.arange(60)
+    y = np.where(x < 30, -largest, largest)
+    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, early_stopping=False).fit(x[:, None], y)
+    assert model.predict(x[:, None]) == pytest.approx(y, rel=1e-9)
+
+
+def test_class_weights_by_which_gradients_are_a_hair_from_a_half():
+    x, y = np.arange(98), np.arange(98) < 49
+    weight = np.where(y, 141 / 140, 141 / 142)
+    model = HistGradientBoostingClassifier(max_iter=1, early_stopping=False).fit(x[:, None], y, weight)
+    assert model.score(x[:, None], y) == 1.0
+
+
 def test_a_subsample_takes_at_least_a_row():
     X, y, model = problem("squared_error")
     model.set_params(subsample=1e-9).fit(X, y)

@@ -129,9 +129,10 @@ DF_INLINE void df_extend(df_gradient_block *block, const df_boost_rows *some, in
     extent->hessian = h > extent->hessian ? h : extent->hessian;
 }
 
-/* Whether the quantised gradients of what is known so far are in range, by factors. */
+/* Whether the quantised gradients of what is known so far are in range, by factors. They are rounded, as df_gradient_exponent
+ * has it, so that half an integer more is still in range. */
 DF_INLINE int df_fits_factors(const df_boost_extent *extent, const double *factors) {
-    const double most = (double)((int64_t)1 << DF_GRADIENT_BITS);
+    const double most = (double)((int64_t)1 << DF_GRADIENT_BITS) + 0.5;
     return extent->gradient * factors[0] <= most && extent->hessian * factors[1] <= most;
 }
 
