@@ -80,6 +80,7 @@ cdef extern from "core/loops.h" nogil:
         DF_BOOST_TILE
         DF_BOOST_CODES
         DF_SUBSET_WORDS
+        DF_ROOM_NUMBERS
     ctypedef struct df_boost_cut:          # see records.h
         double score
         int32_t feature
@@ -108,7 +109,8 @@ cdef extern from "core/loops.h" nogil:
         const int64_t* n
     ctypedef struct df_boost_outputs:
         pass
-    bint df_boost_goes_left(const df_boost_cut* cut, bint is_category, int code, int missing)
+    bint df_boost_goes_left(const df_boost_cut* cut, const uint64_t* left, int code, int missing)
+    df_boost_room df_boost_room_at(double* memory, int n)
     int df_whole_lanes(int n)
     void df_boost_cut_in(int kind, const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
                          const df_boost_constraint* constraint, const df_boost_room* room, df_boost_cut* cut)

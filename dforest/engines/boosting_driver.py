@@ -165,6 +165,7 @@ class BoostingDriver(Driver):
             node=np.zeros(0, record("df_open_node")),
             parent=np.zeros(0, np.int64),
             cut=np.zeros(0, record("df_boost_cut")),
+            subset=np.zeros(0, object),  # of the cut: of categories, a bit for each code that goes left
             score=np.zeros(0),  # the gain, in units of the loss
             # The exponents of the quantised gradients of the node's rows, by output, and the heaviest of the rows that these were
             # chosen for.
@@ -191,7 +192,7 @@ class BoostingDriver(Driver):
             exponents, reference = self.table["exponents"][parents], self.table["reference"][parents]
         self._weigh(nodes, exponents, reference)
         narrow = self._narrow(exponents)
-        cuts, gains = np.zeros(n, record("df_boost_cut")), np.zeros(n)
+        cuts, gains, subsets = np.zeros(n, record("df_boost_cut")), np.zeros(n), np.full(n, None)
         may_be_split = nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
             may_be_split &= nodes["depth"] < rules.max_depth
@@ -201,14 +202,13 @@ class BoostingDriver(Driver):
         searched = np.flatnonzero(may_be_split)
         if len(searched):
             some, features = nodes[searched], features[features[:, 0] >= 0]
-            # Of equal cuts the first one counts, so those that stand in for features that are not tried make no difference.
-            features = np.where(features >= 0, features, features[:, :1])
-            found = self.shard.find_cuts(some, features, narrow[searched])
-            found = found[np.arange(len(some)), found["score"].argmax(axis=1)]
-            cuts[searched] = found
-            gains[searched] = self._gains(found, narrow[searched])
+            cuts[searched], found = self.shard.find_cuts(some, features, narrow[searched])
+            for number, subset in zip(searched.tolist(), found, strict=True):
+                subsets[number] = subset
+            gains[searched] = self._gains(cuts[searched], narrow[searched])
         cuts["feature"][gains <= 0.0] = -1
-        return {"parent": parents, "cut": cuts, "score": gains, "exponents": exponents, "reference": reference}
+        found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains}
+        return {**found, "exponents": exponents, "reference": reference}
 
     def _gains(self, cuts, narrow):
         """What cuts gain, in units of the loss; 0 where there is none."""
@@ -220,7 +220,7 @@ class BoostingDriver(Driver):
 
     def partition(self, numbers):
         nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
-        n_left = self.shard.partition(nodes, cuts)
+        n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers].tolist())
         direction, middle = np.zeros(len(numbers), np.int32), np.zeros(len(numbers))
         if self.directions is not None:
             direction[:] = self.directions[cuts["feature"]]
@@ -288,7 +288,8 @@ class BoostingDriver(Driver):
         for i in np.flatnonzero(~is_leaf).tolist():
             if self.iterations.is_category[feature[i]]:
                 thresholds[i] = np.nan
-                subsets.append(_subset(cuts[i], len(self.iterations.values[feature[i]])))
+                n_categories = len(self.iterations.values[feature[i]])
+                subsets.append(_payload(self.table["subset"][numbers[i]], cuts["missing_left"][i], n_categories))
                 lengths.append(len(subsets[-1]))
             else:
                 thresholds[i] = self.iterations.values[feature[i]][cuts["code"][i]]
@@ -399,10 +400,10 @@ def _bounds(nodes):
     return np.stack([nodes["lower"], nodes["upper"]], axis=1)
 
 
-def _subset(cut, n_categories):
+def _payload(subset, missing_left, n_categories):
     """The categories that don't go where missing values go, a bit each, without words of 0 at the end."""
-    bits = int.from_bytes(cut["left"].astype("<u8").tobytes(), "little")
-    if cut["missing_left"]:
+    bits = int.from_bytes(subset.astype("<u8").tobytes(), "little")
+    if missing_left:
         bits = ~bits
     bits &= (1 << n_categories) - 1
     n_words = -(-bits.bit_length() // 64)

@@ -186,21 +186,25 @@ class BoostingShard(ABC):
 
     @abstractmethod
     def find_cuts(self, open_nodes, features, exponents):
-        """The best cut of some features of each node, within the bounds of nodes, where features have directions.
+        """The best cut of each node by some features, within the bounds of nodes, where features have directions.
 
         Parameters
         ----------
         features : ndarray of shape (n_nodes, n_tried), dtype int32
+            -1: none. Each node tries one at least.
         exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
             Of narrow gradients and hessians.
 
         Returns
         -------
-        ndarray of shape (n_nodes, n_tried), dtype df_boost_cut
+        cuts : ndarray of shape (n_nodes,), dtype df_boost_cut
+            Of equal ones that of the first feature.
+        subsets : list of ndarray, dtype uint64
+            If the feature has categories, a bit for each code that goes left.
         """
 
     @abstractmethod
-    def partition(self, open_nodes, cuts):
+    def partition(self, open_nodes, cuts, subsets):
         """Move the rows that go left to the front of their node's run: how many rows do, ndarray of (n_nodes,), int64."""
 
     @abstractmethod

@@ -78,6 +78,20 @@ DF_ALWAYS_INLINE df_boost_room df_boost_room_in(df_boost_memory *memory) {
     return room;
 }
 
+/* The same in memory of DF_ROOM_NUMBERS numbers for each of n codes, whole lanes. */
+static inline df_boost_room df_boost_room_at(double *memory, int n) {
+    df_boost_room room;
+    room.scores = memory;
+    room.keys = memory + n;
+    room.words = (uint64_t *)(memory + 2 * (size_t)n);
+    room.first.g = (int64_t *)(memory + 3 * (size_t)n);
+    room.first.h = room.first.g + n;
+    room.first.n = room.first.h + n;
+    room.order = (uint16_t *)(memory + 6 * (size_t)n);
+    room.spare = room.order + n;
+    return room;
+}
+
 /* (double)x in steps that AVX2 has for several numbers at once: both halves of x are exact as multiples of 1 and of 2^32, made with
  * the exponents of 2^52 and 2^84, and their sum is rounded once. */
 DF_ALWAYS_INLINE double df_as_double(int64_t x) {
@@ -454,10 +468,11 @@ DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entrie
     df_boost_subset_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut->left, DF_SUBSET_WORDS, cut);
 }
 
-/* Whether a cut sends a code to the left. missing : the code for missing values */
-static inline int df_boost_goes_left(const df_boost_cut *cut, int is_category, int code, int missing) {
-    if (is_category)
-        return (int)(cut->left[code / 64] >> (code % 64) & 1);
+/* Whether a cut sends a code to the left. left : of categories: a bit for each code that goes there; NULL: the column has none;
+ * missing : the code for missing values */
+static inline int df_boost_goes_left(const df_boost_cut *cut, const uint64_t *left, int code, int missing) {
+    if (left != NULL)
+        return (int)(left[code / 64] >> (code % 64) & 1);
     return code == missing ? (int)cut->missing_left : code <= (int)cut->code;
 }
 

@@ -144,7 +144,11 @@ typedef struct {
     int64_t node;              // its place in a table of nodes
 } df_chunk;
 
-enum { DF_BOOST_CODES = 256, DF_SUBSET_WORDS = 4 }; // of a column, with the one for missing, at most; and a bit for each
+enum {
+    DF_BOOST_CODES = 256,      // of a narrow column, with the one for missing, at most; ...
+    DF_SUBSET_WORDS = 4,       // ... and a bit for each
+    DF_ROOM_NUMBERS = 7        // of 8 bytes that the search for a cut writes for each code of a wide column (boost_cuts.h)
+};
 
 // The best cut of a column in a node of a boosted tree, in units of narrow gradients (boost_cuts.h).
 typedef struct {
@@ -160,8 +164,17 @@ typedef struct {
     int64_t hessian;
     int64_t n;
     int64_t most;              // of all entries, the most rows of one
-    uint64_t left[4];          // [DF_SUBSET_WORDS] of categories: a bit for each code that goes left
+    uint64_t left[4];          // [DF_SUBSET_WORDS] of a narrow column of categories: a bit for each code that goes left
 } df_boost_cut;
+
+// A node of a boosted tree and a feature that it tries, to a kernel that looks for cuts.
+typedef struct {
+    int64_t entry;             // the first one, in histograms
+    int64_t word;              // of categories: the first one of their bits, in subsets
+    int64_t room;              // of a wide column: the first number, in memory for the search
+    int32_t node;              // its place in a table of nodes
+    int32_t feature;
+} df_boost_pair;
 
 // Sums of quantised gradients of a node of a boosted tree, and what they stand for (boost.h).
 typedef struct {

@@ -282,21 +282,23 @@ class Communicator(ABC):
         """Where the shares of n things begin that `sum_scattered` deals out to ranks, and the last one ends: ndarray of int64."""
         return np.arange(self.size + 1) * n // self.size
 
-    def sum_scattered(self, array):
+    def sum_scattered(self, array, edges=None):
         """This rank's share of the sum of what the ranks hand in.
 
         Parameters
         ----------
         array : ndarray of shape (n, ...), of integers
             Of one shape on all ranks.
+        edges : ndarray of shape (size + 1,), dtype int64, optional
+            Where the shares of ranks begin, and the last one ends; equal on all ranks. None means `edges(n)`.
 
         Returns
         -------
         ndarray of shape (n_own, ...)
-            The entries from `edges(n)[rank]` up to `edges(n)[rank + 1]` of the sum.
+            The entries from `edges[rank]` up to `edges[rank + 1]` of the sum.
         """
         check_integers(array)
-        return self._reduce_scattered(np.add, array)
+        return self._reduce_scattered(np.add, array, edges)
 
     def sum(self, array):
         """Return the sum of the ranks' arrays, which hold integers and have the same shape on all ranks."""
@@ -318,9 +320,9 @@ class Communicator(ABC):
             return _reduced(ufunc, self.gather(flat)).reshape(array.shape)
         return np.concatenate(self.gather(self._reduce_scattered(ufunc, flat))).reshape(array.shape)
 
-    def _reduce_scattered(self, ufunc, array):
+    def _reduce_scattered(self, ufunc, array, edges=None):
         """This rank's share of what the ranks' arrays are reduced to, entry by entry."""
-        edges = self.edges(len(array))
+        edges = self.edges(len(array)) if edges is None else edges
         return _reduced(ufunc, self.exchange([array[edges[r] : edges[r + 1]] for r in range(self.size)]))
 
     def any(self, condition):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_outputs
+from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_many_codes, with_outputs
 from helpers.device_forests import fit_there, standing_in
 from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
@@ -52,6 +52,18 @@ def test_models_are_those_of_the_processor(loss, seed):
             for name in ("predict", "predict_proba", "decision_function", "apply"):
                 if hasattr(here, name):
                     assert getattr(here, name)(X).tobytes() == getattr(there, name)(X).tobytes(), name
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "log_loss"])
+def test_columns_of_many_codes(loss, seed):
+    model, X, y, weight = random_fit(seed, loss)
+    X, y, weight = with_many_codes(seed, model, X, y, weight)
+    here = clone(model).fit(X, y, weight)
+    with standing_in(strict_device(n_threads=1 + seed % 3)):
+        there = fit_there(model, X, y, weight, tuning=TUNINGS[seed])
+        assert_equal_models(here, there)
+        assert here.apply(X).tobytes() == there.apply(X).tobytes()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -118,3 +118,25 @@ def with_outputs(seed, model, y):
     rng = np.random.default_rng(seed)
     others = [y[rng.permutation(len(y))] * 10.0 ** rng.integers(-3, 4) for _ in range(rng.integers(1, 4))]
     return model.set_params(monotonic_cst=None, categorical_features=None), np.column_stack([y, *others])
+
+
+def with_many_codes(seed, model, X, *of_rows):
+    """A random problem made into one whose columns have about 256 codes, or far more.
+
+    Returns
+    -------
+    X : ndarray
+        Its rows four times, with other values; categories are another column if there is one.
+    *of_rows : ndarray or None
+        What the rows have besides, four times.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.tile(np.arange(len(X)), 4)
+    X, n_labels = X[rows], int(rng.choice([200, 256, 700]))
+    X[:, 0] += rng.random(len(rows)).astype(X.dtype)
+    model.set_params(max_bins=int(rng.choice([256, 300, 65535])), ordinal_features=None)
+    if X.shape[1] > 1:
+        X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, rng.permutation(len(rows)) % n_labels)
+        constraints = model.monotonic_cst and [0 if j == 1 else direction for j, direction in enumerate(model.monotonic_cst)]
+        model.set_params(categorical_features=[1], monotonic_cst=constraints)
+    return X, *(None if array is None else array[rows] for array in of_rows)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_outputs
+from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_many_codes, with_outputs
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, tuned
 from helpers.ranks import CUTS, Cut, fit_by_ranks
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, config_context
 from dforest.engines.ranks import boosting as engine
 from dforest.estimators.boosting import scores
-from dforest.spmd.threads import ThreadGroup
+from dforest.spmd.threads import ThreadCommunicator, ThreadGroup
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
@@ -32,6 +32,18 @@ def test_models_are_those_of_one_process(loss, size, monkeypatch):
             assert found.forest_.objective == alone.forest_.objective
             assert found.predict(X).tobytes() == alone.predict(X).tobytes()
             assert found.fit_report_.n_ranks == size and found.fit_report_.n_rounds > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "log_loss"])
+def test_columns_of_many_codes(loss, seed, monkeypatch):
+    model, X, y, weight = random_fit(seed, loss)
+    X, y, weight = with_many_codes(seed, model, X, y, weight)
+    alone = clone(model).fit(X, y, weight)
+    size = [2, 3, 5][seed % 3]
+    monkeypatch.setattr(ThreadCommunicator, "room", [1 << 22, 1 << 14][seed % 2])
+    for found in fit_by_ranks(model, X, y, weight, Cut.random(np.random.default_rng(seed), len(y), size, CUTS[seed]), size):
+        assert not differences(alone, found)
 
 
 @pytest.mark.parametrize("seed", range(5))

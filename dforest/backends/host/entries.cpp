@@ -44,7 +44,7 @@ const struct {
     DF_ENTRY(df_boost_find_heaviest), DF_ENTRY(df_boost_find_largest), DF_ENTRY(df_boost_find_next_key),
     DF_ENTRY(df_boost_move_on),      DF_ENTRY(df_boost_quantise),     DF_ENTRY(df_boost_quantise_again),
     DF_ENTRY(df_boost_sum_leaves),   DF_ENTRY(df_boost_sum_terms),    DF_ENTRY(df_boost_tell_sides),
-    DF_ENTRY(df_boost_weigh_bytes),
+    DF_ENTRY(df_boost_count_wide),   DF_ENTRY(df_boost_weigh_bytes),
     DF_ENTRY(df_copy_draws),         DF_ENTRY(df_copy_rows),          DF_ENTRY(df_count_left),
     DF_ENTRY(df_draw_cuts),          DF_ENTRY(df_draw_rows),          DF_ENTRY(df_find_cuts),
     DF_ENTRY(df_find_extents),       DF_ENTRY(df_find_heaviest),      DF_ENTRY(df_find_key_ranges),

@@ -502,9 +502,10 @@ cdef class BoostedTree:
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil:
         """Whether a node that has been split sends a code of its column to the left."""
         cdef const BundledColumn* column = &self.bundles.columns[node.cut.feature]
-        if column.wide >= 0 and column.is_category:
-            return self.sides[node.sides + (code >> 6)] >> (code & 63) & 1
-        return df_boost_goes_left(&node.cut, column.is_category, code, column.n_codes)
+        cdef const uint64_t* left = NULL
+        if column.is_category:
+            left = node.cut.left if column.wide < 0 else self.sides + node.sides
+        return df_boost_goes_left(&node.cut, left, code, column.n_codes)
 
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil:
         """Of the column that a node tests."""

@@ -12,14 +12,13 @@ A `Histograms` serves one grower, and owns slots, parts and the rooms of wide co
 nodes.
 """
 cimport cython
-from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport (
-    DF_BOOST_CODES, DF_BOOST_TILE, df_boost_arrays, df_boost_constraint, df_boost_cut_in, df_boost_find, df_boost_outputs,
-    df_boost_subset_in, df_whole_lanes, loops,
+    DF_BOOST_CODES, DF_BOOST_TILE, DF_ROOM_NUMBERS, df_boost_arrays, df_boost_constraint, df_boost_cut_in, df_boost_find,
+    df_boost_outputs, df_boost_room_at, df_boost_subset_in, df_whole_lanes, loops,
 )
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
@@ -120,16 +119,12 @@ cdef class Histograms:
                 wide = &self.rooms[which * self.bundles.n_wide + column.wide]
                 n = df_whole_lanes(column.n_codes + column.has_missing)
                 wide.n_words = <int> (n + 63) // 64
-                memory = <double*> malloc((9 * n + (n + 1) // 2 + wide.n_words) * sizeof(double))
+                memory = <double*> malloc(((DF_ROOM_NUMBERS + 3) * n + wide.n_words) * sizeof(double))
                 if memory == NULL:
                     raise MemoryError()
-                wide.room.scores, wide.room.keys = memory, memory + n
-                wide.room.words = <uint64_t*> (memory + 2 * n)
-                wide.room.first = arrays_at(memory + 3 * n, n)
-                wide.unpacked = arrays_at(memory + 6 * n, n)
-                wide.left = <uint64_t*> (memory + 9 * n)
-                wide.room.order = <uint16_t*> (wide.left + wide.n_words)
-                wide.room.spare = wide.room.order + n
+                wide.room = df_boost_room_at(memory, <int> n)
+                wide.unpacked = arrays_at(memory + DF_ROOM_NUMBERS * n, n)
+                wide.left = <uint64_t*> (memory + (DF_ROOM_NUMBERS + 3) * n)
         return 0
 
     cdef void use(self, int kind) noexcept nogil:

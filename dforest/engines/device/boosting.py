@@ -10,13 +10,15 @@ import numpy as np
 from dforest.core.boost.quantiles import NO_KEY
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
+from dforest.engines.pairs import NO_SUBSET, BestCuts, Pairs, first_of_each, offsets
 from dforest.engines.rows import RowShare
 from dforest.engines.shard import BoostingShard
 from dforest.rules import arrays, boosting
-from dforest.rules.records import record
+from dforest.rules.records import constants, record
 from dforest.spmd.draws import subsampled
 
 SUM_BYTES = 24  # of an entry of a histogram
+CUT_LANES = 8  # as DF_CUT_LANES
 BYTE_VALUES = 256  # as DF_BYTE_VALUES
 ROOT_PATH = int(arrays.roots(np.array([1]), np.zeros(1, np.uint32))["path"][0])
 
@@ -45,7 +47,7 @@ class DeviceBoostingShard(BoostingShard):
         self.device, self.tuning, self.weights = device, tuning, weights
         rules, columns, n_sums = problem.rules, problem.columns, problem.n_sums
         self.n_rows = self.n_all = len(problem.y)
-        self.n_features, self.n_sums = len(columns), n_sums
+        self.n_sums = n_sums
         self.n_outputs = n_sums // problem.n_trees_per_iteration
         self.n_drawn, self.share = problem.n_drawn, problem.share or RowShare.whole(self.n_all)
         self.min_samples_leaf = rules.min_samples_leaf
@@ -53,13 +55,19 @@ class DeviceBoostingShard(BoostingShard):
         self.loss, self.has_hessian = facts.number, weights.weight is not None or not facts.has_constant_hessian
         if facts.number < 0:  # the processor asks a loss of the user's own
             self._own = partial(problem.loss.derivatives, problem.y, problem.baseline)
-        self.max_entries = max(1, max(len(column.values) + column.has_missing for column in columns))
+        self.n_entries = np.array([max(1, len(column.values) + column.has_missing) for column in columns])
+        is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in columns])
+        self.n_words = np.where(is_category, -(-self.n_entries // 64), 0)
+        self.is_wide = self.n_entries > constants()["DF_BOOST_CODES"]
+        self.max_entries = max(self.n_entries[~self.is_wide], default=1)  # of a narrow column
+        self.places = (np.arange(len(columns)) + np.cumsum(self.is_wide) - self.is_wide).astype(np.int32)
         table = np.zeros(len(columns), record("df_column"))
         table["n_codes"] = [len(column.values) for column in columns]
         table["has_missing"] = [column.has_missing for column in columns]
         table["kind"] = [int(column.kind) for column in columns]
         self.columns = device.array(table)
-        self.codes = device.array(rows_of_codes(columns, np.dtype(np.uint8)))
+        self.places_there = device.array(self.places)
+        self.codes = device.array(rows_of_codes(_bytes_of_codes(columns, self.is_wide), np.dtype(np.uint8)))
         self.y = device.array(np.ascontiguousarray(problem.y.T))
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)
@@ -167,36 +175,66 @@ class DeviceBoostingShard(BoostingShard):
                       self.device.array(np.ascontiguousarray(factors[:, k])), self.quantised, self.per * first)  # fmt: skip
 
     def find_cuts(self, open_nodes, features, exponents):
-        cuts = np.zeros(features.shape, record("df_boost_cut"))
-        at_once = max(1, self.tuning.histogram_bytes // (SUM_BYTES * self.n_outputs * self.max_entries * features.shape[1]))
-        for first in range(0, len(open_nodes), at_once):
-            some = slice(first, first + at_once)
-            there = self.device.array(features[some])
-            cuts[some] = self.best_cuts(open_nodes[some], there, self.count(open_nodes[some], there), exponents[some])
-        return cuts
+        best = BestCuts(len(open_nodes))
+        entry_bytes = SUM_BYTES * self.n_outputs + 8 * constants()["DF_ROOM_NUMBERS"] * self.is_wide.any()
+        for pairs in self.pairs(features).batches(self.tuning.histogram_bytes // entry_bytes):
+            best.take(pairs, *self.best_cuts(open_nodes, pairs, self.count(open_nodes, pairs), exponents))
+        return best.cuts, best.subsets
 
-    def count(self, open_nodes, features):
-        """Histograms of features, which are on the device, in nodes.
+    def pairs(self, features):
+        """`Pairs` of nodes and features, of shape (n_nodes, n_tried), which may be -1."""
+        return Pairs.of(features, self.n_entries, self.n_words)
+
+    def count(self, open_nodes, pairs):
+        """Histograms of pairs.
 
         Returns
         -------
-        DeviceArray of shape (n_outputs, n_nodes, n_tried, n_entries, 3), dtype int64
+        DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
             Sums of narrow gradients and hessians, and the number of rows.
         """
-        device, tuning, n_tried = self.device, self.tuning, features.shape[1]
-        histograms = device.zeros((self.n_outputs, *features.shape, self.max_entries, 3), np.int64)
+        histograms = self.device.zeros((self.n_outputs, int(pairs.entries[-1]), 3), np.int64)
+        is_wide = self.is_wide[pairs.feature]
+        for count, some in ((self._count_narrow, np.flatnonzero(~is_wide)), (self._count_wide, np.flatnonzero(is_wide))):
+            if len(some):
+                node = pairs.node[some]
+                firsts = first_of_each(node)
+                tried = np.append(firsts, len(some)), self.places[pairs.feature[some]], pairs.entries[some]
+                n_tried = int(np.diff(tried[0]).max())
+                count(open_nodes[node[firsts]], [self.device.array(array) for array in tried], n_tried, histograms)
+        return histograms
+
+    def _count_narrow(self, open_nodes, tried, n_tried, histograms):
+        """Add nodes to histograms of narrow columns.
+
+        Parameters
+        ----------
+        tried : list of DeviceArray
+            Where the pairs of each node begin, and the last ones end; the place of each pair's column; its first entry.
+        n_tried : int
+            Pairs of a node, at most.
+        histograms : DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
+        """
+        tuning = self.tuning
         chunks, there = self._cut_up(open_nodes)
         width = 2 if self.times is not None or self._kind == boosting.WIDE else 1
         has_sums = tuning.chunk > self.spill
-        feature_bytes = 8 * self.max_entries * (width + 3 * has_sums)
+        feature_bytes = int(8 * self.max_entries * (width + 3 * has_sums))
         together = max(1, min(tuning.n_together or n_tried, n_tried, tuning.together_bytes // feature_bytes))
+        n_passes = -(-n_tried // together)
         for k, first in enumerate(self._firsts(self.per)):
             self._run_in_memory(
-                "df_boost_count", len(chunks) * -(-n_tried // together), together * feature_bytes, self.codes, self.n_features,
-                self.rows, there, len(chunks), features, n_tried, together, self.max_entries, self._kind, self.spill, has_sums,
-                self.quantised, first, self.times, histograms, k * len(open_nodes) * n_tried * self.max_entries,
+                "df_boost_count", len(chunks) * n_passes, together * feature_bytes, self.codes, self.codes.shape[1], self.rows,
+                there, len(chunks), *tried, n_passes, together, self.max_entries, self._kind, self.spill, has_sums,
+                self.quantised, first, self.times, histograms, k * histograms.shape[1],
             )  # fmt: skip
-        return histograms
+
+    def _count_wide(self, open_nodes, tried, _, histograms):
+        """Add nodes to histograms of wide columns. Parameters: as of `_count_narrow`"""
+        chunks, there = self._cut_up(open_nodes)
+        for k, first in enumerate(self._firsts(self.per)):
+            self._run("df_boost_count_wide", len(chunks), self.codes, self.codes.shape[1], self.rows, there, len(chunks), *tried,
+                      self._kind, self.quantised, first, self.times, histograms, k * histograms.shape[1])  # fmt: skip
 
     def _run_in_memory(self, kernel, n_groups, n_bytes, *arguments):
         """Run a kernel whose groups need so much memory each: their own, or, where that is less, some of the device's."""
@@ -208,30 +246,41 @@ class DeviceBoostingShard(BoostingShard):
         n_local = n_bytes if is_own else 8
         self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=tuning.n_items, n_local=n_local)
 
-    def best_cuts(self, open_nodes, features, histograms, exponents):
-        """The best cut of each histogram: ndarray of shape (n_nodes, n_tried), dtype df_boost_cut.
+    def best_cuts(self, open_nodes, pairs, histograms, exponents):
+        """The best cut of each pair.
 
         Parameters
         ----------
         open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
             Whose bounds cuts have to keep to, where features have directions.
-        features : DeviceArray of shape (n_nodes, n_tried), dtype int32
-        histograms : DeviceArray of shape (n_outputs, n_nodes, n_tried, n_entries, 3), dtype int64
+        pairs : Pairs
+        histograms : DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
         exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
             Of narrow gradients and hessians.
+
+        Returns
+        -------
+        cuts : ndarray of shape (n_pairs,), dtype df_boost_cut
+        words : ndarray of shape (n_words,), dtype uint64
+            Their subsets, one after another.
         """
-        n_nodes, n_tried = features.shape
-        cuts = self.device.empty((n_nodes, n_tried), record("df_boost_cut"))
-        n_groups = -(-n_nodes * n_tried // self.tuning.n_items)
-        bounds = None
+        device, n = self.device, len(pairs.node)
+        lanes = -(-np.diff(pairs.entries) // CUT_LANES) * CUT_LANES
+        rooms = offsets(np.where(self.is_wide[pairs.feature], constants()["DF_ROOM_NUMBERS"] * lanes, 0))
+        table = np.zeros(n, record("df_boost_pair"))
+        table["node"], table["feature"], table["room"] = pairs.node, pairs.feature, rooms[:-1]
+        table["entry"], table["word"] = pairs.entries[:-1], pairs.words[:-1]
+        memory = device.empty((int(rooms[-1]),), np.float64) if rooms[-1] else None
+        subsets = device.empty((int(pairs.words[-1]),), np.uint64) if pairs.words[-1] else None
+        cuts, bounds = device.empty((n,), record("df_boost_cut")), None
         if self.directions is not None:
-            bounds = self.device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
-        self.device.run("df_boost_find_cuts", n_groups, self.columns, features, n_nodes, n_tried, self.n_outputs,
-                        self.max_entries, histograms, self.limits, self.min_samples_leaf,
-                        self.device.array(np.ascontiguousarray(exponents)), self.directions, bounds, cuts,
-                        n_items=self.tuning.n_items)  # fmt: skip
-        return cuts.get()
+            bounds = device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
+        device.run("df_boost_find_cuts", -(-n // self.tuning.n_items), self.columns, device.array(table), n, self.n_outputs,
+                   histograms.shape[1], histograms, self.limits, self.min_samples_leaf,
+                   device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts,
+                   n_items=self.tuning.n_items)  # fmt: skip
+        return cuts.get(), NO_SUBSET if subsets is None else subsets.get()
 
     def _with_others(self, open_nodes):
         """Nodes, and after them, if some rows were not drawn, the same nodes with the runs of such rows."""
@@ -242,10 +291,11 @@ class DeviceBoostingShard(BoostingShard):
         others["first"], others["n"] = np.array(runs, np.int64).reshape(-1, 2).T
         return np.concatenate([open_nodes, others])
 
-    def partition(self, open_nodes, cuts):
+    def partition(self, open_nodes, cuts, subsets):
         nodes = self._with_others(open_nodes)
         n = len(open_nodes)
-        n_left = self._partition(nodes, np.concatenate([cuts] * (len(nodes) // n)))
+        times = len(nodes) // n
+        n_left = self._partition(nodes, np.concatenate([cuts] * times), subsets * times)
         if len(nodes) > n:
             nothing = np.zeros(n)
             children = arrays.children(nodes[n:], n_left[n:], nothing.astype(np.int32), nothing)
@@ -253,13 +303,15 @@ class DeviceBoostingShard(BoostingShard):
             self._others.update(zip(children["path"].tolist(), runs, strict=True))
         return n_left[:n]
 
-    def _partition(self, open_nodes, cuts):
+    def _partition(self, open_nodes, cuts, subsets):
         """Partition the rows of runs, each by a cut."""
+        first_words = offsets([len(subset) for subset in subsets])
+        words = self.device.array(np.concatenate(subsets)) if first_words[-1] else None
         chunks, there = self._cut_up(open_nodes)
         n, device = len(chunks), self.device
         counted = device.empty((n,), np.int64)
-        self._run("df_boost_tell_sides", n, self.columns, self.codes, self.n_features, self.rows, there, n, device.array(cuts),
-                  self.sides, counted)  # fmt: skip
+        self._run("df_boost_tell_sides", n, self.columns, self.places_there, self.codes, self.codes.shape[1], self.rows, there, n,
+                  device.array(cuts), words, device.array(first_words), self.sides, counted)  # fmt: skip
         n_left, to_left, to_right = destinations(open_nodes, chunks, counted.get())
         self._run("df_move_rows", n, self.rows, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
         self._run("df_copy_rows", n, self.scratch, there, n, self.rows)
@@ -324,3 +376,11 @@ class DeviceBoostingShard(BoostingShard):
 
     def raw_sums(self):
         return self.raw.get()
+
+
+def _bytes_of_codes(columns, is_wide):
+    """The bytes that rows have of columns: list of ndarray of shape (n_rows,); of a wide column two, the lower one first."""
+    found = []
+    for column, has_two in zip(columns, is_wide.tolist(), strict=True):
+        found += list(column.codes.astype("<u2").view(np.uint8).reshape(-1, 2).T) if has_two else [column.codes]
+    return found

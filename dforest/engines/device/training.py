@@ -47,26 +47,27 @@ class Tuning:
             )
 
 
-def rows_of_codes(columns, dtype):
-    """Codes row by row: ndarray of shape (n_rows, n_features). If columns are those of such a matrix, it is taken.
+def rows_of_codes(codes, dtype):
+    """Codes row by row: ndarray of shape (n_rows, n_columns). If columns are those of such a matrix, it is taken.
 
     Parameters
     ----------
-    columns : sequence of CodedColumn
+    codes : sequence of ndarray of shape (n_rows,)
+        Of each column.
     dtype : dtype
-        Of the longest codes.
+        Of the longest ones.
     """
-    n_rows, n_features = len(columns[0].codes), len(columns)
-    matrix = columns[0].codes.base
-    if matrix is not None and matrix.shape == (n_rows, n_features) and matrix.flags.c_contiguous:
-        if all(column.codes.base is matrix for column in columns):
+    n_rows, n_columns = len(codes[0]), len(codes)
+    matrix = codes[0].base
+    if matrix is not None and (matrix.shape, matrix.dtype) == ((n_rows, n_columns), dtype) and matrix.flags.c_contiguous:
+        if all(column.base is matrix for column in codes):
             return matrix
-    codes = np.empty((n_rows, n_features), dtype)
-    rows = max(1, (1 << 18) // n_features)  # what is written stays in the cache
+    found = np.empty((n_rows, n_columns), dtype)
+    rows = max(1, (1 << 18) // n_columns)  # what is written stays in the cache
     for first in range(0, n_rows, rows):
-        for j, column in enumerate(columns):
-            codes[first : first + rows, j] = column.codes[first : first + rows]
-    return codes
+        for j, column in enumerate(codes):
+            found[first : first + rows, j] = column[first : first + rows]
+    return found
 
 
 class Training:
@@ -105,7 +106,8 @@ class Training:
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
-        self.codes = device.array(rows_of_codes(stated.columns, np.dtype(f"u{int(problem['code_bytes'])}")))
+        dtype = np.dtype(f"u{int(problem['code_bytes'])}")
+        self.codes = device.array(rows_of_codes([column.codes for column in stated.columns], dtype))
         self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
         self.columns = device.array(layout.table)
         self.set_targets(stated.targets)

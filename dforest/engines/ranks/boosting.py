@@ -8,9 +8,9 @@ nodes are given in a common numbering of all rows, as if one shard had them all.
 import numpy as np
 
 from dforest.engines.device.boosting import SUM_BYTES
+from dforest.engines.pairs import BestCuts
 from dforest.engines.ranks.shard import Runs
 from dforest.engines.shard import BoostingShard
-from dforest.rules.records import record
 
 AHEAD = 4  # nodes that are divided at once, ahead of their turn, so that ranks meet less often; equal on all ranks
 
@@ -55,33 +55,29 @@ class RankBoostingShard(BoostingShard):
         self.own.quantise_again(self._own(open_nodes), factors)
 
     def find_cuts(self, open_nodes, features, exponents):
-        cuts = np.zeros(features.shape, record("df_boost_cut"))
-        at_once = max(1, self.ranks.room // (SUM_BYTES * self.own.n_outputs * self.own.max_entries * features.shape[1]))
-        for first in range(0, len(open_nodes), at_once):
-            some = slice(first, first + at_once)
-            cuts[some] = self._find_cuts(open_nodes[some], features[some], exponents[some])
-        return cuts
+        best, own_nodes = BestCuts(len(open_nodes)), self._own(open_nodes)
+        for pairs in self.own.pairs(features).batches(self.ranks.room // (SUM_BYTES * self.own.n_outputs)):
+            best.take(pairs, *self._best_cuts(open_nodes, own_nodes, pairs, exponents))
+        return best.cuts, best.subsets
 
     def _own(self, open_nodes):
         """Nodes with their runs among this rank's own rows; None stays what it is."""
         return None if open_nodes is None else self._runs.own_open_nodes(open_nodes)
 
-    def _find_cuts(self, open_nodes, features, exponents):
-        """The best cuts of nodes whose histograms there is room for."""
-        ranks, own, device = self.ranks, self.own, self.own.device
-        sums = own.count(self._own(open_nodes), device.array(features)).get()
-        sums = ranks.sum_scattered(np.moveaxis(sums.reshape(len(sums), features.size, *sums.shape[3:]), 0, 1))
-        edges = ranks.edges(features.size)
-        share = slice(edges[ranks.rank], edges[ranks.rank + 1])
-        of_pair = np.repeat(np.arange(len(open_nodes)), features.shape[1])[share]
-        tried, by_output = features.reshape(-1, 1)[share], np.moveaxis(sums, 1, 0)[:, :, None]
-        there = device.array(tried), device.array(np.ascontiguousarray(by_output))
-        cuts = own.best_cuts(open_nodes[of_pair], *there, exponents[of_pair])
-        return np.concatenate(ranks.gather(cuts[:, 0])).reshape(features.shape)
+    def _best_cuts(self, open_nodes, own_nodes, pairs, exponents):
+        """The best cuts of pairs whose histograms there is room for, and their subsets."""
+        ranks, own = self.ranks, self.own
+        edges = np.searchsorted(pairs.entries, ranks.edges(int(pairs.entries[-1])))  # shares of as many entries, nearly
+        sums = np.moveaxis(own.count(own_nodes, pairs).get(), 0, 1)
+        sums = ranks.sum_scattered(sums, pairs.entries[edges])
+        share = pairs.some(edges[ranks.rank], edges[ranks.rank + 1])
+        by_output = own.device.array(np.ascontiguousarray(np.moveaxis(sums, 1, 0)))
+        found = own.best_cuts(open_nodes, share, by_output, exponents)
+        return [np.concatenate(ranks.gather(array)) for array in found]
 
-    def partition(self, open_nodes, cuts):
+    def partition(self, open_nodes, cuts, subsets):
         own = self._own(open_nodes)
-        own_left = self.own.partition(own, cuts)
+        own_left = self.own.partition(own, cuts, subsets)
         n_left = self.ranks.sum(own_left)
         self._runs.note_children(open_nodes, n_left, own, own_left)
         return n_left

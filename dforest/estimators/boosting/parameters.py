@@ -217,7 +217,7 @@ BOOSTING_PARAMETERS = (
         [Interval(Integral, 2, 65535, closed="both")],
         """Largest number of bins that the values of a feature are sorted into, from 2 to 65,535; missing values have one more.
         Categories are not binned. A feature with more than 255 bins or categories takes more time and memory, and is not
-        supported on devices, for rows of several ranks, and for a y of several columns.""",
+        supported for a y of several columns.""",
         of=BOOSTING,
         group=SPLITS,
     ),

@@ -4,6 +4,9 @@
 // The rows of a tree lie in one array of row numbers, a run for each node. If rows have several raw predictions, which are called
 // sums here, the first ones of all rows come first, then the second ones, and so on; derivatives and integers lie in the same order.
 // A tree is for one sum, or, of several outputs, for all; each output has its targets, after those of the output before.
+//
+// The codes of a row are bytes: one of each narrow column, two of each wide one, the lower one first. A column's *place* is that of
+// its first byte. Columns have as many entries in a histogram as they have codes. A node tries its *pairs*, which stand together.
 #ifndef DFOREST_KERNELS_BOOST_HPP
 #define DFOREST_KERNELS_BOOST_HPP
 
@@ -185,10 +188,14 @@ DF_KERNEL df_number_rows(int64_t n_rows, uint32_t *rows, DF_LOCAL)
 DF_INLINE int df_boost_form(int kind, bool has_times) { return has_times ? DF_WIDE_WORDS : kind; }
 DF_INLINE int64_t df_boost_width(int form) { return form == DF_WIDE_WORDS ? 2 : 1; }
 
-// Add some rows to words. INOUT words : [n_features, max_entries, width]
+// Whether a column is wide, and the code that a row has of it, by the bytes from the column's place on.
+DF_INLINE bool df_is_wide(const df_column *column) { return column->n_codes + column->has_missing > DF_BOOST_CODES; }
+DF_INLINE int df_boost_code(const uint8_t *own, bool is_wide) { return is_wide ? own[0] | own[1] << 8 : own[0]; }
+
+// Add some rows to words. IN places : [n_features] of narrow ones; INOUT words : [n_features, max_entries, width]
 template <int kind, int has_times>
 DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, int64_t row_codes, const uint32_t *rows, int64_t n,
-                                 const int32_t *__restrict features, int64_t n_features, int64_t max_entries,
+                                 const int32_t *__restrict places, int64_t n_features, int64_t max_entries,
                                  const int32_t *quantised, const uint32_t *times, uint64_t *__restrict words)
 {
     const int64_t width = df_boost_width(df_boost_form(kind, has_times));
@@ -198,10 +205,10 @@ DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, in
             const uint8_t *own = codes + row * row_codes;
             uint64_t word, second = 0;
             if (i + DF_AHEAD < n)
-                df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, features, n_features);
+                df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, places, n_features);
             df_row_words(kind, has_times, quantised, times, (size_t) row, &word, &second);
             for (int64_t f = 0; f < n_features; f++) {
-                int64_t *entry = (int64_t *) words + (f * max_entries + own[features[f]]) * width;
+                int64_t *entry = (int64_t *) words + (f * max_entries + own[places[f]]) * width;
                 df_add_shared(group, entry, (int64_t) word);
                 if (width == 2)
                     df_add_shared(group, entry + 1, (int64_t) second);
@@ -210,53 +217,68 @@ DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, in
     });
 }
 
-// Move what words hold to sums. is_own: nobody else adds to these. INOUT words : [n_entries, width]; to : [n_entries, 3]
-DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, int64_t n_entries, bool is_own, int64_t *to)
+// Add to the sums of an entry that others add to.
+DF_INLINE void df_boost_add_anywhere(int64_t *to, df_boost_sums own)
+{
+    df_add_anywhere((uint64_t *) to, (uint64_t) own.gradient);
+    df_add_anywhere((uint64_t *) to + 1, (uint64_t) own.hessian);
+    df_add_anywhere((uint64_t *) to + 2, (uint64_t) own.count);
+}
+
+// Move what words hold to sums of the group, or, if these are NULL, to histograms. is_own: nobody else adds to these.
+// INOUT words : [n_features, max_entries, width]; sums : [n_features, max_entries, 3]
+// IN entries : [n_features] where those of each begin in histograms
+DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, int64_t n_features, int64_t max_entries, int64_t *sums,
+                              bool is_own, const int64_t *entries, int64_t *histograms)
 {
     const int64_t width = df_boost_width(form);
     group.each([&](int64_t item) {
-        for (int64_t i = item; i < n_entries; i += group.n_items) {
-            const df_boost_sums sums = df_sums_of(form, words[i * width], words[i * width + width - 1]);
-            if (sums.count == 0) // as long as no more rows are added than a word has room for
-                continue;
-            words[i * width] = words[i * width + width - 1] = 0;
-            if (is_own) {
-                to[3 * i] += sums.gradient;
-                to[3 * i + 1] += sums.hessian;
-                to[3 * i + 2] += sums.count;
-            } else {
-                df_add_anywhere((uint64_t *) to + 3 * i, (uint64_t) sums.gradient);
-                df_add_anywhere((uint64_t *) to + 3 * i + 1, (uint64_t) sums.hessian);
-                df_add_anywhere((uint64_t *) to + 3 * i + 2, (uint64_t) sums.count);
+        for (int64_t f = 0; f < n_features; f++) {
+            uint64_t *own = words + f * max_entries * width;
+            int64_t *to = sums ? sums + 3 * f * max_entries : histograms + 3 * entries[f];
+            for (int64_t i = item; i < max_entries; i += group.n_items) {
+                const df_boost_sums found = df_sums_of(form, own[i * width], own[i * width + width - 1]);
+                if (found.count == 0) // as long as no more rows are added than a word has room for
+                    continue;
+                own[i * width] = own[i * width + width - 1] = 0;
+                if (sums || is_own) {
+                    to[3 * i] += found.gradient;
+                    to[3 * i + 1] += found.hessian;
+                    to[3 * i + 2] += found.count;
+                } else
+                    df_boost_add_anywhere(to + 3 * i, found);
             }
         }
     });
 }
 
-// Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and each pass. Words are
+// Add chunks to the histograms of their nodes, `n_together` narrow columns at a time: a group for each chunk and each pass. Words are
 // spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
 //
-// IN codes : [n_rows, row_codes]; features : [n_nodes, n_tried]; quantised : those of the tree begin at first_quantised
-// INOUT histograms : [n_nodes, n_tried, max_entries, 3] gradients, hessians, rows
+// IN from_node : [n_nodes + 1] where the pairs of each node begin; places, entries : [n_pairs] of the column, of its histogram
+// IN quantised : those of the tree begin at first_quantised
+// INOUT histograms : [n_entries, 3] gradients, hessians, rows; those of the output begin at first_entry
 // Memory of the group: [n_together, max_entries, width] words; if chunks have more than `spill` rows, also as many times 3 sums
 DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
-                         const int32_t *features, int64_t n_tried, int64_t n_together, int64_t max_entries, int64_t kind,
-                         int64_t spill, int64_t has_sums, const int32_t *quantised, int64_t first_quantised, const uint32_t *times,
-                         int64_t *histograms, int64_t first_entry, char *memory, int64_t n_bytes, DF_LOCAL)
+                         const int64_t *from_node, const int32_t *places, const int64_t *entries, int64_t n_passes,
+                         int64_t n_together, int64_t max_entries, int64_t kind, int64_t spill, int64_t has_sums,
+                         const int32_t *quantised, int64_t first_quantised, const uint32_t *times, int64_t *histograms,
+                         int64_t first_entry, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const int form = df_boost_form((int) kind, times != 0);
-        const int64_t n_passes = (n_tried + n_together - 1) / n_together, room = n_together * max_entries;
+        const int64_t room = n_together * max_entries;
         uint64_t *words = (uint64_t *) df_memory(group, memory, n_bytes);
-        int64_t *sums = (int64_t *) words + room * df_boost_width(form);
+        int64_t *sums = (int64_t *) words + room * df_boost_width(form), *to = histograms + 3 * first_entry;
         df_clear(group, (uint32_t *) words, 2 * room * (df_boost_width(form) + (has_sums ? 3 : 0)));
         for (int64_t at = group.number; at < n_chunks * n_passes; at += group.n_groups) {
-            const int64_t c = at / n_passes, first = at % n_passes * n_together;
+            const int64_t c = at / n_passes;
             const df_chunk chunk = chunks[c];
-            const int64_t n = n_tried - first < n_together ? n_tried - first : n_together, n_entries = n * max_entries;
-            const int32_t *some = features + chunk.node * n_tried + first;
-            int64_t *to = histograms + (first_entry + (chunk.node * n_tried + first) * max_entries) * 3;
+            const int64_t first = from_node[chunk.node] + at % n_passes * n_together, rest = from_node[chunk.node + 1] - first;
+            if (rest <= 0) // other nodes have more pairs
+                continue;
+            const int64_t n = rest < n_together ? rest : n_together;
             const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
                                   && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
             const bool through_sums = has_sums && chunk.n > spill && !is_whole;
@@ -264,7 +286,7 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
                 const int64_t m = chunk.n - done < spill ? chunk.n - done : spill;
                 const uint32_t *own = rows + chunk.first + done;
                 const auto add = [&](auto known, auto timed) {
-                    df_boost_add_rows<known.value, timed.value>(group, codes, row_codes, own, m, some, n, max_entries,
+                    df_boost_add_rows<known.value, timed.value>(group, codes, row_codes, own, m, places + first, n, max_entries,
                                                                 quantised + first_quantised, times, words);
                 };
                 const df_number<DF_NARROW_WORDS> narrow;
@@ -276,16 +298,47 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
                     kind == DF_NARROW_WORDS ? add(narrow, timed) : kind == DF_CONSTANT_WORDS ? add(constant, timed) : add(wide, timed);
                 else
                     kind == DF_NARROW_WORDS ? add(narrow, plain) : kind == DF_CONSTANT_WORDS ? add(constant, plain) : add(wide, plain);
-                df_boost_spill(group, form, words, n_entries, through_sums || is_whole, through_sums ? sums : to);
+                df_boost_spill(group, form, words, n, max_entries, through_sums ? sums : 0, is_whole, entries + first, to);
             }
             if (through_sums)
                 group.each([&](int64_t item) {
-                    for (int64_t i = item; i < 3 * n_entries; i += group.n_items)
-                        if (sums[i]) {
-                            df_add_anywhere((uint64_t *) to + i, (uint64_t) sums[i]);
-                            sums[i] = 0;
-                        }
+                    for (int64_t f = 0; f < n; f++)
+                        for (int64_t i = f * max_entries + item; i < (f + 1) * max_entries; i += group.n_items)
+                            if (sums[3 * i + 2]) {
+                                const df_boost_sums found = {sums[3 * i], sums[3 * i + 1], sums[3 * i + 2]};
+                                df_boost_add_anywhere(to + 3 * (entries[first + f] + i - f * max_entries), found);
+                                sums[3 * i] = sums[3 * i + 1] = sums[3 * i + 2] = 0;
+                            }
                 });
+        }
+    }
+}
+
+// Add chunks to the histograms of wide columns, row by row: no group has memory for their entries, most of which have few rows.
+//
+// Parameters: as of df_boost_count
+DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
+                              const int64_t *from_node, const int32_t *places, const int64_t *entries, int64_t kind,
+                              const int32_t *quantised, int64_t first_quantised, const uint32_t *times, int64_t *histograms,
+                              int64_t first_entry, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int form = df_boost_form((int) kind, times != 0);
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            group.each([&](int64_t item) {
+                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
+                    const int64_t row = rows[i];
+                    uint64_t word, second = 0;
+                    df_row_words((int) kind, times != 0, quantised + first_quantised, times, (size_t) row, &word, &second);
+                    const df_boost_sums own = df_sums_of(form, word, second);
+                    for (int64_t at = from_node[chunk.node]; at < from_node[chunk.node + 1]; at++) {
+                        const int code = df_boost_code(codes + row * row_codes + places[at], true);
+                        df_boost_add_anywhere(histograms + 3 * (first_entry + entries[at] + code), own);
+                    }
+                }
+            });
         }
     }
 }
@@ -311,64 +364,73 @@ static inline void df_boost_find_of_outputs(const df_column *column, const int32
     df_boost_choose_of_outputs(&outputs, (int) column->n_codes, cut);
 }
 
-// The best cut of each feature tried in each node, an item each.
+// The best cut of each pair, an item each.
 //
-// IN columns : [n_features]; histograms : [n_outputs, n_nodes, n_tried, max_entries, 3]
+// IN columns : [n_features]; pairs : [n_pairs]; histograms : [n_outputs, n_entries, 3]
 // IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
 // IN exponents : [n_nodes, n_outputs, 2] of narrow gradients and hessians
 // IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, 2] of steps, in their units
-// OUT cuts : [n_nodes, n_tried]
-DF_KERNEL df_boost_find_cuts(const df_column *columns, const int32_t *features, int64_t n_nodes, int64_t n_tried,
-                             int64_t n_outputs, int64_t max_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
-                             const int32_t *exponents, const int32_t *directions, const double *bounds, df_boost_cut *cuts, DF_LOCAL)
+// OUT cuts : [n_pairs]; subsets : a bit for each code that goes left, of columns of categories. SCRATCH rooms : of wide columns
+DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pairs, int64_t n_pairs, int64_t n_outputs,
+                             int64_t n_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
+                             const int32_t *exponents, const int32_t *directions, const double *bounds, double *rooms,
+                             uint64_t *subsets, df_boost_cut *cuts, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         group.each([&](int64_t item) {
             const int64_t at = group.number * group.n_items + item;
-            if (at >= n_nodes * n_tried)
+            if (at >= n_pairs)
                 return;
-            const int64_t node = at / n_tried;
-            const int32_t *own = exponents + 2 * n_outputs * node;
+            const df_boost_pair *pair = pairs + at;
+            const int32_t *own = exponents + 2 * n_outputs * pair->node;
             const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
-            const df_column *column = columns + features[at];
+            const df_column *column = columns + pair->feature;
+            const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n = n_codes + has_missing;
             const df_boost_constraint constraint = {
-                {directions ? bounds[2 * node] : 0.0, directions ? bounds[2 * node + 1] : 0.0},
-                directions ? directions[features[at]] : 0};
+                {directions ? bounds[2 * pair->node] : 0.0, directions ? bounds[2 * pair->node + 1] : 0.0},
+                directions ? directions[pair->feature] : 0};
             const df_boost_constraint *constrained = directions ? &constraint : 0;
-            df_boost_entries entries = {0, (const df_boost_sums *) (histograms + at * max_entries * 3), 0, 0, 0};
+            const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + 3 * pair->entry), 0, 0, 0};
             df_boost_cut *cut = cuts + at;
+            df_boost_memory memory;
+            const df_boost_room room = df_is_wide(column) ? df_boost_room_at(rooms + pair->room, df_whole_lanes(n))
+                                                          : df_boost_room_in(&memory);
             if (n_outputs > 1)
-                df_boost_find_of_outputs(column, own, n_outputs, histograms + at * max_entries * 3, n_nodes * n_tried * max_entries * 3,
-                                         limits, min_samples, cut);
+                df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits, min_samples, cut);
             else if (column->kind == DF_CATEGORICAL)
-                df_boost_subset_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, constrained,
-                                     cut);
+                df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, subsets + pair->word,
+                                   (n + 63) / 64, cut);
             else
-                df_boost_cut_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit, constrained, cut);
-            for (int i = 0; i < DF_SUBSET_WORDS && column->kind != DF_CATEGORICAL; i++)
-                cut->left[i] = 0;
-            cut->feature = features[at];
+                df_boost_cut_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, cut);
+            cut->feature = pair->feature;
         });
     }
 }
 
-// Which rows go left, and how many of each chunk. IN cuts : [n_nodes]; OUT sides : [n_rows] 1: left; n_left : [n_chunks]
-DF_KERNEL df_boost_tell_sides(const df_column *columns, const uint8_t *codes, int64_t row_codes, const uint32_t *rows,
-                              const df_chunk *chunks, int64_t n_chunks, const df_boost_cut *cuts, uint8_t *sides, int64_t *n_left,
-                              DF_LOCAL)
+// Which rows go left, and how many of each chunk.
+//
+// IN places : [n_features]; cuts : [n_nodes]; first_words : [n_nodes] where their subsets begin, if they test categories
+// OUT sides : [n_rows] 1: left; n_left : [n_chunks]
+DF_KERNEL df_boost_tell_sides(const df_column *columns, const int32_t *places, const uint8_t *codes, int64_t row_codes,
+                              const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const df_boost_cut *cuts,
+                              const uint64_t *subsets, const int64_t *first_words, uint8_t *sides, int64_t *n_left, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             const df_boost_cut *cut = cuts + chunk.node;
-            const int is_category = columns[cut->feature].kind == DF_CATEGORICAL, missing = (int) columns[cut->feature].n_codes;
+            const df_column *column = columns + cut->feature;
+            const uint8_t *own = codes + places[cut->feature];
+            const uint64_t *subset = column->kind == DF_CATEGORICAL ? subsets + first_words[chunk.node] : 0;
+            const bool is_wide = df_is_wide(column);
+            const int missing = (int) column->n_codes;
             const int64_t n = group.sum([&](int64_t item) {
                 int64_t left = 0;
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const int code = codes[(int64_t) rows[i] * row_codes + cut->feature];
-                    sides[i] = (uint8_t) df_boost_goes_left(cut, is_category, code, missing);
+                    const int code = df_boost_code(own + (int64_t) rows[i] * row_codes, is_wide);
+                    sides[i] = (uint8_t) df_boost_goes_left(cut, subset, code, missing);
                     left += sides[i];
                 }
                 return left;

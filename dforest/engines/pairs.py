@@ -1,0 +1,99 @@
+"""Which features the nodes of a boosted tree try, as pairs of a node and a feature, and the best cut of each node.
+
+Pairs are taken in batches, whose histograms there is memory for. A histogram has an entry for each code of its feature.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dforest.rules.records import record
+
+NO_SUBSET = np.zeros(0, np.uint64)  # of a cut of numbers
+
+
+class Pairs(NamedTuple):
+    """Some pairs, in the order of nodes.
+
+    Attributes
+    ----------
+    node : ndarray of shape (n_pairs,), dtype int64
+        Its place in a table of nodes.
+    feature : ndarray of shape (n_pairs,), dtype int32
+    entries : ndarray of shape (n_pairs + 1,), dtype int64
+        Where the histogram of each pair begins among their entries, and the last one ends.
+    words : ndarray of shape (n_pairs + 1,), dtype int64
+        Where the subset of each pair begins among their words, and the last one ends. It has a bit for each code, if the feature
+        has categories; else it is empty.
+    """
+
+    node: np.ndarray
+    feature: np.ndarray
+    entries: np.ndarray
+    words: np.ndarray
+
+    @classmethod
+    def of(cls, features, n_entries, n_words):
+        """All pairs of nodes and the features that these try.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_nodes, n_tried), dtype int32
+            -1: none.
+        n_entries, n_words : ndarray of shape (n_features,), dtype int64
+            Of the histogram and of the subset of each feature.
+        """
+        node, at = np.nonzero(features >= 0)
+        feature = features[node, at]
+        return cls(node, feature, offsets(n_entries[feature]), offsets(n_words[feature]))
+
+    def some(self, first, end):
+        """Those from one to before another."""
+        edges = (column[first : end + 1] - column[first] for column in (self.entries, self.words))
+        return Pairs(self.node[first:end], self.feature[first:end], *edges)
+
+    def batches(self, room):
+        """Pairs that have up to `room` entries together, or a single one with more; batches follow one another."""
+        first = 0
+        while first < len(self.node):
+            end = max(first + 1, int(np.searchsorted(self.entries, self.entries[first] + room, side="right")) - 1)
+            yield self.some(first, end)
+            first = end
+
+
+class BestCuts:
+    """The best cut of each node, as far as pairs have been looked at: of equal ones that of the first pair.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (n_nodes,), dtype df_boost_cut
+    subsets : list of ndarray, dtype uint64
+        Of the cuts: if the feature has categories, a bit for each code that goes left.
+    """
+
+    def __init__(self, n_nodes):
+        self.cuts, self.subsets = np.zeros(n_nodes, record("df_boost_cut")), [NO_SUBSET] * n_nodes
+        self.cuts["score"] = -np.inf
+
+    def take(self, pairs, cuts, words):
+        """Look at the cuts of further pairs. words : their subsets, one after another"""
+        starts = first_of_each(pairs.node)
+        tops = np.maximum.reduceat(cuts["score"], starts)
+        tops = np.flatnonzero(cuts["score"] == tops.repeat(np.diff(starts, append=len(cuts))))
+        tops = tops[first_of_each(pairs.node[tops])]
+        tops = tops[cuts["score"][tops] > self.cuts["score"][pairs.node[tops]]]
+        nodes = pairs.node[tops]
+        self.cuts[nodes] = cuts[tops]
+        firsts, ends = pairs.words[tops].tolist(), pairs.words[tops + 1].tolist()
+        for node, first, end in zip(nodes.tolist(), firsts, ends, strict=True):
+            self.subsets[node] = words[first:end].copy() if first < end else NO_SUBSET
+
+
+def first_of_each(numbers):
+    """Where each of some ascending numbers comes for the first time."""
+    return np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+
+
+def offsets(lengths):
+    """Where things of some lengths begin, one after another, and the last one ends: ndarray of shape (n + 1,), dtype int64."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
