@@ -5,6 +5,8 @@ values is needed, keys. Columns of categories hold their codes already. Of spars
 columns (`dforest.core.coding.sparse_columns`).
 """
 
+from functools import partial
+
 import numpy as np
 
 from dforest.core.coding.code_rule import facts_of, unsorted_column, write_codes
@@ -12,11 +14,13 @@ from dforest.core.coding.coded_columns import CodedColumns, SparseBatch
 from dforest.core.coding.column_sort import ColumnSort, code_together
 from dforest.core.coding.sparse_columns import Coder
 from dforest.core.scratch import scratch
-from dforest.core.sparse_rows import SparseRows
+from dforest.core.sparse_rows import SparseColumns, SparseRows
 from dforest.core.threads import each
 
 CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
 ROWS_IN_CHUNK = 1 << 14  # least
+COLUMNS_IN_CHUNK = 64  # of sparse columns
+FIRST = np.zeros(1, np.int64)  # the number of the only column of a matrix
 BLOCK_BYTES = 1 << 25  # most that columns copied out of X take, for one thread
 BATCH = 1 << 16  # stored values of a batch, about
 SORT_WORK = 50  # of a value that is sorted, in nanoseconds or so
@@ -69,7 +73,7 @@ def code_unsorted(parts, numbers, kinds, n_categories, n_threads):
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_k, n_features), dtype float32 or float64
+    parts : list of (ndarray of shape (n_k, n_features), or SparseColumns), dtype float32 or float64
         One above the other.
     numbers : list of int
         Which columns.
@@ -89,9 +93,30 @@ def unsorted_facts(parts, numbers, n_threads):
     """What `facts_of` finds of columns, in chunks of rows: ndarray of shape (len(numbers), 2), dtype uint8."""
     facts, own = np.zeros((len(numbers), 2), np.uint8), np.array(numbers, np.int64)
     if numbers:
-        pieces = [x[first : first + ROWS_IN_CHUNK] for x in parts for first in range(0, len(x), ROWS_IN_CHUNK)]
+        for x in parts:
+            if isinstance(x, SparseColumns):  # zeros are no news
+                each_column(x, numbers, lambda k, values, _: facts_of(values, FIRST, facts[k : k + 1]), n_threads)
+        pieces = [piece for x in parts if not isinstance(x, SparseColumns) for piece, _ in chunks_of(x)]
         each(len(pieces), lambda p, _: facts_of(pieces[p], own, facts), n_threads)
     return facts
+
+
+def chunks_of(x, offset=0):
+    """Some rows of a matrix at a time, and where they begin, if the matrix begins at `offset`."""
+    return [(x[first : first + ROWS_IN_CHUNK], offset + first) for first in range(0, len(x), ROWS_IN_CHUNK)]
+
+
+def each_column(stored, numbers, work, n_threads):
+    """Call ``work(k, values, rows)`` for some `SparseColumns`, numbers[k], with matrices of one column and the rows of these."""
+    edges = np.arange(0, len(numbers) + COLUMNS_IN_CHUNK, COLUMNS_IN_CHUNK).clip(max=len(numbers))
+
+    def work_on(b, _):
+        for k in range(edges[b], edges[b + 1]):
+            values, rows = stored.column(numbers[k])
+            if len(values):
+                work(k, values[:, None], rows)
+
+    each(len(edges) - 1, work_on, n_threads)
 
 
 def describe_unsorted(numbers, facts, kinds, dtype, n_categories):
@@ -108,7 +133,7 @@ def write_columns(parts, numbers, columns, rules, largest, n_threads, row_major=
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_k, n_features)
+    parts : list of (ndarray of shape (n_k, n_features), or SparseColumns)
         One above the other.
     numbers : list of int
         Which columns of these.
@@ -133,11 +158,34 @@ def write_columns(parts, numbers, columns, rules, largest, n_threads, row_major=
         codes = [np.empty(n_rows, dtype) for dtype in dtypes]
     pieces, offset, own = [], 0, np.array(numbers, np.int64)
     for x in parts:
-        pieces += [(x[first : first + ROWS_IN_CHUNK], offset + first) for first in range(0, len(x), ROWS_IN_CHUNK)]
+        if not isinstance(x, SparseColumns):
+            pieces += chunks_of(x, offset)
+        elif numbers:
+            to = [c[offset : offset + len(x)] for c in codes]
+            write_zeros(rules, to, x.dtype, matrix[offset : offset + len(x)] if row_major else None)
+            each_column(x, numbers, partial(_write_stored, rules, to), n_threads)
         offset += len(x)
     if numbers:
         each(len(pieces), lambda p, _: write_codes(*pieces[p], own, rules, codes), n_threads)
     return [column._replace(codes=c) for column, c in zip(columns, codes, strict=True)]
+
+
+def write_zeros(rules, codes, dtype, matrix):
+    """Write the code of zero to all rows of some columns, which are those of a matrix if there is one."""
+    zeros = [np.empty(1, column.dtype) for column in codes]
+    write_codes(np.zeros((1, 1), dtype), 0, np.zeros(len(rules), np.int64), rules, zeros)
+    if matrix is not None:
+        matrix[...] = np.concatenate(zeros)
+        return
+    for column, zero in zip(codes, zeros, strict=True):
+        column[...] = zero
+
+
+def _write_stored(rules, codes, k, values, rows):
+    """Write the codes of a sparse column's stored values."""
+    found = np.empty(len(rows), codes[k].dtype)
+    write_codes(values, 0, FIRST, [rules[k]], [found])
+    codes[k][rows] = found
 
 
 def _sort_all(X, to_sort, kinds, sort, n_threads):
@@ -175,14 +223,7 @@ def _sort_all(X, to_sort, kinds, sort, n_threads):
 def _code_sparse_rows(X, kinds, to_sort, others, n_categories, sort, max_stored, n_threads):
     """`code_columns` for SparseRows."""
     stored, n_rows = X.by_column(), len(X)
-    columns, width = {}, max(1, min(8, BLOCK_BYTES // (n_rows * X.dtype.itemsize)))
-    for first in range(0, len(others), width):  # a few at a time, so that X is never dense as a whole
-        group = others[first : first + width]
-        x = np.empty((n_rows, len(group)), X.dtype, order="F")
-        for k, j in enumerate(group):
-            stored.unpack(j, x[:, k])
-        of_group = [kinds[j] for j in group], None if n_categories is None else [n_categories[j] for j in group]
-        columns |= zip(group, code_unsorted([x], list(range(len(group))), *of_group, n_threads).values(), strict=True)
+    columns = code_unsorted([stored], others, kinds, n_categories, n_threads)
     is_sparse = (np.diff(stored.starts)[to_sort] <= max_stored * n_rows) & (max_stored > 0)
     numbers, kinds = to_sort[~is_sparse], np.array(kinds, np.int64)
     coded = dense_columns(code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads, one_by_one=True), n_rows)
@@ -216,7 +257,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, counts_missing, weigh
     """
     if len(numbers) == 0:
         return []
-    begin, end = np.asarray(stored.starts[:-1], np.int64)[numbers], np.asarray(stored.starts[1:], np.int64)[numbers]
+    begin, end = stored.starts[:-1][numbers], stored.starts[1:][numbers]
     n_stored = end - begin
     most = n_stored + 1 if max_codes == 0 else np.minimum(n_stored + 1, max_codes)     # codes of values
     largest = int(most.max())                                                          # that of missing values, ...
