@@ -8,7 +8,7 @@ which nobody writes.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csc_array, csr_array, vstack
 
 from dforest.core.readable import readable
 
@@ -143,6 +143,10 @@ class SparseColumns:
         """(the stored values of a column, their rows)."""
         own = slice(self.starts[j], self.starts[j + 1])
         return self.values[own], self.rows[own]
+
+    def matrix(self):
+        """This as a matrix of SciPy: csc_array."""
+        return csc_array((self.values, self.rows.view(np.int32), self.starts), shape=(self.n_rows, len(self.starts) - 1))
 
 
 def parts_of(X):

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from dforest.core.coding.code_rule import facts_of, unsorted_column, write_codes
+from dforest.core.coding.code_rule import MISSING_KEY, CodeRule, facts_of, unsorted_column, write_codes
 from dforest.core.coding.coded_columns import CodedColumns, SparseBatch
 from dforest.core.coding.column_sort import ColumnSort, code_together
 from dforest.core.coding.sparse_columns import Coder
@@ -49,8 +49,7 @@ def code_columns(
     counts_missing : bool
         Whether the code for missing values is one of max_codes.
     max_stored : float
-        Of SparseRows: columns of numbers of which at most this share of the rows is stored, less than 1, become sparse columns,
-        unless they are coded by keys.
+        Of SparseRows: columns of which at most this share of the rows is stored, less than 1, become sparse columns.
 
     Returns
     -------
@@ -223,15 +222,79 @@ def _sort_all(X, to_sort, kinds, sort, n_threads):
 def _code_sparse_rows(X, kinds, to_sort, others, n_categories, sort, max_stored, n_threads):
     """`code_columns` for SparseRows."""
     stored, n_rows = X.by_column(), len(X)
-    columns = code_unsorted([stored], others, kinds, n_categories, n_threads)
-    is_sparse = (np.diff(stored.starts)[to_sort] <= max_stored * n_rows) & (max_stored > 0)
-    numbers, kinds = to_sort[~is_sparse], np.array(kinds, np.int64)
+    is_sparse = (np.diff(stored.starts) <= max_stored * n_rows) & (max_stored > 0)
+    columns = code_unsorted([stored], [j for j in others if not is_sparse[j]], kinds, n_categories, n_threads)
+    kinds = np.array(kinds, np.int64)
+    numbers, others = to_sort[~is_sparse[to_sort]], np.array([j for j in others if is_sparse[j]], np.int64)
     coded = dense_columns(code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads, one_by_one=True), n_rows)
     columns |= zip(numbers.tolist(), coded, strict=True)
-    numbers = to_sort[is_sparse]
-    if len(numbers) == 0:
+    if not is_sparse.any():
         return [columns[j] for j in range(X.shape[1])]
-    return CodedColumns(columns, code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads))
+    # Before what is sorted: that changes the rows that are stored.
+    batches = code_sparse_unsorted(stored, others[kinds[others] == CATEGORICAL], n_categories, n_threads)
+    batches += code_sparse_unsorted(stored, others[kinds[others] != CATEGORICAL], None, n_threads)
+    numbers = to_sort[is_sparse[to_sort]]
+    return CodedColumns(columns, batches + code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads))
+
+
+def code_sparse_unsorted(stored, numbers, n_categories, n_threads):
+    """Code some columns of categories, or of keys, as sparse ones.
+
+    Parameters
+    ----------
+    stored : SparseColumns
+    numbers : ndarray of int
+        Which columns, ascending.
+    n_categories : sequence of int, or None
+        Of all columns of categories; None: these are continuous columns, which get keys.
+    n_threads : int
+
+    Returns
+    -------
+    list of SparseBatch
+    """
+    facts = unsorted_facts([stored], numbers.tolist(), n_threads)
+    batches = batches_of(np.diff(stored.starts)[numbers])
+    coded = [None] * len(batches)
+
+    def work(b, _):
+        own = slice(*batches[b])
+        of_columns = [stored.column(j) for j in numbers[own]]
+        lengths = [len(values) for values, _ in of_columns]
+        values, rows = map(np.concatenate, zip(*of_columns, strict=True))
+        has_missing, is_wide = facts[own].T
+        if n_categories is None:
+            n_bytes, n_codes = 8 if is_wide.any() else 4, np.zeros(len(lengths), np.int64)
+            kind, numbers_of = CONTINUOUS, np.empty(0, values.dtype)
+            rule = CodeRule(MISSING_KEY[n_bytes], key_bits=8 * n_bytes)
+            codes, implied = np.empty(len(values), f"u{n_bytes}"), np.empty(1, f"u{n_bytes}")
+            write_codes(values[:, None], 0, FIRST, [rule], [codes])
+            write_codes(np.zeros((1, 1), values.dtype), 0, FIRST, [rule], [implied])
+            implied = implied[0]
+        else:
+            n_codes, implied, kind = np.asarray(n_categories, np.int64)[numbers[own]], 0, CATEGORICAL
+            numbers_of = np.concatenate([np.arange(n, dtype=values.dtype) for n in n_codes])
+            codes = np.where(np.isnan(values), np.repeat(n_codes, lengths), values).astype(np.min_scalar_type(n_codes.max()))
+        kept = codes != implied
+        column = np.repeat(np.arange(len(lengths)), lengths)
+        n_kept = np.bincount(column[kept], minlength=len(lengths))
+        implied = np.full(len(lengths), implied, np.uint64).view(np.int64)
+        own_facts = np.stack([n_codes, implied, has_missing, n_kept], axis=1).astype(np.int64)
+        kinds = np.full(len(lengths), kind, np.int64)
+        coded[b] = SparseBatch(
+            numbers[own], kinds, own_facts, numbers_of, numbers_of, numbers_of, rows[kept], codes[kept], n_categories is None
+        )
+
+    each(len(batches), work, n_threads)
+    return coded
+
+
+def batches_of(n_stored):
+    """(begin, end) of batches of columns, given how many values each stores: list of tuple of int."""
+    before = np.cumsum(n_stored + 1)
+    edges = np.searchsorted(before, np.arange(BATCH, before[-1], BATCH)).tolist() if len(before) else []
+    edges = sorted({0, *edges, len(n_stored)})
+    return list(zip(edges[:-1], edges[1:], strict=True))
 
 
 def code_sparse(stored, numbers, kinds, n_rows, max_codes, counts_missing, weight, n_threads, one_by_one=False):
@@ -265,10 +328,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, counts_missing, weigh
         largest = min(largest, max_codes - 1)                                          # ... which counts
     dtype = np.uint8 if largest <= 0xFF else np.uint16 if largest <= 0xFFFF else np.uint32
     all_weights = n_rows if weight is None else int(weight.sum(dtype=np.int64))
-    before = np.cumsum(n_stored + 1)
-    edges = range(len(numbers)) if one_by_one else np.searchsorted(before, np.arange(BATCH, before[-1], BATCH)).tolist()
-    edges = sorted({0, *edges, len(numbers)})
-    batches = list(zip(edges[:-1], edges[1:], strict=True))
+    batches = [(c, c + 1) for c in range(len(numbers))] if one_by_one else batches_of(n_stored)
     coders = [Coder(int(n_stored.max()), n_rows, max_codes, counts_missing, weight, all_weights) for _ in range(n_threads)]
     coded = [None] * len(batches)
 
