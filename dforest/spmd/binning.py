@@ -2,9 +2,10 @@
 
 Each rank sorts its own values, among which the zeros that a sparse matrix does not store count like others. Which bins there are,
 the ranks agree upon: all of them keep the same *marks* of a column (`dforest.core.coding.marks`), keys up to which the weight of
-the values of all ranks is known, and ask for what is still missing. The first marks are values that the ranks propose. Then the gaps between marks in which a bin ends are narrowed down, for all bins
-and columns together: a mark is put on each side of where the end is expected, and the values of a gap that has few are counted
-one by one. Nothing is estimated in the end: all weights are exact sums, and bins end by the rule of one process.
+the values of all ranks is known, and ask for what is still missing. The first marks are values that the ranks propose. Then the
+gaps between marks in which a bin ends are narrowed down, for all bins and columns together: a mark is put on each side of where
+the end is expected, and the values of a gap that has few are counted one by one. Nothing is estimated in the end: all weights
+are exact sums, and bins end by the rule of one process.
 
 The *owner* of a gap is the rank that adds up what the others answer; each rank owns a share of the gaps.
 """

@@ -170,7 +170,7 @@ cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_dept
     block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks and not data.has_sparse)
     outer = Block(data, tuning.get("outer_bytes", OUTER_BYTES), n_records // OUTER_FROM, tuning, False)
     block.min_records = SMALLEST_BLOCK
-    outer.min_records = OUTER_FROM * block.max_records
+    outer.min_records = max(<Py_ssize_t> SMALLEST_BLOCK, OUTER_FROM * block.max_records)
     block.deepest = outer.deepest = max_depth - levels_that_pay(data, splitter)
     if outer.min_records <= outer.max_records:
         block.outer = outer
