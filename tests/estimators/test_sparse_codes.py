@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.compiling import compile_module
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -151,6 +152,55 @@ def test_subtrees_of_blocks_that_other_threads_grow(sizes, monkeypatch):
         alone = clone(model).set_params(n_jobs=1).fit(X, y)
         for _ in range(6):
             assert_same(clone(model).fit(X, y), alone)
+
+
+COMPILED = """
+from libc.stdint cimport uint32_t
+
+from dforest.core.component cimport CONTRACT
+from dforest.core.component import declare_contract
+from dforest.core.search.splitter cimport CodeRange, HistSplitter, Splitter, code_range
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, code_at
+
+declare_contract(__name__, CONTRACT)
+
+cdef class Middle(Splitter):
+    '''One cut of each feature, at the code of the middle record.'''
+
+    def __cinit__(self):
+        self.takes_sparse = True
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef const Column* column = &node.columns[feature]
+        cdef CodeRange codes = code_range(node, column)
+        cdef uint32_t code
+        if codes.lowest >= codes.highest:
+            return not codes.has_missing or codes.lowest > codes.highest
+        code = code_at(column, node.records[node.n // 2].row)
+        self.cuts.find_at(node, column, code if column.kind == CATEGORICAL else min(code, codes.highest - 1), rules, best)
+        return False
+
+cdef class Untold(HistSplitter):
+    '''It may read codes in ways of its own.'''
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        return HistSplitter.best_cut(self, node, feature, rules, best)
+"""
+
+
+@pytest.mark.slow
+def test_compiled_splitters(monkeypatch):
+    """Those that say so have sparse columns, with the forest of dense ones; others have dense columns."""
+    made = compile_module("sparse_columns", COMPILED)
+    X, y = data(400, 30, 0.1, 0, "counts")
+    X = with_labels(X, [3, 4], 0)
+    for criterion in ("squared_error", "absolute_error"):
+        model = RandomForestRegressor(5, splitter=made.Middle(), criterion=criterion, categorical_features=[3, 4], random_state=0)
+        assert_same(clone(model).fit(X, y), clone(model).fit(X.toarray(), y))
+    assert any(column.rows is not None for column in columns_of(model, X, y, monkeypatch))
+    model.set_params(splitter=made.Untold(), criterion="squared_error")
+    assert all(column.rows is None for column in columns_of(model, X, y, monkeypatch))
+    assert_same(clone(model).fit(X, y), clone(model).set_params(splitter="best").fit(X, y))
 
 
 @pytest.mark.parametrize("max_features", [1, 60, 3000])
