@@ -100,7 +100,7 @@ class _ForestOnWorkers(_OnWorkers):
         ----------
         X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
             Training rows, as for the estimator of this name in `dforest`. Sizes of partitions need not be known, and partitions
-            may differ in the categories of a column.
+            may differ in the categories of a column. They may be sparse matrices of SciPy, as blocks of a dask array too.
         y : dask array of shape (n_rows,), dask series, or list of delayed arrays
             Targets, in the same number of partitions as X, with the same numbers of rows.
         sample_weight, groups : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
@@ -143,7 +143,7 @@ class _BoostingOnWorkers(_OnWorkers):
         ----------
         X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
             Training rows, as for the estimator of this name in `dforest`. Sizes of partitions need not be known, and partitions
-            may differ in the categories of a column.
+            may differ in the categories of a column. They may be sparse matrices of SciPy, as blocks of a dask array too.
         y : dask array of shape (n_rows,), dask series, or list of delayed arrays
             Targets, in the same number of partitions as X, with the same numbers of rows.
         sample_weight : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional

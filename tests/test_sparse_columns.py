@@ -35,7 +35,7 @@ def unpacked(column, n_rows):
     assert column.rows.dtype == np.uint32 and (np.diff(column.rows.astype(int)) > 0).all()
     assert (column.codes != column.implied).all()
     largest = len(column.values) - 1 + column.has_missing
-    codes = np.full(n_rows, column.implied, np.min_scalar_type(largest))
+    codes = np.full(n_rows, column.implied, column.codes.dtype if column.has_keys else np.min_scalar_type(largest))
     codes[column.rows] = column.codes
     return column._replace(codes=codes, rows=None, implied=0)
 
@@ -53,13 +53,39 @@ def test_codes(values, dtype, max_codes, is_weighted, takes_keys):
         found = code_columns(SparseRows.of(X), *settings, max_stored=max_stored)
         expected = code_columns(X.toarray(), *settings)
         for j, (one, other) in enumerate(zip(found, expected, strict=True)):
-            is_sparse = max_stored > 0 and X[:, [j]].nnz <= max_stored * X.shape[0] and not (takes_keys and kinds[j] == 0)
-            assert (one.rows is not None) == is_sparse
+            assert (one.rows is not None) == (max_stored > 0 and X[:, [j]].nnz <= max_stored * X.shape[0])
             one = unpacked(one, X.shape[0])
+            if one.codes.dtype != other.codes.dtype:  # keys of columns that are coded together are of one width
+                long = np.append(X[:, [j]].toarray(), 1e-300)[:, None]
+                other = other._replace(codes=code_columns(long, takes_keys=True)[0].codes[:-1])
             for name in ("codes", "values", "lows", "highs"):
                 a, b = getattr(one, name), getattr(other, name)
                 assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), name
             assert one[4:] == other[4:]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("batch", [1, 100])
+def test_categories(batch, dtype, monkeypatch):
+    """Of few and of many categories, with missing values, and zeros that are stored."""
+    monkeypatch.setattr("dforest.core.coding.columns.BATCH", batch)
+    rng = np.random.default_rng(0)
+    n_categories = [2, 3, 300, 70, 256]
+    X = sp.random_array((500, 5), density=0.2, rng=rng, format="csc", dtype=dtype)
+    for j, n in enumerate(n_categories):
+        own = slice(*X.indptr[j : j + 2])
+        X.data[own] = rng.integers(0, n, own.stop - own.start)
+        X.data[own][::17] = np.nan
+    settings = 0, None, 2, [2] * 5, n_categories
+    found = code_columns(SparseRows.of(X.tocsr()), *settings, max_stored=0.9)
+    for one, other in zip(found, code_columns(X.toarray(), *settings), strict=True):
+        assert one.rows is not None
+        codes = np.full(500, one.implied)
+        codes[one.rows] = one.codes
+        np.testing.assert_array_equal(codes, other.codes)
+        for a, b in zip(one[1:4], other[1:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert one[4:7] == other[4:7]
 
 
 @pytest.mark.parametrize("batch", [1, 100])

@@ -8,7 +8,7 @@ typedef struct {
     const void *codes;       /* by row; of a sparse column, those of its stored rows */
     const uint32_t *stored;  /* NULL; or the column is sparse, and these rows, ascending, have other codes than `implied` */
     uint32_t n_stored;
-    uint32_t implied;        /* the code of all other rows */
+    uint64_t implied;        /* the code of all other rows */
     df_kind kind;
     int32_t direction;       /* 1 or -1: predictions may only rise or only fall with the feature; 0: either */
     int32_t width;           /* bytes of a code: 1, 2 or 4; or 8, if these are keys */

@@ -109,6 +109,11 @@ def _check_contract(cls):
             )
 
 
+def has_methods_of(cls, base):
+    """Whether a class derives from a compiled one without changing its methods in C, as classes written in Python do."""
+    return getattr(cls, "__pyx_vtable__", None) is base.__pyx_vtable__
+
+
 def parameter_names(cls):
     """The parameters of a class of components, in order.
 

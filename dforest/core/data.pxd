@@ -57,7 +57,7 @@ cdef class DataView:
     cdef int64_t* present_from      # [n_rows + 1] where the features begin in `present` that a row stores; NULL: not asked for
     cdef uint32_t* present          # features of sparse columns, row by row
     cdef uint8_t* present_codes     # their codes, ...
-    cdef int32_t present_width      # ... of as many bytes
+    cdef int32_t present_width      # ... in as many bytes as the widest have
     cdef Py_ssize_t n_dense         # other columns, ...
     cdef uint32_t* dense            # [n_dense] ... and which these are
     cdef object owners, target_owners  # the NumPy arrays behind the other pointers

@@ -314,7 +314,7 @@ cdef class DataView:
                     place = at[column.stored[i]]
                     at[column.stored[i]] += 1
                     self.present[place] = <uint32_t> j
-                    memcpy(self.present_codes + place * column.width, <const uint8_t*> column.codes + i * column.width,
+                    memcpy(self.present_codes + place * self.present_width, <const uint8_t*> column.codes + i * column.width,
                            column.width)
         for i in range(self.n_rows, 0, -1):        # at[i] is where the next row's begin
             at[i] = at[i - 1]
@@ -345,8 +345,6 @@ cdef int take_column(DataView data, Py_ssize_t j, given) except -1:
         take_width(data, column.width)
     column.has_keys = given.has_keys
     column.n_codes = len(given.values)
-    if given.has_keys:
-        column.n_codes = DF_MISSING_KEY64 if column.width == 8 else DF_MISSING_KEY32
     column.has_missing = given.has_missing
     column.kind = <Kind> <int> given.kind
     for numbers in (given.lows, given.highs):
@@ -356,9 +354,15 @@ cdef int take_column(DataView data, Py_ssize_t j, given) except -1:
     column.lows = address_of(given.lows)
     column.highs = address_of(given.highs)
     if given.has_keys:
-        column.values = column.lows = column.highs = NULL
+        know_keys(column)
     column.is_float32 = given.values.dtype == np.float32
     return 0
+
+
+cdef void know_keys(Column* column) noexcept:
+    """Say of a column of keys that it has no values, and which key is that of missing ones."""
+    column.n_codes = DF_MISSING_KEY64 if column.width == 8 else DF_MISSING_KEY32
+    column.values = column.lows = column.highs = NULL
 
 
 cdef int take_batch(DataView data, batch) except -1:
@@ -378,9 +382,12 @@ cdef int take_batch(DataView data, batch) except -1:
         column = &data.columns[numbers[c]]
         column.codes, column.width = codes, width
         column.stored, column.n_stored = stored, <uint32_t> facts[c, 3]
-        column.n_codes, column.implied, column.has_missing = facts[c, 0], <uint32_t> facts[c, 1], facts[c, 2] != 0
+        column.n_codes, column.implied, column.has_missing = facts[c, 0], <uint64_t> facts[c, 1], facts[c, 2] != 0
         column.kind = <Kind> <int> kinds[c]
         column.values, column.lows, column.highs, column.is_float32 = values, lows, highs, value_size == sizeof(float)
+        column.has_keys = batch.has_keys
+        if column.has_keys:
+            know_keys(column)
         codes += facts[c, 3] * width
         stored += facts[c, 3]
         values += facts[c, 0] * value_size
@@ -391,8 +398,6 @@ cdef int take_batch(DataView data, batch) except -1:
 
 cdef int take_width(DataView data, int width) except -1:
     """Have sparse columns whose codes are of so many bytes."""
-    if data.has_sparse and width != data.present_width:
-        raise ValueError(f"sparse columns have codes of {data.present_width} and {width} bytes")
-    data.present_width = width
+    data.present_width = max(data.present_width, width)
     data.has_sparse = True
     return 0

@@ -8,7 +8,7 @@ which nobody writes.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array, vstack
 
 from dforest.core.readable import readable
 
@@ -101,7 +101,8 @@ class SparseRows:
     def by_column(self):
         """What is stored, column by column: `SparseColumns`."""
         X = self.matrix().tocsc()
-        return SparseColumns(X.data, X.indices.astype(np.int32, copy=False).view(np.uint32), X.indptr)
+        rows = X.indices.astype(np.int32, copy=False).view(np.uint32)
+        return SparseColumns(X.data, rows, X.indptr.astype(np.int64, copy=False), len(self))
 
     def check(self):
         """Raise TypeError or ValueError unless the arrays are as described: files and pickles may say anything."""
@@ -129,22 +130,39 @@ class SparseColumns:
     values: np.ndarray
     rows: np.ndarray
     starts: np.ndarray
+    n_rows: int
+
+    def __len__(self):
+        return self.n_rows
+
+    @property
+    def dtype(self):
+        return self.values.dtype
 
     def column(self, j):
         """(the stored values of a column, their rows)."""
         own = slice(self.starts[j], self.starts[j + 1])
         return self.values[own], self.rows[own]
 
-    def unpack(self, j, to):
-        """Write a column with its zeros: OUT to : ndarray of shape (n_rows,)."""
-        values, rows = self.column(j)
-        to[...] = 0
-        to[rows] = values
+    def matrix(self):
+        """This as a matrix of SciPy: csc_array."""
+        return csc_array((self.values, self.rows.view(np.int32), self.starts), shape=(self.n_rows, len(self.starts) - 1))
 
 
 def parts_of(X):
     """The arrays that an ndarray, or `SparseRows`, is made of: a tuple."""
     return X.arrays if isinstance(X, SparseRows) else (X,)
+
+
+def joined(parts):
+    """Rows of one dtype, one part below the other: the only part as it is; else an ndarray, or `SparseRows` if a part is."""
+    if len(parts) == 1:
+        return parts[0]
+    if not any(isinstance(part, SparseRows) for part in parts):
+        return np.concatenate(parts)
+    return SparseRows.of(
+        vstack([part.matrix() if isinstance(part, SparseRows) else csr_array(part) for part in parts], format="csr")
+    )
 
 
 def dense(X):

@@ -63,7 +63,7 @@ cdef extern from "core/column.h" nogil:
         const void* codes      # n_rows codes; of a sparse column n_stored
         const uint32_t* stored  # NULL; or the column is *sparse*: these rows, ascending, have other codes than the *implied* one
         uint32_t n_stored
-        uint32_t implied       # the code of all other rows
+        uint64_t implied       # the code of all other rows
         Kind kind
         int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
         int32_t width          # bytes of a code: 1, 2 or 4; or 8, if these are keys
@@ -93,12 +93,22 @@ cdef inline uint32_t data_code(const Column* column, uint32_t code) noexcept nog
     return column.origins[code] if column.origins != NULL else code
 
 cdef inline uint32_t code_at(const Column* column, uint32_t row) noexcept nogil:
-    """The code of a record in a column of its node, given Record.row; not for columns with buckets or keys, nor sparse ones."""
+    """The code of a record in a column of its node, given Record.row; not for columns with buckets or keys."""
+    cdef size_t at = row, end
+    if column.stored != NULL:
+        at, end = 0, column.n_stored
+        while at < end:            # the first stored row that is not below this one
+            if column.stored[(at + end) // 2] < row:
+                at = (at + end) // 2 + 1
+            else:
+                end = (at + end) // 2
+        if at == column.n_stored or column.stored[at] != row:
+            return <uint32_t> column.implied
     if column.width == 1:
-        return (<const uint8_t*> column.codes)[row]
+        return (<const uint8_t*> column.codes)[at]
     if column.width == 2:
-        return (<const uint16_t*> column.codes)[row]
-    return (<const uint32_t*> column.codes)[row]
+        return (<const uint16_t*> column.codes)[at]
+    return (<const uint32_t*> column.codes)[at]
 
 cdef inline double number_at(const Column* column, const void* numbers, uint32_t code) noexcept nogil:
     """An entry of a column's values, lows or highs, by the data's code."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dforest.core.integer_weights import IntegerWeights, integer_weights
+from dforest.core.sparse_rows import joined
 from dforest.engines.rows import RowShare
 from dforest.spmd.communicator import ALONE, Communicator
 
@@ -20,7 +21,7 @@ class TrainingRows:
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_rows of the part, n_features)
+    parts : list of (ndarray of shape (n_rows of the part, n_features), or SparseRows)
         X.
     y : ndarray of shape (n_rows,)
         Class numbers, or numbers, of the rows of all parts.
@@ -123,7 +124,7 @@ class TrainingRows:
     @property
     def X(self):
         """The rows of all parts in one matrix."""
-        return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+        return joined(self.parts)
 
     def integer_bin_weight(self):
         """Integer weights of the rows without those of their classes, for bins; None if all are 1. A collective."""

@@ -37,14 +37,11 @@ class Fit(NamedTuple):
         How many columns y has.
     features : Features or None
         Of the columns of X.
-    has_sparse : bool or None
-        Whether X is a sparse matrix.
     """
 
     estimator: object
     n_outputs: int | None = None
     features: object = None
-    has_sparse: bool | None = None
 
     @property
     def kind(self):
@@ -87,7 +84,6 @@ class Refusal(NamedTuple):
         What is allowed instead, at the same place.
     kinds : tuple of str
         Of `KINDS`.
-    error : type
     """
 
     feature: str
@@ -95,7 +91,6 @@ class Refusal(NamedTuple):
     reason: str
     allowed: str
     kinds: tuple = KINDS
-    error: type = ValueError
 
 
 def _splitter(fit):
@@ -199,7 +194,7 @@ FEATURES = {
     "many bins": Feature("more than 255 bins", _many_bins, (BOOSTING,)),
     "many categories": Feature("more than 255 categories of a column", _many_categories, (BOOSTING,)),
     "ordinal": Feature("ordinal features"),
-    "sparse": Feature("sparse X", lambda fit: "a sparse X" if fit.has_sparse else None),
+    "sparse": Feature("sparse X"),
     "several outputs": Feature("a y of several columns", _several_outputs),
     "monotonic": Feature("monotonic constraints"),
     "interaction": Feature("interaction constraints", kinds=(BOOSTING,)),
@@ -250,7 +245,6 @@ REFUSALS = [
     Refusal("checkpoint", (RANKS,), "a checkpoint belongs to the rows of one process", "callbacks that read no trees", FORESTS),
     Refusal("embedding", (RANKS,), "one process draws the random targets of its trees", "forests of classes or numbers", FORESTS),
     Refusal("kept data", (RANKS,), "no process has all rows, which are to be kept", "False", FORESTS),
-    Refusal("sparse", (RANKS,), NOT_WRITTEN, "arrays and frames, such as X.toarray()", error=TypeError),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
     Refusal("outputs, categories", _EVERYWHERE, "outputs would put categories into different orders",
@@ -293,15 +287,15 @@ def places_of(estimator, arrays, is_shared):
     return (PROCESSOR,) + (DEVICE,) * has_device + (RANKS,) * is_shared
 
 
-def check_support(fit, places, features=tuple(FEATURES)):
-    """Raise the error of the first refusal that holds for what is known of a `Fit` at some places, of some features."""
+def check_support(fit, places):
+    """Raise the error of the first refusal that holds for what is known of a `Fit` at some places."""
     for place in places:
         where = said_of_place(place, fit.estimator.device)
         way_out = {DEVICE: ", or device=None", RANKS: f", or {ONE_PROCESS}"}.get(place, "")
         for name, refusal in refusals_at(fit.kind, place).items():
-            said = FEATURES[name].said(fit) if name in features and fit.kind in FEATURES[name].kinds else None
+            said = FEATURES[name].said(fit) if fit.kind in FEATURES[name].kinds else None
             if said is not None:
-                raise refusal.error(
+                raise ValueError(
                     f"{said} is not supported for {where}, as {refusal.reason}; allowed: {refusal.allowed}{way_out}"
                 )
 

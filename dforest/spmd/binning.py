@@ -1,10 +1,11 @@
 """Codes of columns whose rows lie on several ranks: those that one process would give which has all rows.
 
-Each rank sorts its own values. Which bins there are, the ranks agree upon: all of them keep the same *marks* of a column
-(`dforest.core.coding.marks`), keys up to which the weight of the values of all ranks is known, and ask for what is still missing.
-The first marks are values that the ranks propose. Then the gaps between marks in which a bin ends are narrowed down, for all bins
-and columns together: a mark is put on each side of where the end is expected, and the values of a gap that has few are counted
-one by one. Nothing is estimated in the end: all weights are exact sums, and bins end by the rule of one process.
+Each rank sorts its own values, among which the zeros that a sparse matrix does not store count like others. Which bins there are,
+the ranks agree upon: all of them keep the same *marks* of a column (`dforest.core.coding.marks`), keys up to which the weight of
+the values of all ranks is known, and ask for what is still missing. The first marks are values that the ranks propose. Then the
+gaps between marks in which a bin ends are narrowed down, for all bins and columns together: a mark is put on each side of where
+the end is expected, and the values of a gap that has few are counted one by one. Nothing is estimated in the end: all weights
+are exact sums, and bins end by the rule of one process.
 
 The *owner* of a gap is the rank that adds up what the others answer; each rank owns a share of the gaps.
 """
@@ -24,6 +25,7 @@ from dforest.core.coding.columns import (
 )
 from dforest.core.coding.marks import Marks, merge_entries
 from dforest.core.coding.sorted_keys import places_of, runs_of, sort_columns
+from dforest.core.sparse_rows import SparseRows, joined
 from dforest.core.threads import each
 
 MAX_ENTRIES = 20  # values of a gap that a rank sends one by one
@@ -50,7 +52,7 @@ def code_columns_together(
     ----------
     ranks : Communicator
         In a piece of common work: what `together` yields.
-    parts : list of ndarray of shape (n_k, n_features), dtype float32 or float64
+    parts : list of (ndarray of shape (n_k, n_features), or SparseRows), dtype float32 or float64
         This rank's rows, one matrix above the other, possibly none; of one dtype and width on all ranks. NaN means missing,
         infinities are ordinary values.
     max_codes, n_threads, kinds, n_categories, takes_keys, counts_missing, max_stored
@@ -71,11 +73,13 @@ def code_columns_together(
     ValueError
         If the ranks have matrices of several dtypes or widths, or weights on some of them only.
     """
+    if ranks.size == 1 and any(isinstance(x, SparseRows) for x in parts) and not row_major:
+        parts = [joined(parts)]  # of which columns may be sparse
     if ranks.size == 1 and len(parts) == 1 and len(parts[0]) and not row_major:
         return code_columns(parts[0], max_codes, weight, n_threads, kinds, n_categories, takes_keys, counts_missing, max_stored)
     n_rows = sum(map(len, parts))
     n_features, dtype, is_weighted, max_rows = _agreed(ranks, parts, n_rows, weight)
-    parts = [x for x in parts if len(x)]
+    parts = [x.by_column() if isinstance(x, SparseRows) else x for x in parts if len(x)]
     if not is_weighted:
         weight = None
     elif weight is None:

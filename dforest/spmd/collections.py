@@ -72,4 +72,4 @@ def check_numbers(names, numbers):
 
 def n_rows_of(X):
     """The number of rows of an array, a frame or a sparse matrix."""
-    return len(X) if hasattr(X, "__len__") else X.shape[0]
+    return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -26,8 +26,8 @@ def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
     Parameters
     ----------
     ranks : Communicator
-    row_ranges : list of (int, ndarray, Permutations)
-        The ranges of this rank's rows that have any: the number of the first row, X, and what tries these rows.
+    row_ranges : list of (int, Permutations)
+        The ranges of this rank's rows that have any: the number of the first row, and what tries these rows.
     dtype : dtype
         Of X on all ranks.
     seeds : ndarray of shape (n_trees,)
@@ -40,7 +40,7 @@ def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
     ndarray of shape (n_trees, n_features), dtype float64
         As `dforest.core.predict.permutation.permutation_rise` returns it, on every rank.
     """
-    own = np.array([task.weigh_left_out(n_threads) for _, _, task in row_ranges], np.int64).reshape(-1, *used.shape[:1], 2)
+    own = np.array([task.weigh_left_out(n_threads) for _, task in row_ranges], np.int64).reshape(-1, *used.shape[:1], 2)
     n_out, weight = ranks.sum(own.sum(axis=0)).T
     task = _Task(ranks, row_ranges, own[:, :, 0], np.dtype(dtype), seeds, n_threads)
     result = np.zeros(used.shape)
@@ -62,18 +62,20 @@ class _Task:
     def __init__(self, ranks, row_ranges, n_out, dtype, seeds, n_threads):
         self.ranks, self.row_ranges, self.dtype, self.seeds, self.n_threads = ranks, row_ranges, dtype, seeds, n_threads
         self.n_out = ranks.gather(n_out)  # of each rank: [n_ranges, n_trees]
-        firsts = ranks.gather(np.array([first for first, _, _ in row_ranges], np.int64))
+        firsts = ranks.gather(np.array([first for first, _ in row_ranges], np.int64))
         sources = [(rank, s) for rank, numbers in enumerate(firsts) for s in range(len(numbers))]
         self.order = [sources[i] for i in np.argsort(np.concatenate(firsts), kind="stable")]  # of ranges of all ranks, by rows
 
     def rises(self, pairs):
         """Digits of the rises of the sums of errors of some pairs (tree, feature): ndarray of shape (n_pairs, N_DIGITS)."""
         rank, size = self.ranks.rank, self.ranks.size
-        rows = {t: [task.left_out(t, self.n_out[rank][s, t]) for s, (_, _, task) in enumerate(self.row_ranges)]
+        rows = {t: [task.left_out(t, self.n_out[rank][s, t]) for s, (_, task) in enumerate(self.row_ranges)]
                 for t in np.unique(pairs[:, 0]).tolist()}  # fmt: skip
         owned = [pairs[owner::size].tolist() for owner in range(size)]  # by owner
         there = [
-            self._joined([X[out, j] for t, j in of_owner for (_, X, _), out in zip(self.row_ranges, rows[t], strict=True)])
+            self._joined(
+                [task.values_of(out, j) for t, j in of_owner for (_, task), out in zip(self.row_ranges, rows[t], strict=True)]
+            )
             for of_owner in owned
         ]
         there = self._permuted(self.ranks.exchange(there), owned[rank])
@@ -86,7 +88,7 @@ class _Task:
         edges = np.r_[0, np.flatnonzero(np.diff(pairs[:, 0])) + 1, len(pairs)]
         for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             t, features = int(pairs[begin, 0]), np.ascontiguousarray(pairs[begin:end, 1])
-            for s, (_, _, task) in enumerate(self.row_ranges):
+            for s, (_, task) in enumerate(self.row_ranges):
                 values = [given[t, j][s] for j in features.tolist()]
                 task.add_rises(t, rows[t][s], features, values, digits[begin:end], self.n_threads)
         return self.ranks.sum(digits)

@@ -34,6 +34,7 @@ from dforest import (
 )
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.device.predictor import DevicePredictor
+from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.data.sparse import in_order
 from dforest.splitter import PythonSplitter, Test
 
@@ -276,6 +277,54 @@ def test_monotonic_and_ordinal_features():
     assert_same(*(make(RandomForestRegressor, **parameters).fit(rows, y) for rows in (X, X.toarray())))
 
 
+@pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingRegressor])
+def test_labels(kind):
+    """Also those that make others than 0 the numbers of what is not stored, or that only rows of weight 0 have."""
+    rng = np.random.default_rng(0)
+    X, y = data()
+    X, y = X.tocsc(), targets(kind, y)
+    for j, labels in enumerate([[0, 1, 2], [1, 5], [-3, -1, 4], [7], [np.nan, 2, 0.5], range(300)]):
+        X.data[X.indptr[j] : X.indptr[j + 1]] = rng.choice(labels, X.indptr[j + 1] - X.indptr[j])
+    X = X.tocsr()
+    rare = X[:, [5]].toarray()[:, 0] < 100
+    chosen = {"categorical_features": list(range(6))} | ({"min_samples_leaf": 2} if kind in BOOSTED else {})
+    for dtype in (np.float32, np.float64):
+        rows, dense = X.astype(dtype), X.astype(dtype).toarray()
+        for weight in (None, rare.astype(float), rng.integers(0, 2, len(y))):
+            model = make(kind, **chosen).fit(dense, y, weight)
+            found = make(kind, **chosen).fit(rows, y, weight)
+            assert_same(found, model)
+            for a, b in zip(found.categories_, model.categories_, strict=True):
+                np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(found.predict(rows), model.predict(dense))
+            np.testing.assert_array_equal(found.predict(dense), model.predict(rows))
+    # Of labels that were not there, most rows have one: 0, or one that is stored.
+    for unseen in (sp.csr_array((50, 30)), sp.csr_array(np.full((50, 30), 77.0))):
+        others = make(kind, **chosen).fit(np.where(dense[:, :] == 0, 3.0, dense), y)
+        for rows in (unseen, unseen.toarray()):
+            with pytest.warns(UnseenLabelsWarning, match="50 of 50 rows hold labels that were not in the training data"):
+                others.predict(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_array_equal(others.predict(unseen), others.predict(unseen.toarray()))
+    # A warm start goes on with the numbers that labels have.
+    name = "max_iter" if kind in BOOSTED else "n_estimators"
+    more = {"warm_start": True, name: 2}
+    both = [make(kind, **{**chosen, **more}).fit(given, y) for given in (X, X.toarray())]
+    some = X.copy()
+    some.data[(some.indices == 2) & (some.data < 0)] = 4.0
+    both = [one.set_params(**{name: 4}).fit(given, y) for one, given in zip(both, (some, some.toarray()), strict=True)]
+    assert_same(*both)
+
+
+def test_booleans_that_are_found_to_be_categories():
+    X, y = data()
+    X = X.astype(bool)
+    found, expected = (make(RandomForestRegressor, categorical_features="auto").fit(rows, y) for rows in (X, X.toarray()))
+    assert found.is_categorical_.all()
+    assert_same(found, expected)
+
+
 def test_pruning():
     X, y = data()
     tree, dense = make(DecisionTreeRegressor).fit(X, y), X.toarray()
@@ -453,12 +502,6 @@ def test_bad_input():
 def test_what_there_is_no_code_for():
     X, y = data()
     classes = targets(RandomForestClassifier, y)
-    with pytest.raises(ValueError, match="categorical_features names X column 3, but X is a sparse matrix"):
-        make(RandomForestClassifier, categorical_features=[3]).fit(X, classes)
-    dense = np.nan_to_num(X.toarray(), posinf=1, neginf=1).round()
-    labelled = make(RandomForestClassifier, categorical_features=[3]).fit(dense, classes)
-    with pytest.raises(ValueError, match="fitted with labels in X column 3; allowed are arrays"):
-        labelled.predict(X)
     with pytest.raises(TypeError, match="X is a sparse matrix, which reports do not support"):
         make(RandomForestClassifier).fit(X, classes).report(X, classes)
 

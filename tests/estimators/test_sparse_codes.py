@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.compiling import compile_module
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from dforest import (
 )
 from dforest.engines.cpu import CpuEngine
 from dforest.estimators.forest.base import TUNING
+from dforest.splitter import DenseSplitter, HistSplitter, RandomDenseSplitter, RandomHistSplitter
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.5, -1e-300, 1.0, 1.0, 1.0, 2.0]
 
@@ -37,10 +39,40 @@ def data(n, p, density, seed, kind):
     return X, first @ rng.normal(size=first.shape[1]) + 0.3 * rng.normal(size=n)
 
 
+class Own(HistSplitter):
+    """Splitters of somebody's own, written in Python, that leave to the built-in ones how codes are read."""
+
+
+class OwnRandom(RandomHistSplitter):
+    pass
+
+
+class OwnDense(DenseSplitter):
+    pass
+
+
+class OwnRandomDense(RandomDenseSplitter):
+    pass
+
+
+OWN = {"hist": [Own(), OwnRandom()], "dense": [OwnDense(), OwnRandomDense()]}
+
+
 def assert_same(a, b):
     a, b = a.forest_.as_dict(), b.forest_.as_dict()
     for name in a:
         assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
+
+
+def with_labels(X, columns, seed):
+    """A matrix in some of whose columns labels are stored, some of them missing, or below 0."""
+    rng, X = np.random.default_rng(seed), X.tocsc()
+    for j in columns:
+        own = slice(X.indptr[j], X.indptr[j + 1])
+        lowest = rng.choice([0, 1, -2])
+        X.data[own] = rng.integers(lowest, lowest + rng.choice([2, 5, 300]), own.stop - own.start)
+        X.data[own][rng.random(own.stop - own.start) < 0.1] = np.nan
+    return X.tocsr()
 
 
 @st.composite
@@ -49,8 +81,14 @@ def fits(draw):
     kind = draw(st.sampled_from(["ones", "counts", "numbers", "special"]))
     n, p = draw(st.sampled_from([(30, 3), (120, 12), (500, 40)]))
     X, y = data(n, p, draw(st.sampled_from([0.01, 0.1, 0.3])), draw(st.integers(0, 99)), kind)
+    labelled = list(range(1, p, 2)) if draw(st.booleans()) else []
+    X = with_labels(X, labelled, draw(st.integers(0, 99)))
+    method, splitter = draw(st.sampled_from(["hist", "dense"])), draw(st.sampled_from(["best", "random", "own"]))
     parameters = {
-        "method": draw(st.sampled_from(["hist", "dense"])),
+        "method": method,
+        "splitter": draw(st.sampled_from(OWN[method])) if splitter == "own" else splitter,
+        "categorical_features": labelled or None,
+        "categorical_split": draw(st.sampled_from(["subset", "one_hot"])),
         "max_features": draw(st.sampled_from(["sqrt", 1, 1.0])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 4])),
         "max_leaf_nodes": draw(st.sampled_from([None, None, 9])),
@@ -67,7 +105,7 @@ def fits(draw):
         parameters["criterion"] = draw(st.sampled_from(["squared_error", "absolute_error", "poisson"]))
         y = np.abs(y) + 0.1
     if n_classes in (0, 2) and draw(st.integers(0, 3)) == 0:
-        parameters["monotonic_cst"] = np.resize([1, 0, -1], p)
+        parameters["monotonic_cst"] = np.where(np.arange(p) % 2, 0, np.resize([1, 0, -1], p))
     if draw(st.integers(0, 3)) == 0:
         parameters["ordinal_features"] = [0, 2]
     if draw(st.booleans()):
@@ -116,6 +154,55 @@ def test_subtrees_of_blocks_that_other_threads_grow(sizes, monkeypatch):
             assert_same(clone(model).fit(X, y), alone)
 
 
+COMPILED = """
+from libc.stdint cimport uint32_t
+
+from dforest.core.component cimport CONTRACT
+from dforest.core.component import declare_contract
+from dforest.core.search.splitter cimport CodeRange, HistSplitter, Splitter, code_range
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, code_at
+
+declare_contract(__name__, CONTRACT)
+
+cdef class Middle(Splitter):
+    '''One cut of each feature, at the code of the middle record.'''
+
+    def __cinit__(self):
+        self.takes_sparse = True
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef const Column* column = &node.columns[feature]
+        cdef CodeRange codes = code_range(node, column)
+        cdef uint32_t code
+        if codes.lowest >= codes.highest:
+            return not codes.has_missing or codes.lowest > codes.highest
+        code = code_at(column, node.records[node.n // 2].row)
+        self.cuts.find_at(node, column, code if column.kind == CATEGORICAL else min(code, codes.highest - 1), rules, best)
+        return False
+
+cdef class Untold(HistSplitter):
+    '''It may read codes in ways of its own.'''
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        return HistSplitter.best_cut(self, node, feature, rules, best)
+"""
+
+
+@pytest.mark.slow
+def test_compiled_splitters(monkeypatch):
+    """Those that say so have sparse columns, with the forest of dense ones; others have dense columns."""
+    made = compile_module("sparse_columns", COMPILED)
+    X, y = data(400, 30, 0.1, 0, "counts")
+    X = with_labels(X, [3, 4], 0)
+    for criterion in ("squared_error", "absolute_error"):
+        model = RandomForestRegressor(5, splitter=made.Middle(), criterion=criterion, categorical_features=[3, 4], random_state=0)
+        assert_same(clone(model).fit(X, y), clone(model).fit(X.toarray(), y))
+    assert any(column.rows is not None for column in columns_of(model, X, y, monkeypatch))
+    model.set_params(splitter=made.Untold(), criterion="squared_error")
+    assert all(column.rows is None for column in columns_of(model, X, y, monkeypatch))
+    assert_same(clone(model).fit(X, y), clone(model).set_params(splitter="best").fit(X, y))
+
+
 @pytest.mark.parametrize("max_features", [1, 60, 3000])
 @pytest.mark.parametrize("skips", [False, True])
 def test_many_columns(skips, max_features, monkeypatch):
@@ -144,16 +231,21 @@ def test_which_columns_are_sparse(monkeypatch):
     y = np.arange(200) % 2
     columns = columns_of(RandomForestClassifier(2), X, y, monkeypatch)
     assert [None if column.rows is None else len(column.rows) for column in columns] == [0, 1, 40, None, None, None]
-    for model, given_X in ((ExtraTreesClassifier(2), X), (RandomForestClassifier(2), X.toarray())):
-        assert all(column.rows is None for column in columns_of(model, given_X, y, monkeypatch))
+    for model in (ExtraTreesClassifier(2), RandomForestClassifier(2, categorical_features=[0, 2, 3])):
+        columns = columns_of(model, X, y, monkeypatch)
+        assert [None if column.rows is None else len(column.rows) for column in columns] == [0, 1, 40, None, None, None]
+    assert all(column.rows is None for column in columns_of(RandomForestClassifier(2), X.toarray(), y, monkeypatch))
 
 
+@pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize("method", ["hist", "dense"])
-def test_x_is_never_dense(method):
+@pytest.mark.parametrize("labelled", [None, range(0, 5000, 2)])
+def test_x_is_never_dense(method, splitter, labelled):
     """Nor are its codes: neither by what is taken, nor by what is expected."""
     n, p = 3000, 5000
     X, y = data(n, p, 0.002, 0, "counts")
-    model = RandomForestClassifier(2, max_depth=6, method=method, random_state=0, skip_constant_features=False)
+    model = RandomForestClassifier(2, max_depth=6, method=method, splitter=splitter, categorical_features=labelled,
+                                   random_state=0, skip_constant_features=False)  # fmt: skip
     y = (y > 0).astype(int)
     tracemalloc.start()
     model.fit(X, y)
@@ -161,5 +253,5 @@ def test_x_is_never_dense(method):
     tracemalloc.stop()
     assert peak < n * p
     assert model.estimate_memory(X, y).total < n * p
-    columns = DecisionTreeClassifier(method=method).estimate_memory(X, y)
+    columns = DecisionTreeClassifier(method=method, splitter=splitter, categorical_features=labelled).estimate_memory(X, y)
     assert columns.codes < 12 * X.nnz + 40 * p

@@ -6,7 +6,6 @@ from time import monotonic
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
@@ -320,10 +319,3 @@ def test_equal_parameters_of_different_types():
     parameters = [{"max_depth": 3, "class_weight": {0: 1, 1: 2}}, {"max_depth": np.int64(3), "class_weight": {1: 2.0, 0: 1.0}}]
     models = [RandomForestClassifier(2, random_state=0, **parameters[rank % 2]) for rank in range(SIZE)]
     assert fit_all(models, given) == [None] * SIZE
-
-
-@pytest.mark.parametrize("is_everywhere", [False, True])
-def test_sparse_rows(is_everywhere):
-    given = [(csr_array(X[own]) if is_everywhere or rank == 1 else X[own], Y[own]) for rank, own in enumerate(ROWS)]
-    message = "a sparse X is not supported for a fit by several ranks, or of several partitions"
-    assert_refused(TypeError, message, given=given, ranks=range(SIZE) if is_everywhere else (1,))

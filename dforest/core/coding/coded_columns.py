@@ -47,14 +47,16 @@ class SparseBatch(NamedTuple):
     kinds : ndarray of shape (n,), dtype int64
         As in `CodedColumn`.
     facts : ndarray of shape (n, 4), dtype int64
-        Of each column: how many codes of values there are, the implied code, whether values are missing, and how many rows are
-        stored.
+        Of each column: how many codes of values there are, of keys 0; the bits of the implied code; whether values are missing;
+        and how many rows are stored.
     values, lows, highs : ndarray, dtype float32 or float64
         Those of all columns one behind the other. Several of these may be one array.
     rows : ndarray, dtype uint32
         The stored rows, column after column.
-    codes : ndarray, dtype uint8, uint16 or uint32
+    codes : ndarray, dtype uint8, uint16 or uint32; of keys uint32 or uint64
         Their codes.
+    has_keys : bool
+        Whether these are keys.
     """
 
     numbers: np.ndarray
@@ -65,6 +67,7 @@ class SparseBatch(NamedTuple):
     highs: np.ndarray
     rows: np.ndarray
     codes: np.ndarray
+    has_keys: bool = False
 
     def starts(self):
         """Where the values and the rows of each column begin, and those of the last one end: ndarray of shape (n + 1, 2)."""
@@ -78,7 +81,8 @@ class SparseBatch(NamedTuple):
         highs = lows if self.highs is self.lows else self.highs[value:value_end]
         implied, has_missing = self.facts[c, 1:3].tolist()
         codes, rows = self.codes[row:row_end], self.rows[row:row_end]
-        return CodedColumn(codes, values, lows, highs, bool(has_missing), int(self.kinds[c]), False, rows, implied)
+        kind = int(self.kinds[c])
+        return CodedColumn(codes, values, lows, highs, bool(has_missing), kind, self.has_keys, rows, implied % 2**64)
 
 
 class CodedColumns(Sequence):
@@ -89,13 +93,14 @@ class CodedColumns(Sequence):
     others : dict of int to CodedColumn
         Columns of features that are not in a batch.
     batches : list of SparseBatch
-        Features of a batch are above those of the batches before it.
     """
 
     def __init__(self, others, batches):
         self.others, self.batches = others, batches
         self._n = len(others) + sum(len(batch.numbers) for batch in batches)
-        self._first = [int(batch.numbers[0]) for batch in batches]
+        self._batch_of = np.zeros(self._n, np.int32)  # of the features that are in one
+        for b, batch in enumerate(batches):
+            self._batch_of[batch.numbers] = b
         self._starts = [None] * len(batches)  # where values and rows of a batch's columns begin
 
     def __len__(self):
@@ -107,7 +112,7 @@ class CodedColumns(Sequence):
         j = int(j) % self._n
         if j in self.others:
             return self.others[j]
-        b = int(np.searchsorted(self._first, j, side="right")) - 1
+        b = int(self._batch_of[j])
         batch = self.batches[b]
         if self._starts[b] is None:
             self._starts[b] = batch.starts()

@@ -5,18 +5,22 @@ values is needed, keys. Columns of categories hold their codes already. Of spars
 columns (`dforest.core.coding.sparse_columns`).
 """
 
+from functools import partial
+
 import numpy as np
 
-from dforest.core.coding.code_rule import facts_of, unsorted_column, write_codes
+from dforest.core.coding.code_rule import MISSING_KEY, CodeRule, facts_of, unsorted_column, write_codes
 from dforest.core.coding.coded_columns import CodedColumns, SparseBatch
 from dforest.core.coding.column_sort import ColumnSort, code_together
 from dforest.core.coding.sparse_columns import Coder
 from dforest.core.scratch import scratch
-from dforest.core.sparse_rows import SparseRows
+from dforest.core.sparse_rows import SparseColumns, SparseRows
 from dforest.core.threads import each
 
 CONTINUOUS, CATEGORICAL = 0, 2  # kinds of columns
 ROWS_IN_CHUNK = 1 << 14  # least
+COLUMNS_IN_CHUNK = 64  # of sparse columns
+FIRST = np.zeros(1, np.int64)  # the number of the only column of a matrix
 BLOCK_BYTES = 1 << 25  # most that columns copied out of X take, for one thread
 BATCH = 1 << 16  # stored values of a batch, about
 SORT_WORK = 50  # of a value that is sorted, in nanoseconds or so
@@ -45,8 +49,7 @@ def code_columns(
     counts_missing : bool
         Whether the code for missing values is one of max_codes.
     max_stored : float
-        Of SparseRows: columns of numbers of which at most this share of the rows is stored, less than 1, become sparse columns,
-        unless they are coded by keys.
+        Of SparseRows: columns of which at most this share of the rows is stored, less than 1, become sparse columns.
 
     Returns
     -------
@@ -69,7 +72,7 @@ def code_unsorted(parts, numbers, kinds, n_categories, n_threads):
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_k, n_features), dtype float32 or float64
+    parts : list of (ndarray of shape (n_k, n_features), or SparseColumns), dtype float32 or float64
         One above the other.
     numbers : list of int
         Which columns.
@@ -89,9 +92,30 @@ def unsorted_facts(parts, numbers, n_threads):
     """What `facts_of` finds of columns, in chunks of rows: ndarray of shape (len(numbers), 2), dtype uint8."""
     facts, own = np.zeros((len(numbers), 2), np.uint8), np.array(numbers, np.int64)
     if numbers:
-        pieces = [x[first : first + ROWS_IN_CHUNK] for x in parts for first in range(0, len(x), ROWS_IN_CHUNK)]
+        for x in parts:
+            if isinstance(x, SparseColumns):  # zeros are no news
+                each_column(x, numbers, lambda k, values, _: facts_of(values, FIRST, facts[k : k + 1]), n_threads)
+        pieces = [piece for x in parts if not isinstance(x, SparseColumns) for piece, _ in chunks_of(x)]
         each(len(pieces), lambda p, _: facts_of(pieces[p], own, facts), n_threads)
     return facts
+
+
+def chunks_of(x, offset=0):
+    """Some rows of a matrix at a time, and where they begin, if the matrix begins at `offset`."""
+    return [(x[first : first + ROWS_IN_CHUNK], offset + first) for first in range(0, len(x), ROWS_IN_CHUNK)]
+
+
+def each_column(stored, numbers, work, n_threads):
+    """Call ``work(k, values, rows)`` for some `SparseColumns`, numbers[k], with matrices of one column and the rows of these."""
+    edges = np.arange(0, len(numbers) + COLUMNS_IN_CHUNK, COLUMNS_IN_CHUNK).clip(max=len(numbers))
+
+    def work_on(b, _):
+        for k in range(edges[b], edges[b + 1]):
+            values, rows = stored.column(numbers[k])
+            if len(values):
+                work(k, values[:, None], rows)
+
+    each(len(edges) - 1, work_on, n_threads)
 
 
 def describe_unsorted(numbers, facts, kinds, dtype, n_categories):
@@ -108,7 +132,7 @@ def write_columns(parts, numbers, columns, rules, largest, n_threads, row_major=
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_k, n_features)
+    parts : list of (ndarray of shape (n_k, n_features), or SparseColumns)
         One above the other.
     numbers : list of int
         Which columns of these.
@@ -133,11 +157,34 @@ def write_columns(parts, numbers, columns, rules, largest, n_threads, row_major=
         codes = [np.empty(n_rows, dtype) for dtype in dtypes]
     pieces, offset, own = [], 0, np.array(numbers, np.int64)
     for x in parts:
-        pieces += [(x[first : first + ROWS_IN_CHUNK], offset + first) for first in range(0, len(x), ROWS_IN_CHUNK)]
+        if not isinstance(x, SparseColumns):
+            pieces += chunks_of(x, offset)
+        elif numbers:
+            to = [c[offset : offset + len(x)] for c in codes]
+            write_zeros(rules, to, x.dtype, matrix[offset : offset + len(x)] if row_major else None)
+            each_column(x, numbers, partial(_write_stored, rules, to), n_threads)
         offset += len(x)
     if numbers:
         each(len(pieces), lambda p, _: write_codes(*pieces[p], own, rules, codes), n_threads)
     return [column._replace(codes=c) for column, c in zip(columns, codes, strict=True)]
+
+
+def write_zeros(rules, codes, dtype, matrix):
+    """Write the code of zero to all rows of some columns, which are those of a matrix if there is one."""
+    zeros = [np.empty(1, column.dtype) for column in codes]
+    write_codes(np.zeros((1, 1), dtype), 0, np.zeros(len(rules), np.int64), rules, zeros)
+    if matrix is not None:
+        matrix[...] = np.concatenate(zeros)
+        return
+    for column, zero in zip(codes, zeros, strict=True):
+        column[...] = zero
+
+
+def _write_stored(rules, codes, k, values, rows):
+    """Write the codes of a sparse column's stored values."""
+    found = np.empty(len(rows), codes[k].dtype)
+    write_codes(values, 0, FIRST, [rules[k]], [found])
+    codes[k][rows] = found
 
 
 def _sort_all(X, to_sort, kinds, sort, n_threads):
@@ -175,22 +222,79 @@ def _sort_all(X, to_sort, kinds, sort, n_threads):
 def _code_sparse_rows(X, kinds, to_sort, others, n_categories, sort, max_stored, n_threads):
     """`code_columns` for SparseRows."""
     stored, n_rows = X.by_column(), len(X)
-    columns, width = {}, max(1, min(8, BLOCK_BYTES // (n_rows * X.dtype.itemsize)))
-    for first in range(0, len(others), width):  # a few at a time, so that X is never dense as a whole
-        group = others[first : first + width]
-        x = np.empty((n_rows, len(group)), X.dtype, order="F")
-        for k, j in enumerate(group):
-            stored.unpack(j, x[:, k])
-        of_group = [kinds[j] for j in group], None if n_categories is None else [n_categories[j] for j in group]
-        columns |= zip(group, code_unsorted([x], list(range(len(group))), *of_group, n_threads).values(), strict=True)
-    is_sparse = (np.diff(stored.starts)[to_sort] <= max_stored * n_rows) & (max_stored > 0)
-    numbers, kinds = to_sort[~is_sparse], np.array(kinds, np.int64)
+    is_sparse = (np.diff(stored.starts) <= max_stored * n_rows) & (max_stored > 0)
+    columns = code_unsorted([stored], [j for j in others if not is_sparse[j]], kinds, n_categories, n_threads)
+    kinds = np.array(kinds, np.int64)
+    numbers, others = to_sort[~is_sparse[to_sort]], np.array([j for j in others if is_sparse[j]], np.int64)
     coded = dense_columns(code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads, one_by_one=True), n_rows)
     columns |= zip(numbers.tolist(), coded, strict=True)
-    numbers = to_sort[is_sparse]
-    if len(numbers) == 0:
+    if not is_sparse.any():
         return [columns[j] for j in range(X.shape[1])]
-    return CodedColumns(columns, code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads))
+    # Before what is sorted: that changes the rows that are stored.
+    batches = code_sparse_unsorted(stored, others[kinds[others] == CATEGORICAL], n_categories, n_threads)
+    batches += code_sparse_unsorted(stored, others[kinds[others] != CATEGORICAL], None, n_threads)
+    numbers = to_sort[is_sparse[to_sort]]
+    return CodedColumns(columns, batches + code_sparse(stored, numbers, kinds[numbers], n_rows, *sort, n_threads))
+
+
+def code_sparse_unsorted(stored, numbers, n_categories, n_threads):
+    """Code some columns of categories, or of keys, as sparse ones.
+
+    Parameters
+    ----------
+    stored : SparseColumns
+    numbers : ndarray of int
+        Which columns, ascending.
+    n_categories : sequence of int, or None
+        Of all columns of categories; None: these are continuous columns, which get keys.
+    n_threads : int
+
+    Returns
+    -------
+    list of SparseBatch
+    """
+    facts = unsorted_facts([stored], numbers.tolist(), n_threads)
+    batches = batches_of(np.diff(stored.starts)[numbers])
+    coded = [None] * len(batches)
+
+    def work(b, _):
+        own = slice(*batches[b])
+        of_columns = [stored.column(j) for j in numbers[own]]
+        lengths = [len(values) for values, _ in of_columns]
+        values, rows = map(np.concatenate, zip(*of_columns, strict=True))
+        has_missing, is_wide = facts[own].T
+        if n_categories is None:
+            n_bytes, n_codes = 8 if is_wide.any() else 4, np.zeros(len(lengths), np.int64)
+            kind, numbers_of = CONTINUOUS, np.empty(0, values.dtype)
+            rule = CodeRule(MISSING_KEY[n_bytes], key_bits=8 * n_bytes)
+            codes, implied = np.empty(len(values), f"u{n_bytes}"), np.empty(1, f"u{n_bytes}")
+            write_codes(values[:, None], 0, FIRST, [rule], [codes])
+            write_codes(np.zeros((1, 1), values.dtype), 0, FIRST, [rule], [implied])
+            implied = implied[0]
+        else:
+            n_codes, implied, kind = np.asarray(n_categories, np.int64)[numbers[own]], 0, CATEGORICAL
+            numbers_of = np.concatenate([np.arange(n, dtype=values.dtype) for n in n_codes])
+            codes = np.where(np.isnan(values), np.repeat(n_codes, lengths), values).astype(np.min_scalar_type(n_codes.max()))
+        kept = codes != implied
+        column = np.repeat(np.arange(len(lengths)), lengths)
+        n_kept = np.bincount(column[kept], minlength=len(lengths))
+        implied = np.full(len(lengths), implied, np.uint64).view(np.int64)
+        own_facts = np.stack([n_codes, implied, has_missing, n_kept], axis=1).astype(np.int64)
+        kinds = np.full(len(lengths), kind, np.int64)
+        coded[b] = SparseBatch(
+            numbers[own], kinds, own_facts, numbers_of, numbers_of, numbers_of, rows[kept], codes[kept], n_categories is None
+        )
+
+    each(len(batches), work, n_threads)
+    return coded
+
+
+def batches_of(n_stored):
+    """(begin, end) of batches of columns, given how many values each stores: list of tuple of int."""
+    before = np.cumsum(n_stored + 1)
+    edges = np.searchsorted(before, np.arange(BATCH, before[-1], BATCH)).tolist() if len(before) else []
+    edges = sorted({0, *edges, len(n_stored)})
+    return list(zip(edges[:-1], edges[1:], strict=True))
 
 
 def code_sparse(stored, numbers, kinds, n_rows, max_codes, counts_missing, weight, n_threads, one_by_one=False):
@@ -216,7 +320,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, counts_missing, weigh
     """
     if len(numbers) == 0:
         return []
-    begin, end = np.asarray(stored.starts[:-1], np.int64)[numbers], np.asarray(stored.starts[1:], np.int64)[numbers]
+    begin, end = stored.starts[:-1][numbers], stored.starts[1:][numbers]
     n_stored = end - begin
     most = n_stored + 1 if max_codes == 0 else np.minimum(n_stored + 1, max_codes)     # codes of values
     largest = int(most.max())                                                          # that of missing values, ...
@@ -224,10 +328,7 @@ def code_sparse(stored, numbers, kinds, n_rows, max_codes, counts_missing, weigh
         largest = min(largest, max_codes - 1)                                          # ... which counts
     dtype = np.uint8 if largest <= 0xFF else np.uint16 if largest <= 0xFFFF else np.uint32
     all_weights = n_rows if weight is None else int(weight.sum(dtype=np.int64))
-    before = np.cumsum(n_stored + 1)
-    edges = range(len(numbers)) if one_by_one else np.searchsorted(before, np.arange(BATCH, before[-1], BATCH)).tolist()
-    edges = sorted({0, *edges, len(numbers)})
-    batches = list(zip(edges[:-1], edges[1:], strict=True))
+    batches = [(c, c + 1) for c in range(len(numbers))] if one_by_one else batches_of(n_stored)
     coders = [Coder(int(n_stored.max()), n_rows, max_codes, counts_missing, weight, all_weights) for _ in range(n_threads)]
     coded = [None] * len(batches)
 

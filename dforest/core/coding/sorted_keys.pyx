@@ -1,6 +1,7 @@
 """Columns whose rows lie in several matrices: their values, each column's sorted, and what is asked of these.
 
-Keys (`dforest.core.coding.key_sort`) stand for values, without missing ones.
+Keys (`dforest.core.coding.key_sort`) stand for values, without missing ones. Of a sparse matrix only the stored values are
+sorted; all zeros of a column become one entry, which has their weight.
 """
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from dforest.core.coding.key_sort cimport (
 )
 
 from dforest.core.scratch import scratch
+from dforest.core.sparse_rows import SparseColumns
 
 ctypedef fused key_t:
     uint32_t
@@ -35,9 +37,10 @@ cdef enum:
 class SortedColumn(NamedTuple):
     """A column's values in ascending order.
 
-    keys : ndarray of shape (n_present,), dtype uint32 or uint64
-    sums : ndarray of shape (n_present,), dtype int64, or None
-        The weight of each value and those before it; None: all weights are 1.
+    keys : ndarray of shape (n,), dtype uint32 or uint64
+        Those of rows or, with `sums`, of one row or of several that have equal values.
+    sums : ndarray of shape (n,), dtype int64, or None
+        The weight of each entry and those before it; None: all weights are 1.
     has_missing : bool
     n_distinct : int
     weight : int
@@ -59,25 +62,58 @@ cdef inline Py_ssize_t read_items(const real_t[:, :] x, Py_ssize_t first, Py_ssi
                                   item_t* to) noexcept nogil:
     """Items of the values in rows first, ..., end - 1 that are not missing; returns how many.
 
-    IN weight : [end] or NULL: items without numbers
+    IN weight : [end] or NULL: all 1
     """
     cdef Py_ssize_t i, n = 0
     cdef real_t value
     for i in range(first, end):
         value = x[i, j]
         if value == value:
-            to[n] = make_item(to, key_of(value), weight[i] if weight != NULL else 0)
+            to[n] = make_item(to, key_of(value), weight[i] if weight != NULL else 1)
             n += 1
     return n
 
 
-cdef inline void add_up(const pair_t* items, Py_ssize_t n, key_t* keys, int64_t* sums) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef int64_t total = 0
+cdef inline Py_ssize_t read_stored(const real_t* x, const uint32_t* rows, Py_ssize_t n, const uint32_t* weight, item_t* to,
+                                   int64_t* zeros, Py_ssize_t* n_missing) noexcept nogil:
+    """Items of n stored values that are neither missing nor 0; returns how many.
+
+    IN weight : by row, or NULL: all 1
+    INOUT zeros : less the weight of the stored values that are not 0
+    INOUT n_missing : plus the number of missing values
+    """
+    cdef Py_ssize_t i, n_items = 0
+    cdef uint32_t own
     for i in range(n):
-        keys[i] = <key_t> key_in(items[i])
-        total += number_in(items[i])
-        sums[i] = total
+        own = weight[rows[i]] if weight != NULL else 1
+        if x[i] != x[i]:
+            n_missing[0] += 1
+            zeros[0] -= own
+        elif x[i] != 0:
+            to[n_items] = make_item(to, key_of(x[i]), own)
+            n_items += 1
+            zeros[0] -= own
+    return n_items
+
+
+cdef inline Py_ssize_t add_up(const pair_t* items, Py_ssize_t n, key_t zero, int64_t zeros, key_t* keys,
+                              int64_t* sums) noexcept nogil:
+    """Write keys and sums of n items, and of zeros of some weight, if it is above 0; returns how many these are."""
+    cdef Py_ssize_t i, n_written = 0
+    cdef int64_t total = 0
+    for i in range(n + 1):
+        if zeros > 0 and (i == n or key_in(items[i]) > zero):
+            keys[n_written] = zero
+            total += zeros
+            sums[n_written] = total
+            n_written += 1
+            zeros = 0
+        if i < n:
+            keys[n_written] = <key_t> key_in(items[i])
+            total += number_in(items[i])
+            sums[n_written] = total
+            n_written += 1
+    return n_written
 
 
 cdef object describe(object column_keys, const key_t* keys, const int64_t* sums, object sums_array, Py_ssize_t n,
@@ -105,9 +141,16 @@ cdef object describe(object column_keys, const key_t* keys, const int64_t* sums,
 
 cdef inline list sort_as(list parts, list columns, const uint32_t[::1] weight, int64_t n_shares, item_t* _, real_t* __):
     """`sort_columns` by one type of items."""
-    cdef Py_ssize_t n_rows = sum([len(x) for x in parts]), width = len(columns), c, i, end, done = 0, n
-    cdef Py_ssize_t[::1] place = np.array(columns, np.intp), n_present = np.zeros(width, np.intp)
+    cdef Py_ssize_t width = len(columns), most = 0, c, i, end, done = 0, n      # most values of a column, without zeros
+    cdef Py_ssize_t[::1] place = np.array(columns, np.intp)
+    cdef Py_ssize_t[::1] n_items = np.zeros(width, np.intp), n_missing = np.zeros(width, np.intp)
+    cdef int64_t[::1] zeros = np.zeros(width, np.int64)                        # their weight, where they are not stored
     cdef const real_t[:, :] x
+    cdef const real_t[::1] stored
+    cdef const uint32_t[::1] rows
+    cdef const int64_t[::1] starts
+    cdef const uint32_t* own_weight
+    cdef int64_t all_weights
     cdef item_t* items
     cdef item_t* ordered
     cdef size_t address
@@ -116,31 +159,49 @@ cdef inline list sort_as(list parts, list columns, const uint32_t[::1] weight, i
     cdef int64_t[::1] sums
     key_dtype = np.dtype(np.uint32 if real_t is float else np.uint64)
     cdef bint has_numbers = item_t is uint64_t or item_t is Pair
-    cdef Py_ssize_t size = max(1, n_rows) * sizeof(item_t)
+    for part in parts:
+        most += np.diff(part.starts)[columns].max() if isinstance(part, SparseColumns) else len(part)
+    cdef Py_ssize_t size = max(1, most) * sizeof(item_t)
     # Without numbers items are the keys that are kept.
     if has_numbers:
         memory = list(scratch((width, size), np.uint8))
     else:
-        memory = [np.empty(max(1, n_rows), key_dtype) for _c in range(width)]
-    spare = scratch((size,), np.uint8) if has_numbers else np.empty(max(1, n_rows), key_dtype)
+        memory = [np.empty(max(1, most), key_dtype) for _c in range(width)]
+    spare = scratch((size,), np.uint8) if has_numbers else np.empty(max(1, most), key_dtype)
     cdef list addresses = [array.ctypes.data for array in memory]
     cdef size_t[::1] to = np.array(addresses, np.uintp)
     address = spare.ctypes.data
     cdef item_t* other = <item_t*> address
     for part in parts:
-        x = part
-        with nogil:
-            i = 0
-            while i < x.shape[0]:
-                end = min(i + ROWS_AT_A_TIME, x.shape[0])
+        n = len(part)
+        own_weight = &weight[done] if weight is not None and n > 0 else NULL
+        if isinstance(part, SparseColumns):
+            stored, rows, starts = part.values, part.rows, part.starts
+            all_weights = n if weight is None else np.asarray(weight)[done:done + n].sum(dtype=np.int64)
+            with nogil:
                 for c in range(width):
-                    items = <item_t*> to[c] + n_present[c]
-                    n_present[c] += read_items(x, i, end, place[c], &weight[done] if has_numbers else NULL, items)
-                i = end
-        done += x.shape[0]
+                    zeros[c] += all_weights
+                    i, end = starts[place[c]], starts[place[c] + 1]
+                    if end > i:
+                        n_items[c] += read_stored(&stored[i], &rows[i], end - i, own_weight, <item_t*> to[c] + n_items[c],
+                                                  &zeros[c], &n_missing[c])
+        else:
+            x = part
+            with nogil:
+                for c in range(width):
+                    n_missing[c] += n + n_items[c]
+                i = 0
+                while i < n:
+                    end = min(i + ROWS_AT_A_TIME, n)
+                    for c in range(width):
+                        n_items[c] += read_items(x, i, end, place[c], own_weight, <item_t*> to[c] + n_items[c])
+                    i = end
+                for c in range(width):
+                    n_missing[c] -= n_items[c]
+        done += n
     found = []
     for c in range(width):
-        n = n_present[c]
+        n = n_items[c]
         items = <item_t*> to[c]
         with nogil:
             ordered = sort_items(items, other, n)
@@ -149,23 +210,23 @@ cdef inline list sort_as(list parts, list columns, const uint32_t[::1] weight, i
         sums_array = None
         keys = memory[c]
         if has_numbers:
-            keys = np.empty(max(1, n), key_dtype)
-            sums_array = sums = np.empty(max(1, n), np.int64)
+            keys = np.empty(n + 1, key_dtype)
+            sums_array = sums = np.empty(n + 1, np.int64)
             sums_array = np.asarray(sums_array)
         if real_t is float:
             keys32 = keys
             if item_t is uint64_t:
                 with nogil:
-                    add_up(<uint64_t*> ordered, n, &keys32[0], &sums[0])
+                    n = add_up(<uint64_t*> ordered, n, <uint32_t> key_of(<float> 0), zeros[c], &keys32[0], &sums[0])
             found.append(describe(keys[:n], &keys32[0], &sums[0] if has_numbers else NULL,
-                                  sums_array[:n] if has_numbers else None, n, n < n_rows, n_shares))
+                                  sums_array[:n] if has_numbers else None, n, n_missing[c] > 0, n_shares))
         else:
             keys64 = keys
             if item_t is Pair:
                 with nogil:
-                    add_up(<Pair*> ordered, n, &keys64[0], &sums[0])
+                    n = add_up(<Pair*> ordered, n, key_of(<double> 0), zeros[c], &keys64[0], &sums[0])
             found.append(describe(keys[:n], &keys64[0], &sums[0] if has_numbers else NULL,
-                                  sums_array[:n] if has_numbers else None, n, n < n_rows, n_shares))
+                                  sums_array[:n] if has_numbers else None, n, n_missing[c] > 0, n_shares))
     return found
 
 
@@ -174,7 +235,7 @@ def sort_columns(list parts not None, list columns not None, dtype, const uint32
 
     Parameters
     ----------
-    parts : list of ndarray of shape (n_k, n_features), of the dtype given
+    parts : list of (ndarray of shape (n_k, n_features), or SparseColumns), of the dtype given
         One above the other. No more than 2**32 - 1 rows together.
     columns : list of int
         Which columns; they are read together.
@@ -189,11 +250,12 @@ def sort_columns(list parts not None, list columns not None, dtype, const uint32
     -------
     list of SortedColumn
     """
+    has_weights = weight is not None or any([isinstance(part, SparseColumns) for part in parts])
     if dtype == np.float32:
-        if weight is None:
+        if not has_weights:
             return sort_as(parts, columns, weight, n_shares, <Key32*> NULL, <float*> NULL)
         return sort_as(parts, columns, weight, n_shares, <uint64_t*> NULL, <float*> NULL)
-    if weight is None:
+    if not has_weights:
         return sort_as(parts, columns, weight, n_shares, <Key64*> NULL, <double*> NULL)
     return sort_as(parts, columns, weight, n_shares, <Pair*> NULL, <double*> NULL)
 

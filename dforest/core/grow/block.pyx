@@ -170,7 +170,7 @@ cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_dept
     block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks and not data.has_sparse)
     outer = Block(data, tuning.get("outer_bytes", OUTER_BYTES), n_records // OUTER_FROM, tuning, False)
     block.min_records = SMALLEST_BLOCK
-    outer.min_records = OUTER_FROM * block.max_records
+    outer.min_records = max(<Py_ssize_t> SMALLEST_BLOCK, OUTER_FROM * block.max_records)
     block.deepest = outer.deepest = max_depth - levels_that_pay(data, splitter)
     if outer.min_records <= outer.max_records:
         block.outer = outer
@@ -199,7 +199,7 @@ cdef void gather(const uint32_t* rows, Py_ssize_t n, const uint8_t* codes, Py_ss
         to[i] = (<const column_t*> (codes + rows[i] * stride))[0]
 
 
-cdef void repeat_code(uint32_t code, int32_t width, Py_ssize_t n, uint8_t* to) noexcept nogil:
+cdef void repeat_code(uint64_t code, int32_t width, Py_ssize_t n, uint8_t* to) noexcept nogil:
     """Write a code n times."""
     cdef Py_ssize_t i
     if width == 1:
@@ -207,9 +207,12 @@ cdef void repeat_code(uint32_t code, int32_t width, Py_ssize_t n, uint8_t* to) n
     elif width == 2:
         for i in range(n):
             (<uint16_t*> to)[i] = <uint16_t> code
+    elif width == 4:
+        for i in range(n):
+            (<uint32_t*> to)[i] = <uint32_t> code
     else:
         for i in range(n):
-            (<uint32_t*> to)[i] = code
+            (<uint64_t*> to)[i] = code
 
 
 @cython.final
@@ -359,7 +362,8 @@ cdef class Block:
         """Copy the codes of n rows where some columns are sparse: none is in the block. OUT to : room for all codes"""
         cdef const uint32_t* rows = self.rows
         cdef Py_ssize_t i, j, k
-        cdef int32_t width = 4
+        cdef int32_t width = 8, step = self.data.present_width
+        cdef const uint8_t* code
         cdef const Column* column
         cdef Column* copy
         while width > 0:               # wide codes first: all are aligned
@@ -381,22 +385,28 @@ cdef class Block:
                         gather[uint8_t](rows, n, <const uint8_t*> column.codes, 1, to)
                     elif width == 2:
                         gather[uint16_t](rows, n, <const uint8_t*> column.codes, 2, <uint16_t*> to)
-                    else:
+                    elif width == 4:
                         gather[uint32_t](rows, n, <const uint8_t*> column.codes, 4, <uint32_t*> to)
+                    else:
+                        gather[uint64_t](rows, n, <const uint8_t*> column.codes, 8, <uint64_t*> to)
                 to += n * width
             width //= 2
         for i in range(n):
             if i + 2 < n:
                 df_prefetch(<const char*> &self.data.present[self.data.present_from[rows[i + 2]]])
-                df_prefetch(<const char*> &self.data.present_codes[self.data.present_width * self.data.present_from[rows[i + 2]]])
+                df_prefetch(<const char*> &self.data.present_codes[step * self.data.present_from[rows[i + 2]]])
             for k in range(self.data.present_from[rows[i]], self.data.present_from[rows[i] + 1]):
-                to = <uint8_t*> self.columns[self.data.present[k]].codes
-                if self.data.present_width == 1:
-                    to[i] = self.data.present_codes[k]
-                elif self.data.present_width == 2:
-                    (<uint16_t*> to)[i] = (<const uint16_t*> self.data.present_codes)[k]
+                copy = &self.columns[self.data.present[k]]
+                to = <uint8_t*> copy.codes
+                code = self.data.present_codes + step * k
+                if copy.width == 1:
+                    to[i] = code[0]
+                elif copy.width == 2:
+                    (<uint16_t*> to)[i] = (<const uint16_t*> code)[0]
+                elif copy.width == 4:
+                    (<uint32_t*> to)[i] = (<const uint32_t*> code)[0]
                 else:
-                    (<uint32_t*> to)[i] = (<const uint32_t*> self.data.present_codes)[k]
+                    (<uint64_t*> to)[i] = (<const uint64_t*> code)[0]
 
     cdef void fetch_wide(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Ask for the codes of several bytes, of n records from `first` on, which are read next."""

@@ -107,6 +107,14 @@ cdef class Permutations(TrainingRows):
         share(fill_left_out, <void*> task, 1, 1)
         return result[:n]
 
+    def values_of(self, const uint32_t[::1] rows not None, Py_ssize_t feature):
+        """A feature's values in some rows: ndarray of shape (n,), of the type of X."""
+        cdef Py_ssize_t i
+        cdef double[::1] values = np.empty(rows.shape[0])
+        for i in range(rows.shape[0]):
+            values[i] = value_of(self, rows[i], feature)
+        return np.asarray(values, np.float64 if self.rows.rows.is_double else np.float32)
+
     def add_rises(self, Py_ssize_t tree, const uint32_t[::1] rows not None, const int64_t[::1] features not None, values,
                   int64_t[:, ::1] digits not None, int n_threads):
         """Add by how much given values of features raise the sum of weighted errors of some rows in a tree.

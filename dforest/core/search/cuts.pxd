@@ -12,7 +12,8 @@ A feature of numbers (continuous or ordinal) has a cut after each value that occ
 
 A `LeftSums` is a producer of one cut, whose left side is added up. The codes of a node's records are *gathered* first, one behind
 the other. Their range says where a random cut may be; then the records up to its code are added up, and those that are missing.
-Of the codes 4, 9, 4 and 6, with a cut after 5, the first and the third record are on the left.
+Of the codes 4, 9, 4 and 6, with a cut after 5, the first and the third record are on the left. Of a sparse column only stored
+records are gathered; if the others are on the left, that side has what is left of the node.
 
 Of a feature of categories, a list over categories in ascending order of their numbers becomes one in the order of their mean
 response, then cut like values: for two classes, and for squared error, the best of all subsets is among these cuts [1]_. With
@@ -52,8 +53,15 @@ cdef class LeftSums:
     cdef bint is_wide              # of 64 bits, else 32
     cdef int64_t* left             # [n_words] for CutList.left
     cdef int64_t* missing          # [n_words] for CutList.missing
+    cdef Stored stored             # None: no column is sparse. It has the codes of a sparse column's records ...
+    cdef Py_ssize_t n_stored       # ... that are stored, so many; -1: the column is not sparse
+    cdef uint64_t implied          # the code of the others
+    cdef bint has_missing          # of the column's records in the node, some are
 
     cdef CodeRange gather(self, const Node* node, const Column* column) noexcept nogil
+    cdef CodeRange gather_stored(self, const Node* node, const Column* column) noexcept nogil
+    cdef void add_stored(self, const Node* node, uint64_t last, uint64_t missing) noexcept nogil
+    cdef uint32_t find_categories(self, const Node* node, uint32_t n_codes, uint64_t* present) noexcept nogil
     cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil
     cdef void add_up(self, const Node* node, uint64_t last, uint64_t missing, bint has_missing, CutList* cuts) noexcept nogil
     cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil
@@ -83,7 +91,6 @@ cdef class Categories:
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil
     cdef void take_singles(self, CutList* cuts) noexcept nogil
     cdef void rank(self, const Node* node, CutList* cuts) noexcept nogil
-    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil
     cdef void take_up_to(self, const Column* column, uint64_t code) noexcept nogil
     cdef void draw(self, const Column* column, uint32_t n_present, df_stream* stream) noexcept nogil
     cdef void write(self, const Column* column, const CutList* cuts, Py_ssize_t entry, Split* best) noexcept nogil
@@ -112,7 +119,8 @@ cdef class Cuts:
 
     # Replace `best` if a cut of this column has a higher score; return whether it is constant.
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
-    cdef bint find_stored(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
+    cdef bint find_listed(self, const Node* node, const Column* column, CutList* cuts, const LeafRules* rules,
+                          Split* best) noexcept nogil
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
 
     # Replace `best` if the cut after this code has a higher score; some value is not above it. Of a column of categories:
@@ -124,8 +132,14 @@ cdef class Cuts:
     cdef void find_gathered(self, const Node* node, const Column* column, uint64_t code, bint has_missing,
                             const LeafRules* rules, Split* best) noexcept nogil
 
-    # Replace `best` if the cut that sends `categories.left_ones` left, some of `categories.present`, has a higher score;
-    # return whether values are missing.
+    # Whether a column has to be unpacked before it is looked at, as it is sparse and records are needed in order.
+    cdef bint unpacks(self, const Column* column) noexcept nogil
+
+    # Put the categories of a column in the node into `categories.present`; return how many there are.
+    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil
+
+    # After `find_present`: replace `best` if the cut that sends `categories.left_ones` left, some of `categories.present`, has
+    # a higher score; return whether values are missing.
     cdef bint find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
 
     # Replace `best` if a random cut of a column of categories has a higher score; return whether it is constant.

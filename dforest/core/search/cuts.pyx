@@ -80,11 +80,15 @@ cdef class LeftSums:
         Of the largest node.
     widest : int
         Bytes of the columns' widest codes.
+    stored : Stored or None
+        Of the same thread; None if no column is sparse.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int32_t widest):
+    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int32_t widest,
+                  Stored stored):
         self.criterion = criterion
         self.words = words
+        self.stored = stored
         self.code = malloc((n_records + DF_STRIDE) * max(4, widest))
         self.left = <int64_t*> malloc(2 * criterion.n_words * sizeof(int64_t))
         if self.code == NULL or self.left == NULL:
@@ -97,6 +101,8 @@ cdef class LeftSums:
 
     cdef CodeRange gather(self, const Node* node, const Column* column) noexcept nogil:
         """Copy the codes of a column to `code`, in a node that is open."""
+        if column.stored != NULL:
+            return self.gather_stored(node, column)
         cdef CodeRange found
         cdef df_extent extent
         cdef uint64_t missing = column.n_codes if column.has_missing else <uint64_t> NO_CODE
@@ -107,6 +113,7 @@ cdef class LeftSums:
             self.words.make(node)
         room = self.words.room
         row = self.words.row
+        self.n_stored = -1
         self.is_wide = column.width == 8
         if self.is_wide:
             missing = column.n_codes if column.has_missing else <uint64_t> -1
@@ -123,18 +130,70 @@ cdef class LeftSums:
             loops.extent32(held, room, missing, &extent)
         found.lowest = extent.lowest
         found.highest = extent.highest_value
-        found.has_missing = extent.highest == missing
+        found.has_missing = self.has_missing = extent.highest == missing
         if extent.lowest == missing:
             found.lowest = <uint64_t> -1
             found.highest = 0
         return found
 
+    cdef CodeRange gather_stored(self, const Node* node, const Column* column) noexcept nogil:
+        """`gather` of a sparse column."""
+        cdef CodeRange found
+        cdef const uint64_t* code = self.stored.code
+        cdef Py_ssize_t i, n = self.stored.gather(node, column)
+        cdef bint is_missing
+        self.n_stored = n
+        self.implied = column.implied
+        found.lowest = found.highest = column.implied
+        if n == node.n:
+            found.lowest = <uint64_t> -1
+            found.highest = 0
+        found.has_missing = False
+        for i in range(n):
+            is_missing = column.has_missing and code[i] == column.n_codes
+            found.has_missing |= is_missing
+            found.lowest = min(found.lowest, found.lowest if is_missing else code[i])
+            found.highest = max(found.highest, found.highest if is_missing else code[i])
+        self.has_missing = found.has_missing
+        return found
+
+    cdef uint32_t find_categories(self, const Node* node, uint32_t n_codes, uint64_t* present) noexcept nogil:
+        """How many categories were gathered. OUT present : [n_codes bits] which these are"""
+        cdef const uint32_t* codes = <const uint32_t*> self.code
+        cdef Py_ssize_t i, at, n_words = (<Py_ssize_t> n_codes + 63) // 64
+        cdef uint32_t n_present = 0
+        cdef uint64_t rest
+        memset(present, 0, n_words * sizeof(uint64_t))
+        if self.n_stored < 0:
+            for i in range(node.n):
+                if codes[i] < n_codes:
+                    present[codes[i] >> 6] |= <uint64_t> 1 << (codes[i] & 63)
+        else:
+            for i in range(self.n_stored):
+                if self.stored.code[i] < n_codes:
+                    present[self.stored.code[i] >> 6] |= <uint64_t> 1 << (self.stored.code[i] & 63)
+            if self.n_stored < node.n:
+                present[self.implied >> 6] |= <uint64_t> 1 << (self.implied & 63)
+        for at in range(n_words):
+            rest = present[at]
+            while rest:
+                rest &= rest - 1
+                n_present += 1
+        return n_present
+
     cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil:
-        """Replace the categories in `code`: by 0 in a subset, 2 if missing, else 1."""
+        """Replace the categories that were gathered: by 0 in a subset, 2 if missing, else 1."""
         cdef uint32_t* codes = <uint32_t*> self.code
+        cdef uint64_t* stored
         cdef Py_ssize_t i
-        for i in range(self.words.room):
-            codes[i] = 2 if codes[i] == missing else not in_subset(subset, codes[i])
+        if self.n_stored < 0:
+            for i in range(self.words.room):
+                codes[i] = 2 if codes[i] == missing else not in_subset(subset, codes[i])
+            return
+        stored = self.stored.code
+        for i in range(self.n_stored):
+            stored[i] = 2 if stored[i] == missing else not in_subset(subset, <uint32_t> stored[i])
+        self.implied = not in_subset(subset, <uint32_t> self.implied)
 
     cdef void add_up(self, const Node* node, uint64_t last, uint64_t missing, bint has_missing, CutList* cuts) noexcept nogil:
         """Make the list of one cut: the draws whose codes are values up to `last`, and those that are missing, if any are."""
@@ -152,7 +211,9 @@ cdef class LeftSums:
         cuts.sorted = NULL
         for k in range(n_words):
             left[k] = of_missing[k] = 0
-        if self.words.chunk > 0:
+        if self.n_stored >= 0:
+            self.add_stored(node, last, missing)
+        elif self.words.chunk > 0:
             self.add_words(last, left)
             if has_missing:
                 self.add_words(missing - 1, of_missing)
@@ -168,6 +229,21 @@ cdef class LeftSums:
         else:
             add_each(self.criterion, node, <const uint32_t*> self.code, last, missing, left, of_missing)
 
+    cdef void add_stored(self, const Node* node, uint64_t last, uint64_t missing) noexcept nogil:
+        """Add up the draws of a sparse column, of which those that are not stored are the rest of the node."""
+        cdef bint takes_rest = self.n_stored < node.n and self.implied <= last
+        cdef const uint64_t* code = self.stored.code
+        cdef const uint32_t* place = self.stored.place
+        cdef Py_ssize_t i, k
+        for i in range(self.n_stored):
+            if self.has_missing and code[i] == missing:
+                add_record(self.criterion, self.missing, &node.records[place[i]])
+            elif (code[i] <= last) != takes_rest:
+                add_record(self.criterion, self.left, &node.records[place[i]])
+        if takes_rest:
+            for k in range(self.criterion.n_words):
+                self.left[k] = node.statistics[k] - self.left[k] - self.missing[k]
+
     cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil:
         """Add the words of all codes up to one to a statistic."""
         cdef Py_ssize_t begin = 0, n, room = self.words.room, chunk = self.words.chunk
@@ -181,15 +257,6 @@ cdef class LeftSums:
                 sum = loops.side32(<const uint32_t*> self.code + begin, word + begin, n, <uint32_t> last)
             self.words.unpack(sum, statistic)
             begin += chunk
-
-
-cdef void mark_present(const Node* node, const code_t* codes, uint32_t n_codes, uint64_t* present) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t code
-    for i in range(node.n):
-        code = codes[node.records[i].row]
-        if code < n_codes:
-            present[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
 cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
@@ -295,25 +362,6 @@ cdef class Categories:
         memcpy(cuts.code, self.codes, n * sizeof(uint32_t))
         cuts.place = self.place
 
-    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil:
-        """Put the categories in the node into `present`; return how many there are."""
-        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
-        cdef uint32_t n_present = 0
-        cdef uint64_t rest
-        memset(self.present, 0, n_words * sizeof(uint64_t))
-        if column.width == 1:
-            mark_present[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, self.present)
-        elif column.width == 2:
-            mark_present[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, self.present)
-        else:
-            mark_present[uint32_t](node, <const uint32_t*> column.codes, column.n_codes, self.present)
-        for at in range(n_words):
-            rest = self.present[at]
-            while rest:
-                rest &= rest - 1
-                n_present += 1
-        return n_present
-
     cdef void take_up_to(self, const Column* column, uint64_t code) noexcept nogil:
         """Let those of `present` go left whose numbers are at most this."""
         cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
@@ -394,9 +442,9 @@ cdef class Cuts:
         self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
         self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
         self.builder = HistogramBuilder(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
-        self.left_sums = LeftSums(criterion, self.words, n_records, data.widest())
         if data.has_sparse:
             self.stored = Stored(criterion, data, tuning)
+        self.left_sums = LeftSums(criterion, self.words, n_records, data.widest(), self.stored)
         self.categories = Categories(criterion, n_records, n_categories, one_hot)
 
     cdef void open_node(self, const Node* node) noexcept nogil:
@@ -428,13 +476,20 @@ cdef class Cuts:
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         cdef CutList cuts
-        cdef Py_ssize_t entry
+        cdef Column unpacked
         cdef double before = best.score
         cdef bint is_constant
         if not self.is_open:
             self.open_node(node)
+        if self.unpacks(column):
+            unpacked = self.stored.unpack(node, column)
+            column = &unpacked
         if column.stored != NULL:
-            return self.find_stored(node, column, rules, best)
+            self.builder.blank(&cuts)
+            cuts.accumulator = RECORDS
+            cuts.is_packed = False
+            self.stored.cumulate(node, column, &cuts)
+            return self.find_listed(node, column, &cuts, rules, best)
         if (column.kind != CATEGORICAL and not self.is_bounded
                 and (self.few.is_open or self.small.takes(node, column))):
             is_constant = (self.find_few(node, column, rules, best) if self.few.is_open
@@ -443,33 +498,26 @@ cdef class Cuts:
                 return is_constant
             best.score = before    # it need not be the evenest of the cuts that score 0
         self.builder.cumulate(node, column, &cuts)
+        return self.find_listed(node, column, &cuts, rules, best)
+
+    cdef bint find_listed(self, const Node* node, const Column* column, CutList* cuts, const LeafRules* rules,
+                          Split* best) noexcept nogil:
+        """`find`, given the list of a column's values or categories."""
+        cdef Py_ssize_t entry
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
         if column.kind == CATEGORICAL or self.is_bounded or not (
                 self.scans_lanes if cuts.accumulator == LANES else self.scans_words):
-            expand(&cuts, self.criterion.n_words)
+            expand(cuts, self.criterion.n_words)
         if column.kind == CATEGORICAL:
-            self.categories.arrange(node, &cuts)
-        entry = self.chooser.choose(node, column, &cuts, rules, best)
+            self.categories.arrange(node, cuts)
+        entry = self.chooser.choose(node, column, cuts, rules, best)
         if entry >= 0 and column.kind == CATEGORICAL:
-            self.categories.write(column, &cuts, entry, best)
+            self.categories.write(column, cuts, entry, best)
         return False
 
-    cdef bint find_stored(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """`find` for a sparse column."""
-        cdef CutList cuts
-        cdef Column unpacked
-        if self.chooser.needs_order:
-            unpacked = self.stored.unpack(node, column)
-            return self.find(node, &unpacked, rules, best)
-        self.builder.blank(&cuts)
-        cuts.accumulator = RECORDS
-        cuts.is_packed = False
-        self.stored.cumulate(node, column, &cuts)
-        if cuts.n + (cuts.missing[0] > 0) == 1:
-            return True
-        self.chooser.choose(node, column, &cuts, rules, best)
-        return False
+    cdef bint unpacks(self, const Column* column) noexcept nogil:
+        return column.stored != NULL and self.chooser.needs_order
 
     cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """`find` in a node of few records, for a feature of numbers; of cuts that score 0, the first."""
@@ -484,8 +532,12 @@ cdef class Cuts:
     cdef void find_at(self, const Node* node, const Column* column, uint64_t code, const LeafRules* rules,
                       Split* best) noexcept nogil:
         cdef CodeRange found
+        cdef Column unpacked
+        if self.unpacks(column):
+            unpacked = self.stored.unpack(node, column)
+            column = &unpacked
         if column.kind == CATEGORICAL:
-            self.categories.find_present(node, column)
+            self.find_present(node, column)
             self.categories.take_up_to(column, code)
             self.find_subset(node, column, rules, best)
             return
@@ -526,15 +578,17 @@ cdef class Cuts:
             return -1.0
         return score if self.criterion.ask_best_cut(left, 1, total, &score) == 0 else -1.0
 
-    cdef bint find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        cdef CutList cuts
-        cdef CodeRange found
-        cdef bint has_missing
+    cdef uint32_t find_present(self, const Node* node, const Column* column) noexcept nogil:
         if not self.is_open:
             self.open_node(node)
-        found = self.left_sums.gather(node, column)
+        self.left_sums.gather(node, column)
+        return self.left_sums.find_categories(node, column.n_codes, self.categories.present)
+
+    cdef bint find_subset(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+        cdef CutList cuts
+        cdef bint has_missing
         self.left_sums.divide(self.categories.left_ones, column.n_codes)
-        self.left_sums.add_up(node, 0, 2, found.has_missing, &cuts)
+        self.left_sums.add_up(node, 0, 2, self.left_sums.has_missing, &cuts)
         has_missing = cuts.missing[0] > 0
         cuts.subset = self.categories.left_ones
         if self.chooser.choose(node, column, &cuts, rules, best) >= 0:
@@ -543,7 +597,7 @@ cdef class Cuts:
 
     cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
                                  Split* best) noexcept nogil:
-        cdef uint32_t n_present = self.categories.find_present(node, column)
+        cdef uint32_t n_present = self.find_present(node, column)
         if n_present == 0:
             return True
         self.categories.draw(column, n_present, stream)

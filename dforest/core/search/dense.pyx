@@ -24,6 +24,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from dforest.core.component import has_methods_of
+
 from dforest.core.loops cimport DF_FEW, loops
 from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.cut_list cimport WORDS
@@ -490,7 +492,8 @@ cdef class DenseSplitter(Splitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "dense"
         self.takes_ranks = type(self) is DenseSplitter       # a subclass may look codes up in the data
-        self.grows_small_subtrees = self.takes_sparse = self.takes_ranks
+        self.grows_small_subtrees = self.takes_ranks
+        self.takes_sparse = has_methods_of(type(self), DenseSplitter)
 
     cdef bint searches_coarsely(self, DataView data, Criterion criterion):
         """Whether bounds are known for what cuts inside a bucket score."""
@@ -576,6 +579,7 @@ cdef class RandomDenseSplitter(RandomSplitter):
         self.method = "dense"
         self.takes_keys = type(self) is RandomDenseSplitter     # a subclass may look codes up in the data
         self.grows_small_subtrees = self.takes_keys
+        self.takes_sparse = has_methods_of(type(self), RandomDenseSplitter)
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
         cdef uint64_t middle

@@ -84,7 +84,7 @@ cdef class Stored:
     cdef Py_ssize_t n_words
     cdef Py_ssize_t stored_per_record  # rows are looked up where the column stores so many times more than the node has records
     cdef uint32_t* place             # [n] the node's records that were found, by their number in the node, ascending; ...
-    cdef uint32_t* code              # [n] ... and their codes; n = the most that a column stores
+    cdef uint64_t* code              # [n] ... and their codes; n = the most that a column stores
     cdef uint64_t* keys              # [n] each, to sort by code
     cdef uint64_t* more_keys
     cdef int64_t* rest               # [n_words] what has the implied code

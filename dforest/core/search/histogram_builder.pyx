@@ -16,7 +16,7 @@ from dforest.core.search.histogram cimport complete
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.search.words cimport DF_LANE_DRAWS, DF_PAIR_DRAWS, DF_SUM_DRAWS, unpack_lanes, unpack_word
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, TARGET_SUM, add_draws, code_t
+from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, TARGET_SUM, add_draws, code_t, column_t
 
 
 @cython.final
@@ -303,8 +303,8 @@ cdef Py_ssize_t find_row(const uint32_t* rows, Py_ssize_t first, Py_ssize_t n, u
     return first
 
 
-cdef inline Py_ssize_t find_stored(const Node* node, const Column* column, const code_t* codes, bint by_record, uint32_t* place,
-                                   uint32_t* code) noexcept nogil:
+cdef inline Py_ssize_t find_stored(const Node* node, const Column* column, const column_t* codes, bint by_record,
+                                   uint32_t* place, uint64_t* code) noexcept nogil:
     """Find the records of a node whose rows are stored. OUT place, code : [column.n_stored + 1]"""
     cdef const Record* records = node.records
     cdef const uint32_t* stored = column.stored
@@ -329,14 +329,14 @@ cdef inline Py_ssize_t find_stored(const Node* node, const Column* column, const
     return found
 
 
-cdef void write_all(const Node* node, uint32_t implied, const uint32_t* place, const uint32_t* code, Py_ssize_t n_found,
-                    code_t* to) noexcept nogil:
+cdef void write_all(const Node* node, uint64_t implied, const uint32_t* place, const uint64_t* code, Py_ssize_t n_found,
+                    column_t* to) noexcept nogil:
     """Write the codes of a node's records by their rows."""
     cdef Py_ssize_t i
     for i in range(node.n):
-        to[node.records[i].row] = <code_t> implied
+        to[node.records[i].row] = <column_t> implied
     for i in range(n_found):
-        to[node.records[place[i]].row] = <code_t> code[i]
+        to[node.records[place[i]].row] = <column_t> code[i]
 
 
 @cython.final
@@ -363,7 +363,7 @@ cdef class Stored:
                 n = max(n, <Py_ssize_t> data.columns[j].n_stored)
                 width = max(width, data.columns[j].width)
         self.place = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
-        self.code = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
+        self.code = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
         self.keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
         self.more_keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
         self.rest = <int64_t*> malloc(self.n_words * sizeof(int64_t))
@@ -386,7 +386,9 @@ cdef class Stored:
             return find_stored(node, column, <const uint8_t*> column.codes, by_record, self.place, self.code)
         if column.width == 2:
             return find_stored(node, column, <const uint16_t*> column.codes, by_record, self.place, self.code)
-        return find_stored(node, column, <const uint32_t*> column.codes, by_record, self.place, self.code)
+        if column.width == 4:
+            return find_stored(node, column, <const uint32_t*> column.codes, by_record, self.place, self.code)
+        return find_stored(node, column, <const uint64_t*> column.codes, by_record, self.place, self.code)
 
     cdef void cumulate(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil:
         cdef Py_ssize_t i, k, n_words = self.n_words, n = self.gather(node, column), n_cuts = 0
@@ -398,7 +400,7 @@ cdef class Stored:
             return
         memcpy(self.rest, node.statistics, n_words * sizeof(int64_t))
         for i in range(n):
-            keys[i] = <uint64_t> self.code[i] << 32 | self.place[i]
+            keys[i] = self.code[i] << 32 | self.place[i]
         if n < INSERTION_BELOW:
             insertion_sort(keys, n)
         else:
@@ -425,7 +427,7 @@ cdef class Stored:
                 cuts.code[i] = cuts.code[i - 1]
                 memcpy(cuts.left + i * n_words, cuts.left + (i - 1) * n_words, n_words * sizeof(int64_t))
                 i -= 1
-            cuts.code[i] = column.implied
+            cuts.code[i] = <uint32_t> column.implied
             memcpy(cuts.left + i * n_words, self.rest, n_words * sizeof(int64_t))
             n_cuts += 1
         for i in range(n_words, n_cuts * n_words):
@@ -441,6 +443,8 @@ cdef class Stored:
             write_all(node, column.implied, self.place, self.code, n, <uint8_t*> self.unpacked)
         elif column.width == 2:
             write_all(node, column.implied, self.place, self.code, n, <uint16_t*> self.unpacked)
-        else:
+        elif column.width == 4:
             write_all(node, column.implied, self.place, self.code, n, <uint32_t*> self.unpacked)
+        else:
+            write_all(node, column.implied, self.place, self.code, n, <uint64_t*> self.unpacked)
         return dense

@@ -378,7 +378,7 @@ cdef int take_cut(NodeView view, Py_ssize_t feature, given, Split* best) except 
         splitter.cuts.find_at(node, column, <uint32_t> code, &splitter.rules, best)
         return 0
     categories = splitter.cuts.categories
-    categories.find_present(node, column)
+    splitter.cuts.find_present(node, column)
     n_words = (<Py_ssize_t> column.n_codes + 63) // 64
     for at in range(n_words):
         categories.left_ones[at] = 0

@@ -103,7 +103,9 @@ cdef class Splitter(Component):
     cdef readonly bint needs_path_features  # in nodes
     cdef bint takes_ranks          # only the order of codes matters: they may be ranks, see Column.origins
     cdef bint grows_small_subtrees  # what it finds is what small subtrees find (`SmallSubtree`); dforest's own alone
-    cdef readonly bint takes_sparse  # columns may be sparse: it asks for their cuts by `cuts.find` alone
+    # Columns may be sparse: it reads codes by `cuts`, code_range, code_above and code_at alone. Classes written in Python that
+    # derive from one that sets it have it too; a compiled one that derives from a built-in splitter sets it again.
+    cdef readonly bint takes_sparse
     cdef readonly bint takes_keys  # in place of a continuous feature's codes: see Column.has_keys
     # Set by the forest, before `attach`
     cdef readonly Py_ssize_t max_features

@@ -9,12 +9,12 @@ from libc.string cimport memmove
 
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.threads cimport WAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock
-from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_t, data_code, in_subset, middle_of, number_at
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_at, code_t, data_code, in_subset, middle_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 
-from dforest.core.component import SplitterError
+from dforest.core.component import SplitterError, has_methods_of
 
 cdef extern from "core/search/random_cut.h" nogil:
     uint64_t df_draw_bin(const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold)
@@ -32,10 +32,20 @@ cdef Py_ssize_t FETCH_UP_TO = 4096             # records of a node, by default: 
 cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil:
     """The codes that occur in a node, from one pass over its draws."""
     cdef CodeRange found
+    cdef Py_ssize_t i
+    cdef uint32_t code
     found.lowest = 0xFFFFFFFF
     found.highest = 0
     found.has_missing = False
-    if column.width == 1:
+    if column.stored != NULL:
+        for i in range(node.n):
+            code = code_at(column, node.records[i].row)
+            if code == column.n_codes:
+                found.has_missing = True
+            else:
+                found.lowest = min(found.lowest, <uint64_t> code)
+                found.highest = max(found.highest, <uint64_t> code)
+    elif column.width == 1:
         scan_range[uint8_t](node, <const uint8_t*> column.codes, column.n_codes, column.has_missing, &found)
     elif column.width == 2:
         scan_range[uint16_t](node, <const uint16_t*> column.codes, column.n_codes, column.has_missing, &found)
@@ -66,8 +76,15 @@ cdef void scan_range(const Node* node, const code_t* codes, uint32_t n_codes, bi
 
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil:
     """The lowest code of a value that occurs in a node above a cut; n_codes if none does."""
-    if split.above:              # known of all splits by sparse columns
+    cdef Py_ssize_t i
+    cdef uint32_t code, lowest = column.n_codes
+    if split.above:
         return split.above
+    if column.stored != NULL:
+        for i in range(node.n):
+            code = code_at(column, node.records[i].row)
+            lowest = min(lowest, code if code > split.code else lowest)
+        return lowest
     if column.width == 1:
         return scan_next[uint8_t](node, <const uint8_t*> column.codes, <uint32_t> split.code, column.n_codes)
     if column.width == 2:
@@ -452,12 +469,16 @@ cdef class RandomSplitter(Splitter):
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         cdef const Column* column = &node.columns[feature]
+        cdef Column unpacked
         cdef double before = best.score, threshold = INFINITY
         cdef uint64_t code
         cdef CodeRange found
         cdef df_stream stream
         if node.n == 2 and before >= self.cuts.score_of_two >= 0.0:
             return False               # every feature that parts two records does it by the same score
+        if self.cuts.unpacks(column):
+            unpacked = self.cuts.stored.unpack(node, column)
+            column = &unpacked
         df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
         if column.kind == CATEGORICAL:
             return self.cuts.find_random_subset(node, column, &stream, rules, best)
@@ -505,7 +526,8 @@ cdef class HistSplitter(Splitter):
 
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
-        self.grows_small_subtrees = self.takes_sparse = type(self) is HistSplitter
+        self.grows_small_subtrees = type(self) is HistSplitter
+        self.takes_sparse = has_methods_of(type(self), HistSplitter)
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
@@ -533,6 +555,7 @@ cdef class RandomHistSplitter(RandomSplitter):
     def __cinit__(self, *args, **kwargs):
         self.method = "hist"
         self.grows_small_subtrees = type(self) is RandomHistSplitter
+        self.takes_sparse = has_methods_of(type(self), RandomHistSplitter)
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:
         return df_draw_bin(column, lo, hi, u, threshold)

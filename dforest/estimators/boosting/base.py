@@ -11,7 +11,6 @@ from inspect import signature
 from numbers import Integral
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -145,8 +144,7 @@ class BoostingEstimator(
         tasks = FitTasks(self, "round", partitions[0], ranks)
         arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
         places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        has_sparse = any(map(issparse, (to_score[0], *(partition.X for partition in partitions))))
-        check_support(Fit(self, has_sparse=has_sparse), places)
+        check_support(Fit(self), places)
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)

@@ -6,10 +6,13 @@ packages is imported.
 """
 
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
+
+from dforest.estimators.data.sparse import in_order
 
 
 def columns_of(X, unique=True):
@@ -91,6 +94,10 @@ class ArrayColumns:
         """
         return _factorise(self.X[:, j])
 
+    def n_rows_of(self, j):
+        """How many rows each entry of `codes` stands for: ndarray; None: one each."""
+        return None
+
     def numbers(self, j):
         """The values of a column, for assignment to an array of floats."""
         if self.order(j) is None:
@@ -103,11 +110,24 @@ class ArrayColumns:
 
 
 class ColumnsOfSparse(ArrayColumns):
-    """Columns of a sparse matrix, which all are numbers: they are coded without being read here."""
+    """Columns of a sparse matrix: what is said of values is said of those that are stored, and of one 0 if others are not."""
+
+    @cached_property
+    def stored(self):
+        """The matrix column by column: csc_array, in order."""
+        return in_order(self.X).tocsc()
 
     def known(self, j):
-        """No value, of the type that all have."""
-        return np.empty(0, self.X.dtype)
+        starts = self.stored.indptr
+        values = self.stored.data[starts[j] : starts[j + 1]]
+        return values if len(values) == self.n_rows else np.append(values, values.dtype.type(0))
+
+    def codes(self, j):
+        return _factorise(self.known(j))
+
+    def n_rows_of(self, j):
+        n_stored = int(self.stored.indptr[j + 1] - self.stored.indptr[j])
+        return np.append(np.ones(n_stored, np.int64), self.n_rows - n_stored)[: n_stored + (n_stored < self.n_rows)]
 
 
 class PandasColumns(ArrayColumns):

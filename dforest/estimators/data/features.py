@@ -13,9 +13,11 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import issparse
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.data.column_check import ALLOWED, check_columns
-from dforest.estimators.data.columns import as_list, columns_of, is_missing, is_number, title
+from dforest.estimators.data.columns import ColumnsOfSparse, as_list, columns_of, is_missing, is_number, title
+from dforest.estimators.data.sparse import with_numbers
 from dforest.rules.records import constants
 from dforest.warning import warn
 
@@ -102,22 +104,18 @@ class Features:
         Raises
         ------
         ValueError
-            If a column is named that is not there, or is named by both; if one of a sparse matrix is categorical; if the
-            labels of a column can't be compared with each other, or the values of an ordinal column have no order.
+            If a column is named that is not there, or is named by both; if the labels of a column can't be compared with each
+            other, or the values of an ordinal column have no order.
         """
         chosen = categorical_features, ordinal_features
-        is_plain = issparse(X) or isinstance(X, np.ndarray) and (not _is_auto(categorical_features) or X.dtype.kind in "iuf")
+        is_plain = issparse(X) or isinstance(X, np.ndarray)
+        is_plain = is_plain and (not _is_auto(categorical_features) or X.dtype.kind in "iuf")
         if is_plain and X.ndim == 2 and all(map(_is_word, chosen)):
             return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # the type of an array says nothing about labels
         columns = columns_of(X)
         if columns is None:
             return cls([], [])
         kinds, categories = kinds_of(columns, categorical_features, ordinal_features), [None] * columns.n_columns
-        if issparse(X) and (kinds == CATEGORICAL).any():
-            raise ValueError(
-                f"categorical_features names {columns.title(np.flatnonzero(kinds == CATEGORICAL)[0])}, but X is a sparse matrix, "
-                "whose columns hold numbers; allowed are arrays and frames, such as X.toarray()"
-            )
         for j in np.flatnonzero(kinds != CONTINUOUS).tolist():
             categories[j] = labels_of(columns, j, kinds[j])
         return cls(kinds, categories, columns.names)
@@ -157,6 +155,23 @@ class Features:
             for j, part in enumerate(parts):
                 encoded[start : start + 1024, j] = part[start : start + 1024]
         return encoded
+
+    def encode_sparse(self, X):
+        """`encode` for a sparse matrix in order, whose columns that are not encoded hold numbers.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_features), dtype float32 or float64
+            Columns in which 0 has another number than 0, or none, store all rows.
+        """
+        columns = ColumnsOfSparse(X)
+        numbers = {}
+        for j in range(columns.n_columns):
+            if self.is_encoded(j):
+                part, n_stored = self._part(columns, j), int(np.diff(columns.stored.indptr[j : j + 2])[0])
+                numbers[j] = part[:n_stored], part[-1] if n_stored < len(part) else 0
+        dtype = X.dtype if X.dtype in (np.float64, np.float32) else np.float64
+        return with_numbers(columns.stored.astype(dtype, copy=False), numbers)
 
     def encode_rows(self, X):
         """One row, as a mapping or a Series of the names of columns to values, or the rows of a frame, as a C-contiguous array.
@@ -226,7 +241,8 @@ class Features:
         codes, labels = _codes(columns, j)
         labels = as_list(labels)
         table = self._table(j, labels)
-        rows = np.bincount(codes[codes >= 0], minlength=len(table))
+        n_rows, known = columns.n_rows_of(j), codes >= 0
+        rows = np.bincount(codes[known], None if n_rows is None else n_rows[known], len(table)).astype(np.int64)
         if self._allowed[j] and not {*map(type, labels)} <= self._usual[j]:
             for label, n in zip(labels, rows.tolist(), strict=False):
                 if n:
@@ -260,19 +276,20 @@ class Features:
 
         Parameters
         ----------
-        parts : list of ndarray of shape (n_rows of the part, n_features)
+        parts : list of (ndarray of shape (n_rows of the part, n_features), or SparseRows)
             This rank's rows.
         ranks : Communicator
             Who else has rows.
         """
         categories = list(self.categories)
+        parts = [_readable_by_column(X) for X in parts]
         for j in np.flatnonzero(self.kinds == CATEGORICAL).tolist():
             counts = sum((self._counts(X, j) for X in parts), np.zeros(len(categories[j]), np.int64))
             categories[j] = categories[j][ranks.sum(counts) > 0]
         return Features(self.kinds, categories, self.names)
 
     def kept(self, rows, known=None):
-        """The features that trees are grown by; the rows, which these features have encoded, are recoded. A collective.
+        """The features that trees are grown by; the rows' parts, which these features have encoded, are recoded. A collective.
 
         Parameters
         ----------
@@ -284,17 +301,19 @@ class Features:
         if kept is None:
             kept = self.occurring(rows.parts, rows.ranks) if rows.ranks.any(not rows.kept.all()) else self
         if kept is not self:
-            for part in rows.parts:
-                self.recode(part, kept)
+            rows.parts = [self.recode(part, kept) for part in rows.parts]
         return kept
 
     def _counts(self, X, j):
-        """How often each number occurs in column j of encoded rows."""
-        numbers = X[:, j]
-        return np.bincount(numbers[numbers == numbers].astype(np.intp), minlength=len(self.categories[j]))
+        """How often each number occurs in column j of encoded rows: an ndarray, or SparseColumns."""
+        numbers = X[:, j] if isinstance(X, np.ndarray) else X.column(j)[0]
+        counts = np.bincount(numbers[numbers == numbers].astype(np.intp), minlength=len(self.categories[j]))
+        if len(numbers) < len(X):
+            counts[0] += len(X) - len(numbers)
+        return counts
 
     def recode(self, X, other):
-        """Change rows that these features have encoded to what other features would have made of them, in place.
+        """What other features would have made of rows that these features have encoded: an array is changed in place.
 
         Raises
         ------
@@ -307,20 +326,26 @@ class Features:
                 f"column {j} of X is {self.names[j]!r}, but warm_start=True goes on with trees grown on {other.names[j]!r}; "
                 f"allowed are {_some(other.names)}"
             )
+        rows, recoded = _readable_by_column(X), {}
         for j, labels in enumerate(self.categories):
             self._check_same_kind(j, other)
             if labels is None:
                 continue
             table = other._table(j, labels.tolist())
-            present = np.flatnonzero(self._counts(X, j))
+            present = np.flatnonzero(self._counts(rows, j))
             unknown = present[np.isnan(table[present])]
             if len(unknown):
                 raise ValueError(
                     f"{self.title(j)} holds {labels.tolist()[unknown[0]]!r}, but warm_start=True goes on with trees "
                     f"grown on {_some(other.categories[j])}"
                 )
-            numbers = X[:, j]
-            X[:, j] = table[np.where(numbers == numbers, numbers, -1).astype(np.intp)]
+            numbers = X[:, j] if rows is X else rows.column(j)[0]
+            found = table[np.where(numbers == numbers, numbers, -1).astype(np.intp)]
+            if rows is X:
+                X[:, j] = found
+            else:
+                recoded[j] = found, table[0] if len(numbers) < len(X) else 0
+        return SparseRows.of(with_numbers(rows.matrix(), recoded)) if recoded else X
 
     def _check_same_kind(self, j, other):
         mine, others = self.kinds[j], other.kinds[j]
@@ -342,6 +367,11 @@ class Features:
                 f"{self.title(j)} has {self.n_categories[j]} categories; allowed are up to {MAX_CATEGORIES}: leave the column "
                 "out, or replace its labels by what is known of each, such as by sklearn.preprocessing.TargetEncoder"
             )
+
+
+def _readable_by_column(X):
+    """Encoded rows, of which columns are to be read: an array as it is, and sparse ones column by column."""
+    return X.by_column() if isinstance(X, SparseRows) else X
 
 
 def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_dtype"):

@@ -1,7 +1,7 @@
 """Sparse matrices and arrays of SciPy as X: made CSR, in order, and checked. What the user passed is never changed."""
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 
 from dforest.core.sparse_rows import MAX_COLUMNS
 
@@ -46,6 +46,40 @@ def in_order(X):
             return _added_up(rows, X.indices[: len(rows)], X.data[: len(rows)], X.shape)
         return _added_up(rows, found.indices, found.data, X.shape)
     return found
+
+
+def with_numbers(X, numbers):
+    """A sparse matrix in whose columns other numbers stand for what was there.
+
+    Parameters
+    ----------
+    X : csc_array of shape (n_rows, n_features)
+        In order.
+    numbers : dict of int to (ndarray of shape (n_stored,), float)
+        Of some columns, what stands for the stored values, and for those that are not stored. Where the latter is not 0, the
+        column of what is returned stores all rows.
+
+    Returns
+    -------
+    csr_array
+        Of X's dtype, in order.
+    """
+    values, filled = X.data.copy(), [j for j, (_, other) in numbers.items() if other != 0]
+    for j, (own, _) in numbers.items():
+        values[X.indptr[j] : X.indptr[j + 1]] = own
+    changed = csc_array((values, X.indices, X.indptr), shape=X.shape)
+    if not filled:
+        return changed.tocsr()
+    entries = changed.tocoo()
+    rows, columns, values = [entries.row], [entries.col], [entries.data]
+    for j in filled:
+        others = np.ones(X.shape[0], bool)
+        others[X.indices[X.indptr[j] : X.indptr[j + 1]]] = False
+        rows.append(np.flatnonzero(others))
+        columns.append(np.full(len(rows[-1]), j))
+        values.append(np.full(len(rows[-1]), numbers[j][1], X.dtype))
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return coo_array(entries, shape=X.shape).tocsr().sorted_indices()
 
 
 def _added_up(rows, columns, values, shape):

@@ -6,6 +6,7 @@ parameter or column, the value and what is allowed.
 
 import math
 import os
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -152,16 +153,19 @@ def _check_sparse(estimator, X, features, **kwargs):
             f"X is a sparse matrix, which {type(estimator).__name__} does not support; allowed are arrays and frames, such as "
             "X.toarray()"
         )
-    if features is not None and features.encodes:
-        j = next(j for j in range(len(features.kinds)) if features.is_encoded(j))
-        raise ValueError(
-            f"X is a sparse matrix, but the estimator was fitted with labels in {features.title(j)}; allowed are arrays and "
-            "frames, such as X.toarray()"
-        )
     X = in_order(X)
-    check_values("X", X.data)
     checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
-    found = validate_data(estimator, X, **checks, **kwargs)
+    if features is None or not features.encodes:
+        check_values("X", X.data)
+        found = validate_data(estimator, X, **checks, **kwargs)
+    else:
+        # The number of columns first: it says whether these are the columns that the features are of.
+        validate_data(estimator, X, reset=kwargs.pop("reset"), skip_check_array=True)
+        is_number = np.array([not features.is_encoded(j) for j in range(X.shape[1])])
+        check_values("X", X.data[is_number[X.indices]])
+        X = features.encode_sparse(X)
+        check = check_X_y if "y" in kwargs else partial(check_array, input_name="X")
+        found = check(X, estimator=estimator, **checks, **kwargs)
     if "y" in kwargs:
         return SparseRows.of(found[0]), found[1]
     return SparseRows.of(found)

@@ -94,7 +94,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     for X, own, draws in row_ranges:
         own_weight = None if weight is None else weight[own]
         task = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
-        tasks.append((draws.first, X, task))
+        tasks.append((draws.first, task))
     return permutations.permutation_rise(rows.ranks, tasks, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
 
 

@@ -133,7 +133,7 @@ def check_available(forest, n_trees, rows, n_threads):
 
 def place_of(rows, device, n_threads):
     """(the device, the number of threads) that estimates from `TrainingRows` are made with; None means the processor."""
-    if device is None or isinstance(rows.parts[0], SparseRows):
+    if device is None or any(isinstance(part, SparseRows) for part in rows.parts):
         return None, n_threads if device is None else count_threads(-1)
     return device, n_threads
 
@@ -152,7 +152,7 @@ def row_ranges_of(forest, rows, n_threads, device=None):
 
     Returns
     -------
-    list of (ndarray, slice, TreeDraws)
+    list of (ndarray or SparseRows, slice, TreeDraws)
         The part, the places of its rows among those of this rank, and the draws of these rows.
     """
     if not rows.is_divided:

@@ -16,7 +16,6 @@ from dforest.estimators.powers import times_power
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import importance, oob
 from dforest.estimators.scoring import chosen_score, refusal
-from dforest.estimators.support import RANKS, Fit, check_support
 
 
 class OutOfBagPart:
@@ -154,8 +153,6 @@ class OutOfBagPart:
         partitions = [partition.on_host() for partition in partitions]
         is_shared = ranks.size > 1 or len(partitions) != 1
         if is_shared:
-            has_sparse = any(issparse(partition.X) for partition in partitions)
-            check_support(Fit(self, has_sparse=has_sparse), (RANKS,), ("sparse",))
             check_alike(ranks, self, partitions, version("dforest"), self.forest_)
         known = {"reset": False, "y_numeric": self._has_numbers, "min_rows": 0 if is_shared else 1}
         checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
