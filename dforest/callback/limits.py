@@ -7,7 +7,7 @@ from time import monotonic
 from dforest.callback.base import FitRecords, is_step
 from dforest.errors import LimitError
 from dforest.estimators.data.validation import check_number
-from dforest.estimators.forest.growth import growth_of
+from dforest.estimators.growth import growth_of
 
 
 class TimeLimit(FitRecords):
@@ -102,7 +102,7 @@ class MemoryLimit(FitRecords):
     def on_growth_begin(self, estimator):
         """Refuse the fit if it would take too much."""
         growth = growth_of(estimator, self)
-        memory = growth.estimate_memory()
+        memory = growth.memory
         if memory.total > self.max_bytes:
             raise MemoryError(
                 f"a fit of {estimator.n_estimators} trees would take about {memory.total / 2**20:.1f} MiB, more than "

@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.data.validation import check_number
-from dforest.estimators.forest.growth import growth_of
+from dforest.estimators.growth import growth_of
 from dforest.estimators.scoring import named_scorer, refusal
 
 

@@ -7,6 +7,7 @@ leaves the estimator as it was.
 import sys
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from inspect import signature
 from numbers import Integral
 
@@ -23,6 +24,7 @@ from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.gains import warn_of_no_gain
+from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.rows import (
     Sample,
@@ -173,11 +175,19 @@ class BoostingEstimator(
             rows.share if rows.is_divided else None,
         )  # fmt: skip
         held_out = given_rows(self, *to_score, ranks)
-        seed = self._draw_seeds(grown)
-        seed, self._row_seed = ranks.first((seed, self._row_seed))
+        self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
+        seeds = tasks.agree(self._draw_seeds(grown))
+        growth = self._growth = BoostedGrowth(
+            self, tasks, ranks, 0 if grown is None else grown.n_trees // self.n_trees_per_iteration_, self.max_iter,
+            self.n_trees_per_iteration_,
+        )  # fmt: skip
+        growth.begin()
+        growth.agree_on_seeds(seeds)
+        seed, self._row_seed = growth.seeds
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
             training, held_out = hold_out(self, training, ranks)
-        self._grow(training, held_out, grown, seed, tasks, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+        self._grow(training, held_out, grown, seed, growth, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+        del self._growth
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
@@ -199,12 +209,12 @@ class BoostingEstimator(
         self.categories_ = list(features.categories)
 
     def _draw_seeds(self, grown):
-        """The seed of the trees; set that of the rows that are held out. A warm start keeps both."""
+        """[the seed of the trees, that of the rows that are held out]. A warm start keeps both."""
         if grown is not None:
-            return grown.seed
+            return [grown.seed, self._row_seed]
         rng = check_random_state(self.random_state)
-        self._row_seed = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
-        return int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
+        of_rows = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
+        return [int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64)), of_rows]
 
     def _check_rows(self, rows):
         """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
@@ -234,9 +244,9 @@ class BoostingEstimator(
                 f"n_iter_={grown.n_trees // loss.n_trees_per_iteration} when warm_start==True, which keeps the trees there are"
             )
 
-    def _grow(self, training, held_out, grown, seed, tasks, engine, ranks):
+    def _grow(self, training, held_out, grown, seed, growth, engine, ranks):
         """Grow the iterations that lack, and set `forest_` and all that tells of the fit."""
-        loss, n_trees = self._loss, self._loss.n_trees_per_iteration
+        loss, n_trees = self._loss, self.n_trees_per_iteration_
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
@@ -244,8 +254,7 @@ class BoostingEstimator(
             baseline = loss.baseline(training.y, training.weight, ranks, training.offset)
         else:
             baseline = grown.objective.baseline
-        first, n_threads = 0 if grown is None else grown.n_trees // n_trees, count_threads(self.n_jobs)
-        self.n_trees_per_iteration_ = n_trees
+        n_threads = count_threads(self.n_jobs)
         forest, monitor, session = grown, None, None
         if self.do_early_stopping_:
             monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads, ranks)
@@ -260,7 +269,9 @@ class BoostingEstimator(
             n_best, score = (None, None) if monitor is None else monitor.best()
             return {
                 "forest_": first_trees(forest, n_best * n_trees) if n_best and self.use_best_model else forest,
-                "fit_report_": FitReport(engine.name) if session is None else session.report(),
+                "fit_report_": replace(
+                    FitReport(engine.name) if session is None else session.report(), n_trees=forest.n_trees - growth.n_before
+                ),
                 "train_score_": scores[0],
                 "validation_score_": scores[1],
                 "score_history_": {} if monitor is None else monitor.history(),
@@ -268,32 +279,35 @@ class BoostingEstimator(
                 "best_score_": score,
             }
 
-        tasks.agree()
-        tasks.begin(self.max_iter - first, fitted, grown)
-        if self.max_iter > first:
-            max_stored = MAX_STORED if engine.takes_sparse else 0.0
-            problem = self._state_problem(training, baseline, grown, seed, ranks, max_stored)
-            on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
-            with engine.open(problem) as session:
-                forest = grow(
-                    session, problem, training.X.dtype, range(first, self.max_iter), grown, monitor, on_iteration,
-                    tasks if tasks.are_watched else None, n_threads, n_categories=self._features.n_categories,
-                    criterion="squared_error", splitter=None,
-                )  # fmt: skip
-                self._check_raw(forest, session.raw_sums)
+        growth.tell_of_begin(fitted, grown)
+        if growth.n_trees < growth.n_wanted:
+            problem = self._state_problem(training, baseline, seed, ranks, MAX_STORED if engine.takes_sparse else 0.0)
+            settings = {"n_categories": self._features.n_categories, "criterion": "squared_error", "splitter": None}
+            resumed, has_ended = growth.start(problem, training, monitor, **settings)
+            forest = grown if resumed is None else resumed
+            problem = self._going_on(problem, training, forest)
+            if not has_ended:
+                on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
+                with engine.open(problem) as session:
+                    first = 0 if forest is None else forest.n_trees // n_trees
+                    forest = grow(
+                        session, problem, training.X.dtype, range(first, self.max_iter), forest, monitor, on_iteration,
+                        growth if growth.is_watched else None, n_threads, **settings,
+                    )  # fmt: skip
+                    self._check_raw(forest, session.raw_sums)
             if self.verbose and monitor is not None:
                 self._report_stop(monitor)
             warn_of_no_split(self, forest, training.y, training.offset, ranks)
             warn_of_no_gain(self, forest, monitor, held_out, ranks)
         vars(self).update(fitted(forest))
-        tasks.end(forest)
+        growth.tell_of_end(forest)
 
     def _min_hessian(self):
         """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
         return self.min_sum_hessian_in_leaf if self.min_hessian == "deprecated" else self.min_hessian
 
-    def _state_problem(self, training, baseline, grown, seed, ranks, max_stored):
-        """The `BoostingProblem` that the new trees are grown for. max_stored: as of `code_columns`"""
+    def _state_problem(self, training, baseline, seed, ranks, max_stored):
+        """The `BoostingProblem` of a fit without trees yet. max_stored: as of `code_columns`"""
         X, y, weight, bin_weight, offset, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
@@ -314,15 +328,19 @@ class BoostingEstimator(
             colsample_bylevel=float(self.colsample_bylevel),
             l1=self.l1_regularization,
         )
-        n_drawn, n_grown = max(1, int(self.subsample * n_rows)), 0
-        sums = None if offset is None else offset.copy()
-        if grown is not None:
-            n_grown, sums = grown.n_trees, np.zeros((len(y), len(baseline))) if sums is None else sums
-            grown.packed().add_up(X, sums, 0, n_grown, count_threads(self.n_jobs))
+        n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
             columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            self._constraints, n_grown, None if sums is None else np.ascontiguousarray(sums.T), share,
+            self._constraints, raw=None if offset is None else np.array(offset.T, order="C"), share=share,
         )  # fmt: skip
+
+    def _going_on(self, problem, training, grown):
+        """A `BoostingProblem` after the trees of a `Forest`, if there are any: what they add up to in its rows is added."""
+        if grown is None:
+            return problem
+        sums = np.zeros((len(training.y), problem.n_sums)) if training.offset is None else training.offset.copy()
+        grown.packed().add_up(training.X, sums, 0, grown.n_trees, count_threads(self.n_jobs))
+        return replace(problem, n_grown=grown.n_trees, raw=np.ascontiguousarray(sums.T))
 
     def _check_raw(self, forest, sums):
         """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""

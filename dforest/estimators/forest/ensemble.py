@@ -304,7 +304,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
 
     def __getstate__(self):
         state = super().__getstate__()
-        passing = ("_trees", "_growth", "_leaf_tables", "_estimates_of")
+        passing = ("_trees", "_leaf_tables", "_estimates_of")
         return {name: value for name, value in state.items() if name not in passing}
 
     @property
