@@ -52,13 +52,13 @@ class FitTasks:
         no rank has callbacks, nobody need tell of steps.
     callbacks : list
     data : tuple
-        X, y and the weights that `fit` was given.
+        What `fit` was given, the first partition of it; None stands for nothing.
     """
 
     def __init__(self, estimator, name, partition, ranks):
         self._estimator, self._name, self._ranks, self._needs = estimator, name, ranks, []
         _, X, y, sample_weight, groups, offset = partition
-        self.data = X, y, sample_weight
+        self.data = partition[1:]
         metadata = {"sample_weight": sample_weight, "groups": groups, "offset": offset}
         self._given = {"X": X, "y": y, "metadata": {name: array for name, array in metadata.items() if array is not None}}
         self._fit = self._step = self._fitted = None

@@ -1,8 +1,8 @@
 """The growth of trees during a fit: what callbacks of dforest's may ask about it, whatever the kind of trees.
 
 A callback finds the `Growth` of the fit that it watches by `growth_of`, from its `setup` on. Trees *come* in the order of their
-numbers; those of one *step*, of which callbacks are told, come together. Trees that are kept for callbacks are copies; all else is
-borrowed from the fit.
+numbers; those of one *step*, of which callbacks are told, come together. Trees that are kept for callbacks are copies; all else
+is borrowed from the fit.
 
 A callback may have methods beside those of scikit-learn's protocol, which are called in this order:
 
@@ -71,6 +71,8 @@ class Growth(ABC):
         Of what callbacks may need, what this growth has.
     free : tuple of str
         Names of parameters that no tree depends on.
+    limits : str
+        Names of parameters that make trees, or what they are grown from, smaller: for messages.
     """
 
     offers = ("memory limit", "checkpoint")

@@ -205,7 +205,8 @@ def test_checkpoints_go_on(model, kind, tmp_path):
     """By ranks, in one process, and by other ranks again: the first rank that has the callback writes the file."""
     model = clone(model).set_params(n_estimators=12, random_state=1)
     alone, path = clone(model).fit(X, target_of(model), WEIGHT), tmp_path / "trees"
-    for error in fit_watched(model, [[], [Checkpoint(path, 2), FailAfter(3)], [Checkpoint(tmp_path / "other")]], cut_for(3, kind)):
+    callbacks = [[], [Checkpoint(path, 2), FailAfter(3)], [Checkpoint(tmp_path / "other")]]
+    for error in fit_watched(model, callbacks, cut_for(3, kind)):
         assert str(error) == "on rank 1: enough"
     with pytest.raises(RuntimeError):
         clone(model).set_callbacks(Checkpoint(path, 2), FailAfter(4)).fit(X, target_of(model), WEIGHT)

@@ -26,6 +26,7 @@ from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow
+from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.rows import (
     Sample,
     booster_weight,
@@ -65,7 +66,7 @@ MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that 
 
 class BoostingEstimator(
     CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart,
-    NamesPart, BoostedTrees,
+    NamesPart, BoostingMemoryPart, BoostedTrees,
     BaseEstimator,
 ):  # fmt: skip
     """What boosted trees for classes and for numbers share."""
@@ -150,11 +151,33 @@ class BoostingEstimator(
         has_sparse = any(map(issparse, (to_score[0], *(partition.X for partition in partitions))))
         check_support(Fit(self, has_sparse=has_sparse), places)
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        training, held_out = self._learn(partitions, to_score, ranks, places, grown)
+        seeds = tasks.agree(self._draw_seeds(grown))
+        n_trees = self.n_trees_per_iteration_
+        n_before = 0 if grown is None else grown.n_trees // n_trees
+        growth = self._growth = BoostedGrowth(self, tasks, ranks, n_before, self.max_iter, n_trees, to_score)
+        growth.begin()
+        growth.agree_on_seeds(seeds)
+        seed, self._row_seed = growth.seeds
+        training, held_out = self._held_out(training, held_out, ranks)
+        self._grow(training, held_out, grown, seed, growth, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+        del self._growth
+
+    def _learn(self, partitions, to_score, ranks, places, grown):
+        """Set what is known of the data before trees are grown at some places, after those there are. A collective.
+
+        Returns
+        -------
+        training : Sample
+            All rows that may be trained on.
+        held_out : Sample or None
+            Those that `fit` was given to be scored.
+        """
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, *to_score, has_offset)
         check_columns_of_y(self, partitions)
-        grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
@@ -162,6 +185,7 @@ class BoostingEstimator(
         self.do_early_stopping_ = is_scored
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
+        self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
         check_support(Fit(self, self._loss.n_outputs, self._features), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
@@ -174,20 +198,13 @@ class BoostingEstimator(
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
             rows.share if rows.is_divided else None,
         )  # fmt: skip
-        held_out = given_rows(self, *to_score, ranks)
-        self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
-        seeds = tasks.agree(self._draw_seeds(grown))
-        growth = self._growth = BoostedGrowth(
-            self, tasks, ranks, 0 if grown is None else grown.n_trees // self.n_trees_per_iteration_, self.max_iter,
-            self.n_trees_per_iteration_,
-        )  # fmt: skip
-        growth.begin()
-        growth.agree_on_seeds(seeds)
-        seed, self._row_seed = growth.seeds
+        return training, given_rows(self, *to_score, ranks)
+
+    def _held_out(self, training, held_out, ranks):
+        """(the rows to train on, those to be scored or None), given those of `_learn`. A collective."""
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
-            training, held_out = hold_out(self, training, ranks)
-        self._grow(training, held_out, grown, seed, growth, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
-        del self._growth
+            return hold_out(self, training, ranks)
+        return training, held_out
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
@@ -250,10 +267,7 @@ class BoostingEstimator(
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
-        if grown is None:
-            baseline = loss.baseline(training.y, training.weight, ranks, training.offset)
-        else:
-            baseline = grown.objective.baseline
+        baseline = self._baseline(training, grown, ranks)
         n_threads = count_threads(self.n_jobs)
         forest, monitor, session = grown, None, None
         if self.do_early_stopping_:
@@ -281,9 +295,9 @@ class BoostingEstimator(
 
         growth.tell_of_begin(fitted, grown)
         if growth.n_trees < growth.n_wanted:
-            problem = self._state_problem(training, baseline, seed, ranks, MAX_STORED if engine.takes_sparse else 0.0)
+            problem = self._state_problem(training, baseline, seed, ranks, engine)
             settings = {"n_categories": self._features.n_categories, "criterion": "squared_error", "splitter": None}
-            resumed, has_ended = growth.start(problem, training, monitor, **settings)
+            resumed, has_ended = growth.start(problem, training, held_out, monitor, engine, **settings)
             forest = grown if resumed is None else resumed
             problem = self._going_on(problem, training, forest)
             if not has_ended:
@@ -306,14 +320,20 @@ class BoostingEstimator(
         """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
         return self.min_sum_hessian_in_leaf if self.min_hessian == "deprecated" else self.min_hessian
 
-    def _state_problem(self, training, baseline, seed, ranks, max_stored):
-        """The `BoostingProblem` of a fit without trees yet. max_stored: as of `code_columns`"""
+    def _baseline(self, training, grown, ranks):
+        """What raw predictions begin with. A collective."""
+        if grown is not None:
+            return grown.objective.baseline
+        return self._loss.baseline(training.y, training.weight, ranks, training.offset)
+
+    def _state_problem(self, training, baseline, seed, ranks, engine):
+        """The `BoostingProblem` that an engine is given in a fit without trees yet."""
         X, y, weight, bin_weight, offset, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = code_columns_together(
             ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds, self._features.n_categories,
-            row_major=ranks.size > 1, counts_missing=False, max_stored=max_stored,
+            row_major=ranks.size > 1, counts_missing=False, max_stored=MAX_STORED if engine.takes_sparse else 0.0,
         )  # fmt: skip
         rules = BoostingRules(
             learning_rate=self.learning_rate,

@@ -1,5 +1,6 @@
 """The growth of boosted trees while iterations come: what callbacks are told of it, and what they may ask for."""
 
+from dforest.estimators.boosting.memory import memory_of
 from dforest.estimators.growth import Growth, arrays_of_X
 
 
@@ -15,23 +16,27 @@ class BoostedGrowth(Growth):
         Iterations that there were before this fit, and that there will be if nothing stops it.
     n_together : int
         Trees of an iteration.
+    to_score : tuple
+        What `fit` was given to be scored.
     """
 
-    offers = ("checkpoint",)
     free = (*Growth.free, "max_iter", "scoring", "tol", "n_iter_no_change", "use_best_model")
+    limits = "max_leaf_nodes, max_depth, min_samples_leaf or max_bins"
     can_stop = True  # after the iteration that is being grown
 
-    def __init__(self, estimator, tasks, ranks, n_before, n_wanted, n_together):
+    def __init__(self, estimator, tasks, ranks, n_before, n_wanted, n_together, to_score):
         super().__init__(estimator, tasks, ranks, n_before * n_together, n_wanted * n_together, n_together)
-        self.ends_at_once = False
-        self._training = self._monitor = self._fitted = None
+        self.ends_at_once, self._to_score = False, to_score
+        self._training = self._held_out = self._monitor = self._engine = self._fitted = None
 
     @property
     def dtype(self):
         return self._training.X.dtype
 
     def _estimate_memory(self):
-        raise NotImplementedError
+        n_iterations = (self.n_wanted - self.n_before) // self.n_together
+        samples, given = (self._training, self._held_out), (*self._tasks.data, *self._to_score)
+        return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given)
 
     @property
     def is_watched(self):
@@ -59,15 +64,17 @@ class BoostedGrowth(Growth):
         """Tell callbacks that the fit has ended."""
         self._tasks.end(forest)
 
-    def start(self, problem, training, monitor, **settings):
+    def start(self, problem, training, held_out, monitor, engine, **settings):
         """Begin with growing.
 
         Parameters
         ----------
         problem : BoostingProblem
             Of which the trees to go on with are not known yet.
-        training : Sample
+        training, held_out : Sample
+            The latter may be None.
         monitor : Monitor or None
+        engine : Engine
         **settings
             As of `dforest.engines.fitting.ForestSink.forest`.
 
@@ -78,7 +85,7 @@ class BoostedGrowth(Growth):
         has_ended : bool
             Whether the fit ends with them.
         """
-        self._training, self._monitor = training, monitor
+        self._training, self._held_out, self._monitor, self._engine = training, held_out, monitor, engine
         found = self._begin(problem, settings, self._of_rows)
         if found is None:
             return None, False

@@ -44,6 +44,8 @@ class ForestGrowth(Growth):
     offers = (*Growth.offers, "live votes")
     free = (*Growth.free, "n_estimators", "oob_score", "variable_importance", "voting", "ccp_alpha", "keep_training_data")
 
+    limits = "max_leaf_nodes, max_depth, min_samples_leaf or max_samples"
+
     def __init__(self, estimator, plan, rows, device, tasks, line, counts_votes):
         super().__init__(estimator, tasks, rows.ranks, plan.n_grown, plan.n_trees)
         self.rows, self._plan, self._device, self._line = rows, plan, device, line
