@@ -41,7 +41,7 @@ class ForestGrowth(Growth):
         Whether any tree is to be grown beside those that there are when growing begins.
     """
 
-    offers = (*Growth.offers, "live votes")
+    offers = (*Growth.offers, "live votes", "live scores")
     free = (*Growth.free, "n_estimators", "oob_score", "variable_importance", "voting", "ccp_alpha", "keep_training_data")
 
     limits = "max_leaf_nodes, max_depth, min_samples_leaf or max_samples"
@@ -56,12 +56,12 @@ class ForestGrowth(Growth):
         self._votes = None
         self._forest = plan.grown  # of the trees that have come before those in `_trees`
         self._trees = self.keep_trees() if self._is_watched and tasks.ask_for_fitted else []
+        # Targets of the rows of all ranks; whether ranks make, after each tree, what `out_of_bag` returns; and that.
+        self._y, self._makes_seen, self._seen = None, False, None
         self._made = None  # what `_fitted` returns, where several ranks have made it together
 
-    # What callbacks ask for in `setup`
-
-    def count_votes(self):
-        """Have votes counted as trees come: from then on there is a `curve`.
+    def _count_votes(self):
+        """Have votes counted as trees come: from then on there is a `curve`. A collective.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class ForestGrowth(Growth):
             self.estimator._check_out_of_bag(self.rows, self._plan.grown)
         self._counts_votes = True
 
-    # What they ask for later, from `on_growth_begin` on
+    # What callbacks ask for, from `on_growth_begin` on
 
     @property
     def dtype(self):
@@ -101,9 +101,19 @@ class ForestGrowth(Growth):
         """The errors of `curve` in a unit of their own, in which they are in range whatever the targets are: list of float."""
         return self._votes.errors
 
+    @property
+    def n_seen(self):
+        """How many rows of all ranks some tree has left out."""
+        return self._votes.n_seen
+
     def out_of_bag(self):
-        """`LiveVotes.prediction` by the trees so far."""
-        return self._votes.prediction()
+        """(encoded targets, predictions by the trees so far) of the training rows of all ranks that some tree left out."""
+        return self._make_out_of_bag() if self._seen is None else self._seen
+
+    def _make_out_of_bag(self):
+        """See `out_of_bag`. A collective."""
+        seen, prediction = self._votes.prediction()
+        return self._y[seen], prediction
 
     def forest(self):
         """The `Forest` of all trees so far, not cut back; None if there is no tree."""
@@ -116,6 +126,11 @@ class ForestGrowth(Growth):
 
     def begin(self):
         """Tell callbacks that the fit begins, and agree on the seed of the plan. A collective."""
+        if self._is_watched and any(self._tasks.first_with(need) is not None for need in ("live votes", "live scores")):
+            self._count_votes()
+            self._makes_seen = self.rows.ranks.size > 1 and self._tasks.first_with("live scores") is not None
+            if self._tasks.first_with("live scores") is not None:
+                self._y = self.rows.of_all(self.rows.y)
         self._make_together()
         self._tasks.set_up(self.n_wanted - self.n_before, self._fitted)
         self._tasks.begin(None)
@@ -162,8 +177,13 @@ class ForestGrowth(Growth):
 
     def _take(self, tree):
         if self._counts_votes:
-            self._votes.add(self._votes.look(self._alone(tree)))
+            self._add_votes(self._votes.look(self._alone(tree)))
         super()._take(tree)
+
+    def _add_votes(self, looked):
+        self._votes.add(looked)
+        if self._makes_seen:
+            self._seen = self._make_out_of_bag()
 
     def _alone(self, tree):
         """The `Forest` of a grown tree alone, cut back."""
@@ -180,7 +200,7 @@ class ForestGrowth(Growth):
         """See `Sink`: a tree has come."""
         looked, kept, n_nodes = tree.arrays
         if looked is not None:
-            self._votes.add(looked)
+            self._add_votes(looked)
         self._count(n_nodes)
         for trees in self._kept:
             trees.append(tree._replace(arrays=kept))
