@@ -61,6 +61,7 @@ class OwnIntercept(OwnSquares):
 CALLBACKS = {
     "callbacks": lambda folder: StopAfter(2),
     "live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
+    "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }

@@ -8,7 +8,6 @@ of a pickle.
 """
 
 import fcntl
-import hashlib
 import json
 import os
 import struct
@@ -23,50 +22,52 @@ import numpy as np
 from dforest.callback.base import FitRecords, is_step
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
-from dforest.core.sparse_rows import parts_of
 from dforest.engines.base import GrownTree
 from dforest.estimators.data.agreement import comparable
 from dforest.estimators.data.validation import check_number, file_path_of, path_of
-from dforest.estimators.forest.growth import growth_of
+from dforest.estimators.growth import growth_of
 
-MAGIC = b"dforest checkpoint 1\n"
+MAGIC = b"dforest checkpoint 2\n"
 _FRAME = struct.Struct("<QI")
-_ROWS_AT_A_TIME = 1 << 16
-
-# Parameters that may differ from those of the file's fit: trees do not depend on them.
-_FREE = ("n_estimators", "n_jobs", "verbose", "device", "oob_score", "variable_importance", "voting", "ccp_alpha", "warm_start",
-         "random_state", "keep_training_data")  # fmt: skip
 
 
 class Checkpoint(FitRecords):
-    """A callback that writes the trees of a forest to a file while they are grown, so that a later fit can go on from there.
+    """A callback that writes the trees of a forest, or of boosted trees, to a file, so that a later fit can go on from there.
 
     If a process ends before its fit does, repeat the fit with the same callback: it takes the trees from the file and grows
-    only the missing ones, and the forest is that of an uninterrupted fit, to the bit. The file of a finished fit can be used
-    too: a fit with a greater `n_estimators` goes on from its trees, and one with a smaller `n_estimators` takes the first of
-    them.
+    only the missing ones, and the model is that of an uninterrupted fit, to the bit. The file of a finished fit can be used
+    too: a fit with a greater `n_estimators` or `max_iter` goes on from its trees, and one with a smaller number takes the first
+    of them. Early stopping scores the iterations in the file anew, and ends the fit where it would have ended.
+
+    If several ranks fit together, the first rank that has this callback writes the file, and all ranks get the trees from it.
+    However the rows are divided, the file is the same, so that a later fit may have another number of ranks.
 
     Parameters
     ----------
     path : str or path-like
-        The file, which is made if it does not exist.
+        The file, which is made if it does not exist. Of several ranks, that of the first one counts that has this callback.
     every : int, default=10
-        Number of trees, from 1 on, after which the file is written to. It is also written to when growing ends, even if the fit
-        fails.
+        Number of trees or iterations, from 1 on, after which the file is written to. It is also written to when growing ends,
+        even if the fit fails.
 
     Raises
     ------
     ValueError
         By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is a folder, a
         device or a pipe; if it is not a checkpoint, or is damaged; if it was written by another version of dforest, or for other
-        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; if the
-        estimator is not a forest; or if several ranks fit it, or rows are in several partitions.
+        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; or if the
+        estimator is none of dforest's forests or boosted trees.
 
     Notes
     -----
-    Parameters that do not change trees may differ from those of the fit that wrote the file: `n_estimators`, `n_jobs`, `device`,
-    `verbose`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`. If `random_state` is not an
-    integer, the seed is taken from the file.
+    Parameters that do not change trees may differ from those of the fit that wrote the file: `n_jobs`, `device` and `verbose`;
+    of forests also `n_estimators`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`; of boosted
+    trees also `max_iter`, `scoring`, `tol`, `n_iter_no_change` and `use_best_model`. If `random_state` is not an integer, the
+    seed is taken from the file.
+
+    Objects of yours, such as a loss or a criterion, are compared by their ``repr``, or by the names of their classes if these
+    define none: whether their code is the same is not known. With a loss whose derivatives of a row depend on other things than
+    this row, such as the number of calls, the model may differ from that of an uninterrupted fit.
 
     Examples
     --------
@@ -100,19 +101,25 @@ class Checkpoint(FitRecords):
                 f"warm_start=True goes on with {growth.n_before} trees, which may have been grown on other data than those of "
                 f"the checkpoint {os.fspath(self.path)!r}; allowed is warm_start=False, with which a fit continues its checkpoint"
             )
-        return _Writer(_File(self.path), growth)
+        return _Writer(_File(self.path), growth) if growth.is_first_with("checkpoint") else None
+
+    def seeds_of_growth(self, estimator):
+        """The seeds in the file; None if it has none."""
+        writer = self.record(estimator)
+        return None if writer is None else writer.seeds()
 
     def on_growth_begin(self, estimator):
         """The trees of the file that belong to the fit, as a `Forest`; None if there is none."""
-        return self.record(estimator).resume()
+        writer = self.record(estimator)
+        return None if writer is None else writer.resume()
 
     def on_fit_task_end(self, estimator, context):
         writer = self.record(estimator)
-        if is_step(context) and len(writer.trees) >= self.every:
+        if is_step(context) and writer is not None and writer.n_steps >= self.every:
             writer.write()
 
     def teardown(self, estimator, context):
-        if id(estimator) in self._records:
+        if self._records.get(id(estimator)) is not None:
             self.record(estimator).close()
         super().teardown(estimator, context)
 
@@ -122,17 +129,45 @@ class _Writer:
 
     def __init__(self, file, growth):
         self._file, self._growth = file, growth
-        self.trees = growth.keep_trees()
+        self._trees = growth.keep_trees()
+        try:
+            self._found, self._records = file.read()
+        except BaseException:
+            file.close()
+            raise
+
+    @property
+    def n_steps(self):
+        """Steps whose trees have come and are not written yet."""
+        return len(self._trees) // self._growth.n_together
+
+    def seeds(self):
+        """The seeds in the file, which is compared with the fit; None if it has none."""
+        if self._found is None:
+            return None
+        self._compare(self._found, _header_of_fit(self._growth))
+        if isinstance(self._growth.estimator.random_state, Integral) and self._found["seeds"] != self._growth.seeds:
+            random_state = self._growth.estimator.random_state
+            raise ValueError(
+                f"random_state={random_state} means another seed than that of the checkpoint {self._file.path!r}; allowed is "
+                "the number with which the checkpoint was begun, None, or another path"
+            )
+        return self._found["seeds"]
 
     def resume(self):
-        header, growth = _header(self._growth), self._growth
-        found, records = self._file.read()
-        if found is None:
+        """The trees in the file, as a `Forest`, or None; a file without any is begun."""
+        growth, data = self._growth, _header_of_data(self._growth)
+        if self._found is None:
+            header = {**_header_of_fit(growth), "seeds": growth.seeds, "data": data}
             self._file.append(json.dumps(header).encode())
             return None
-        self._compare(found, header)
-        growth.reseed(found["seed"])
-        trees = []
+        for name in data:
+            if self._found["data"].get(name) != data[name]:
+                raise ValueError(
+                    f"the checkpoint {self._file.path!r} was written for another {name} than that of this fit; allowed are the "
+                    "data of the checkpoint, or another path"
+                )
+        trees, records, self._records = [], self._records, None
         for record in records:
             try:
                 trees += self._trees_of(record, len(trees))
@@ -158,18 +193,6 @@ class _Writer:
             there, here = found["parameters"].get(name), header["parameters"].get(name)
             if there != here:
                 refuse(name, there, here)
-        if isinstance(self._growth.estimator.random_state, Integral) and found["seed"] != header["seed"]:
-            random_state = self._growth.estimator.random_state
-            raise ValueError(
-                f"random_state={random_state} means another seed than that of the checkpoint {self._file.path!r}; allowed is "
-                "the number with which the checkpoint was begun, None, or another path"
-            )
-        for name in ("X", "y", "sample_weight"):
-            if found["data"][name] != header["data"][name]:
-                raise ValueError(
-                    f"the checkpoint {self._file.path!r} was written for another {name} than that of this fit; allowed are the "
-                    "data of the checkpoint, or another path"
-                )
 
     def _trees_of(self, record, n_before):
         """The trees of a record, which come after some others: list of GrownTree."""
@@ -177,9 +200,9 @@ class _Writer:
         with np.load(BytesIO(record), allow_pickle=False) as archive:
             arrays = dict(archive)
         units, first = arrays.pop("weight_unit"), int(arrays.pop("first"))
-        if first != n_before:
-            raise ValueError(f"trees from {first} on follow {n_before} trees")
         n = len(units)
+        if first != n_before or n % self._growth.n_together:
+            raise ValueError(f"{n} trees from {first} on follow {n_before} trees")
         state = {
             **self._growth.settings,
             "arrays": arrays,
@@ -187,7 +210,7 @@ class _Writer:
             "objective": problem.objective,
             "seed": problem.seed,
             "seeds": problem.seeds_of(range(first, first + n)),
-            "plans": (problem.sampling,) * n,
+            "plans": problem.plans_of(range(first, first + n)),
             "n_rows": np.full(n, problem.n_rows, np.int64),
             "weight_unit": units,
         }
@@ -197,15 +220,16 @@ class _Writer:
         return [GrownTree(first + t, tree_of(t), float(units[t])) for t in range(n)]
 
     def write(self):
-        """Write the trees that have come."""
-        if self.trees:
-            trees = self.trees[:]
+        """Write the trees of whole steps that have come."""
+        n_trees = self.n_steps * self._growth.n_together
+        if n_trees:
+            trees = self._trees[:n_trees]
             forest = self._growth.forest_of(trees)
             arrays = {**shrink(forest.as_dict()), "first": trees[0].number, "weight_unit": forest.weight_unit}
             record = BytesIO()
             np.savez(record, **arrays)
             self._file.append(record.getvalue())
-            del self.trees[: len(trees)]
+            del self._trees[:n_trees]
 
     def close(self):
         try:
@@ -276,28 +300,17 @@ class _File:
         self._file.close()
 
 
-def _header(growth):
-    """What the trees of a fit are grown from: a dict of what JSON has."""
-    estimator, rows = growth.estimator, growth.rows
-    parameters = estimator.get_params(deep=False)
+def _header_of_fit(growth):
+    """What is known of a fit before its data are: a dict of what JSON has."""
+    parameters = growth.estimator.get_params(deep=False)
     return {
         "version": version("dforest"),
-        "estimator": type(estimator).__name__,
-        "parameters": {name: comparable(value) for name, value in sorted(parameters.items()) if name not in _FREE},
-        "seed": growth.problem.seed,
-        "data": {
-            "X": _digest(*parts_of(rows.parts[0]), estimator.is_categorical_, estimator.is_ordinal_),
-            "y": _digest(rows.y),
-            "sample_weight": None if rows.sample_weight is None else _digest(rows.sample_weight),
-        },
+        "estimator": type(growth.estimator).__name__,
+        "parameters": {name: comparable(value) for name, value in sorted(parameters.items()) if name not in growth.free},
     }
 
 
-def _digest(*arrays):
-    """A digest of the shapes, types and bytes of arrays: str."""
-    digest = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        digest.update(repr((array.shape, array.dtype.str)).encode())
-        for first in range(0, len(array), _ROWS_AT_A_TIME):
-            digest.update(np.ascontiguousarray(array[first : first + _ROWS_AT_A_TIME]))
-    return digest.hexdigest()
+def _header_of_data(growth):
+    """Digests of the data of a fit, by name, also of what its columns are."""
+    kinds = growth.estimator._features.kinds.tolist()
+    return {**growth.digests, "X": f"{growth.digests['X']} {kinds}"}

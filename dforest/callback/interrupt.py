@@ -53,8 +53,7 @@ class _Handler:
         self._before = signal.signal(signal.SIGINT, self)
 
     def __call__(self, number, frame):
-        can_stop = self._growth is None or self._growth.is_growing and self._growth.n_trees > 0
-        if self.was_asked or not can_stop:
+        if self.was_asked or not (self._growth is None or self._growth.can_stop):
             interrupt(None)
             self._raise(number, frame)
             return

@@ -7,7 +7,7 @@ from time import monotonic
 from dforest.callback.base import FitRecords, is_step
 from dforest.errors import LimitError
 from dforest.estimators.data.validation import check_number
-from dforest.estimators.forest.growth import growth_of
+from dforest.estimators.growth import growth_of
 
 
 class TimeLimit(FitRecords):
@@ -59,11 +59,11 @@ class TimeLimit(FitRecords):
 
 
 class MemoryLimit(FitRecords):
-    """A callback that refuses to fit a forest that would take too much memory, and ends a fit that takes more than expected.
+    """A callback that refuses a fit that would take too much memory, and ends one that takes more than expected.
 
-    Before the first tree, the memory is estimated, as by the method `estimate_memory`. While trees are grown, their nodes are
-    counted; if there are so many more than expected that another tree would exceed the limit, the fit ends with the trees grown
-    so far. As memory is not measured, which tree is the last depends on the trees alone.
+    Before the first tree of a forest, or of boosted trees, the memory is estimated, as by the method `estimate_memory`. While trees are grown, their nodes are
+    counted; if there are so many more than expected that another tree or iteration would exceed the limit, the fit ends with the
+    trees grown so far. As memory is not measured, which tree is the last depends on the trees alone.
 
     Parameters
     ----------
@@ -76,7 +76,8 @@ class MemoryLimit(FitRecords):
         By `fit`, before the first tree is begun, if the estimate for all trees exceeds the limit. The message shows the
         estimate piece by piece; the estimator is left as it was.
     ValueError
-        By `fit`, if the estimator is not a forest, or is not fitted on the processor of one process, with all rows together.
+        By `fit`, if the estimator is none of dforest's forests or boosted trees, or is not fitted on the processor of one
+        process, with all rows together.
 
     Examples
     --------
@@ -102,12 +103,12 @@ class MemoryLimit(FitRecords):
     def on_growth_begin(self, estimator):
         """Refuse the fit if it would take too much."""
         growth = growth_of(estimator, self)
-        memory = growth.estimate_memory()
+        memory = growth.memory
         if memory.total > self.max_bytes:
             raise MemoryError(
-                f"a fit of {estimator.n_estimators} trees would take about {memory.total / 2**20:.1f} MiB, more than "
+                f"a fit of {growth.n_wanted} trees would take about {memory.total / 2**20:.1f} MiB, more than "
                 f"MemoryLimit(max_bytes={self.max_bytes}) allows, which is {self.max_bytes / 2**20:.1f} MiB. Fewer trees or "
-                f"threads, max_leaf_nodes, max_depth, min_samples_leaf or max_samples make it smaller:\n{memory}"
+                f"threads, {growth.limits} make it smaller:\n{memory}"
             )
         n_nodes = (2 * memory.n_leaves - 1) * (growth.n_wanted - growth.n_before)
         self.record(estimator).update(beside=memory.data + memory.codes + memory.scratch, of_node=memory.forest / n_nodes)
@@ -123,4 +124,5 @@ class MemoryLimit(FitRecords):
         """Whether one more tree would exceed the limit."""
         known, growth = self.record(estimator), growth_of(estimator, self)
         n_trees = growth.n_trees - growth.n_before
-        return known["beside"] + known["of_node"] * growth.n_nodes * (n_trees + 1) / n_trees > self.max_bytes
+        expected = known["of_node"] * growth.n_nodes * (n_trees + growth.n_together) / n_trees
+        return known["beside"] + expected > self.max_bytes

@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.estimators.data.validation import check_number
-from dforest.estimators.forest.growth import growth_of
+from dforest.estimators.growth import growth_of
 from dforest.estimators.scoring import named_scorer, refusal
 
 
@@ -16,7 +16,9 @@ class OutOfBagPlateau(FitRecords):
 
     The error is that of the attribute `oob_curve_`, for which each row is predicted by the trees that left it out. Computing it
     takes about as long as ``oob_score=True`` does, and somewhat longer if trees are small. When the fit ends depends on the trees
-    alone, so it is the same on any number of threads and on any device.
+    alone, so it is the same on any number of threads and ranks, and on any device. If several ranks fit the forest, it is enough
+    that one of them has this callback; with a scorer, all rows' targets and out-of-bag predictions are sent to each rank after
+    each tree.
 
     The forest keeps all trees that were grown. Unlike the iterations of boosted trees, more trees do not overfit: that the error
     is least after some number of trees is chance, and the out-of-bag estimates of a forest cut there would be too good.
@@ -36,8 +38,8 @@ class OutOfBagPlateau(FitRecords):
     Raises
     ------
     ValueError
-        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, if the estimator is not a forest, if several ranks
-        fit it, or rows are in several partitions, or if the value is NaN after `rounds` trees in a row.
+        By `fit`, if ``bootstrap=False``, with which no tree leaves out rows, if the estimator is not a forest, or if the value is
+        NaN after `rounds` trees in a row.
 
     Examples
     --------
@@ -52,8 +54,6 @@ class OutOfBagPlateau(FitRecords):
     True
     """
 
-    needs = ("live votes",)
-
     def __init__(self, scorer=None, rounds=25, tolerance=0.001):
         super().__init__()
         if scorer is not None and not callable(named_scorer(scorer, "scorer")):
@@ -64,8 +64,13 @@ class OutOfBagPlateau(FitRecords):
         self.rounds = rounds
         self.tolerance = tolerance
 
+    @property
+    def needs(self):
+        """See `dforest.callback.base.Callback`."""
+        return ("live votes",) if self.scorer is None else ("live scores",)
+
     def open(self, estimator, context):
-        growth_of(estimator, self).count_votes()
+        growth_of(estimator, self)
         return _Best(self.rounds, self.tolerance)
 
     def on_tree_resumed(self, estimator):
@@ -83,18 +88,18 @@ class OutOfBagPlateau(FitRecords):
         if best.n_undefined >= self.rounds:
             what = "the out-of-bag error" if self.scorer is None else f"the value of scorer={self.scorer!r}"
             raise ValueError(
-                f"{what} is NaN after each of {best.n_undefined} trees in a row, with {growth.out_of_bag()[0].sum()} rows that "
-                "some tree left out; allowed are numbers, or a fit without OutOfBagPlateau"
+                f"{what} is NaN after each of {best.n_undefined} trees in a row, with {growth.n_seen} rows that some tree left "
+                "out; allowed are numbers, or a fit without OutOfBagPlateau"
             )
         return is_reached
 
     def _score(self, estimator, growth):
-        seen, prediction = growth.out_of_bag()
-        if not seen.any():
+        true, prediction = growth.out_of_bag()
+        if not len(true):
             return np.nan
         scorer = named_scorer(self.scorer, "scorer")
         try:
-            return estimator._score_by(scorer, growth.rows.y[seen], prediction, growth.problem.objective.outputs)
+            return estimator._score_by(scorer, true, prediction, growth.problem.objective.outputs)
         except Exception as error:
             classes = getattr(estimator, "classes_", None)
             raise refusal(f"scorer={self.scorer!r}", "y", error, scorer, classes) from error

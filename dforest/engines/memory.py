@@ -16,7 +16,7 @@ from dforest.core.search.splitter import RandomSplitter
 
 _RECORD = 16  # bytes of a df_record
 _NODE = 24  # bytes of a node that is being written
-_FOREST_NODE = 4 + 4 + 1  # bytes of a forest's node beside its threshold: feature, link, side of missing values
+FOREST_NODE = 4 + 4 + 1  # bytes of a forest's node beside its threshold: feature, link, side of missing values
 _LANES = range(3, 9)  # numbers of classes that are counted in lanes, for which a record has a slot
 
 
@@ -123,13 +123,13 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     n_threads = min(n_threads, n_trees)
     n_outputs = problem.objective.n_outputs
     of_outputs = _RECORD + 8 + 4 * n_outputs if n_outputs > 1 else 0  # a record's copy, with a target, and all targets' integers
-    of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
+    of_trees = (n_trees + n_threads) * n_nodes * (FOREST_NODE + problem.columns[0].values.itemsize)
     if n_distinct is None:
         n_distinct = n_trees * n_leaves if problem.objective.keeps_values else 0
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
     return MemoryEstimate(
-        codes=sum(column.codes.nbytes + (0 if column.rows is None else column.rows.nbytes) for column in problem.columns),
-        values=sum(_value_bytes(column) for column in problem.columns),
+        codes=bytes_of_codes(problem.columns),
+        values=bytes_of_values(problem.columns),
         buckets=n_rows * sum(has_buckets),
         rows=_rows_bytes(problem, widths, blocks > 0),
         records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0),
@@ -142,9 +142,18 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     )
 
 
-def _value_bytes(column):
-    """Of what a column's codes stand for."""
-    return sum(array.nbytes for array in {id(array): array for array in (column.values, column.lows, column.highs)}.values())
+def bytes_of_codes(columns):
+    """Of coded columns, without the values that codes stand for."""
+    return sum(column.codes.nbytes + (0 if column.rows is None else column.rows.nbytes) for column in columns)
+
+
+def bytes_of_values(columns):
+    """Of what the codes of columns stand for."""
+    return sum(
+        array.nbytes
+        for column in columns
+        for array in {id(array): array for array in (column.values, column.lows, column.highs)}.values()
+    )
 
 
 def _rows_bytes(problem, widths, has_blocks):

@@ -52,13 +52,13 @@ class FitTasks:
         no rank has callbacks, nobody need tell of steps.
     callbacks : list
     data : tuple
-        X, y and the weights that `fit` was given.
+        What `fit` was given, the first partition of it; None stands for nothing.
     """
 
     def __init__(self, estimator, name, partition, ranks):
-        self._estimator, self._name, self._ranks = estimator, name, ranks
+        self._estimator, self._name, self._ranks, self._needs = estimator, name, ranks, []
         _, X, y, sample_weight, groups, offset = partition
-        self.data = X, y, sample_weight
+        self.data = partition[1:]
         metadata = {"sample_weight": sample_weight, "groups": groups, "offset": offset}
         self._given = {"X": X, "y": y, "metadata": {name: array for name, array in metadata.items() if array is not None}}
         self._fit = self._step = self._fitted = None
@@ -68,16 +68,21 @@ class FitTasks:
         self._parameters = estimator.get_params(deep=False) if self.are_told else {}
 
     def agree(self, thing=None):
-        """Learn whether any rank has callbacks; returns what rank 0 hands in, as both take one round. A collective."""
+        """Learn what callbacks the ranks have; returns what rank 0 hands in, as both take one round. A collective."""
         hooks = (getattr(callback, f"on_fit_task_{when}") for callback in self.callbacks for when in ("begin", "end"))
         asks = any("fitted_estimator" in inspect.signature(hook).parameters for hook in hooks)
-        own = self.are_told, asks, thing if self._ranks.rank == 0 else None
-        are_told, ask, things = zip(*self._ranks.gather_objects(own), strict=True)
+        needs = {need for callback in self.callbacks for need in getattr(callback, "needs", ())}
+        own = self.are_told, asks, needs, thing if self._ranks.rank == 0 else None
+        are_told, ask, self._needs, things = zip(*self._ranks.gather_objects(own), strict=True)
         self.are_watched, self.ask_for_fitted = any(are_told), any(ask)
         return things[0]
 
-    def begin(self, n_steps, fitted, state):
-        """Tell that the fit begins.
+    def first_with(self, need):
+        """The first rank that has a callback which needs something (`needs` of `dforest.callback.base.Callback`), or None."""
+        return next((rank for rank, needs in enumerate(self._needs) if need in needs), None)
+
+    def set_up(self, n_steps, fitted):
+        """Set the callbacks up.
 
         Parameters
         ----------
@@ -85,14 +90,21 @@ class FitTasks:
             How many steps there are at most.
         fitted : callable
             Given a state, it returns the attributes of an estimator that is fitted so far, or None if there is none yet.
+        """
+        if self.are_told:
+            self._fitted = fitted
+            self._fit = self._estimator._init_callback_context(max_subtasks=n_steps)
+
+    def begin(self, state):
+        """Tell that the fit begins.
+
+        Parameters
+        ----------
         state
             What callbacks find now. Here and elsewhere it may be a function that returns the state, called if a callback asks.
         """
-        if not self.are_told:
-            return
-        self._fitted = fitted
-        self._fit = self._estimator._init_callback_context(max_subtasks=n_steps)
-        self._call(self._fit.call_on_fit_task_begin, state)
+        if self.are_told:
+            self._call(self._fit.call_on_fit_task_begin, state)
 
     def begin_step(self, state):
         """Tell that the next step begins."""

@@ -15,7 +15,10 @@ from dforest.estimators.declaration import with_new_names
 
 
 class StatePart:
-    """What makes an estimator look at attributes before it takes them from a pickle."""
+    """What makes an estimator look at attributes before it takes them from a pickle, and leave those out that are none of it."""
+
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name != "_growth"}  # which is of one fit alone
 
     def __setstate__(self, state):
         check_state(self, state)

@@ -122,21 +122,6 @@ def _callback_that_needs(feature):
     return said
 
 
-def _embedding(fit):
-    estimator = fit.estimator
-    return type(estimator).__name__ if estimator.__sklearn_tags__().transformer_tags is not None else None
-
-
-def _kept_data(fit):
-    keeps = getattr(fit.estimator, "keep_training_data", False)
-    return f"keep_training_data={keeps}" if keeps else None
-
-
-def _scorer(fit):
-    score = getattr(fit.estimator, "oob_score", False)
-    return f"oob_score={score!r}" if callable(score) or isinstance(score, str) else None
-
-
 def _several_outputs(fit):
     return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
 
@@ -202,9 +187,10 @@ FEATURES = {
     "draws": Feature("draws of rows: `bootstrap`, `subsample`"),
     "warm start": Feature("`warm_start`"),
     "callbacks": Feature("callbacks"),
-    "live votes": Feature("callbacks: `OutOfBagPlateau`", _callback_that_needs("live votes"), FORESTS),
-    "memory limit": Feature("callbacks: `MemoryLimit`", _callback_that_needs("memory limit"), FORESTS),
-    "checkpoint": Feature("callbacks: `Checkpoint`", _callback_that_needs("checkpoint"), FORESTS),
+    "live votes": Feature("callbacks: `OutOfBagPlateau`", kinds=FORESTS),
+    "live scores": Feature("callbacks: `OutOfBagPlateau` by a scorer", kinds=FORESTS),
+    "memory limit": Feature("callbacks: `MemoryLimit`", _callback_that_needs("memory limit")),
+    "checkpoint": Feature("callbacks: `Checkpoint`"),
     "random splits": Feature('`splitter="random"`', kinds=FORESTS),
     "entropy": Feature("entropy, Hellinger distance", kinds=FORESTS),
     "poisson": Feature("Poisson deviance", kinds=FORESTS),
@@ -212,10 +198,10 @@ FEATURES = {
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
-    "out-of-bag scorer": Feature("`oob_score` by a scorer", _scorer, FORESTS),
+    "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
-    "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", _kept_data, FORESTS),
-    "embedding": Feature("`RandomTreesEmbedding`", _embedding, FORESTS),
+    "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", kinds=FORESTS),
+    "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
@@ -236,15 +222,8 @@ REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
-    Refusal("out-of-bag scorer", (RANKS,), "a scorer needs the out-of-bag predictions of all rows, and each rank has its own",
-            "True and False", FORESTS),
-    Refusal("live votes", (RANKS,), "the out-of-bag votes of all rows are needed after each tree, and each rank has its own",
-            "callbacks that need no votes", FORESTS),
     Refusal("memory limit", _APART, "memory is estimated for the processor of one process alone",
-            "callbacks that need no estimate, such as TimeLimit", FORESTS),
-    Refusal("checkpoint", (RANKS,), "a checkpoint belongs to the rows of one process", "callbacks that read no trees", FORESTS),
-    Refusal("embedding", (RANKS,), "one process draws the random targets of its trees", "forests of classes or numbers", FORESTS),
-    Refusal("kept data", (RANKS,), "no process has all rows, which are to be kept", "False", FORESTS),
+            "callbacks that need no estimate, such as TimeLimit"),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
     Refusal("outputs, categories", _EVERYWHERE, "outputs would put categories into different orders",

@@ -24,8 +24,9 @@ NAMED = {
     "dforest.core.predict.predictor.Predictor": "predict predict_class",
     "dforest.criterion.Criterion": "configure clone impurity_of score_cuts get_params set_params",
     "dforest.criterion.PythonCriterion": "impurity value score",
+    "dforest.engines.boosting_memory.BoostingMemoryEstimate": "scratch total",
     "dforest.engines.memory.MemoryEstimate": "of_thread scratch total",
-    "dforest.estimators.forest.memory.FitMemory": "forest scratch total",
+    "dforest.estimators.memory.FitMemory": "forest scratch total",
     "dforest.engines.fit_report.FitReport": "n_launches",
     "dforest.inspection.interop.Tree": "categories_left predict apply decision_path compute_feature_importances "
     "compute_node_depths",
@@ -63,7 +64,8 @@ _ABOUT = {
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
     "guide_tables": "check_table inspection.table.finding.TableFindings inspection.table.finding.Finding",
-    "guide_resources": "engines.fit_report.FitReport estimators.forest.memory.FitMemory engines.memory.MemoryEstimate",
+    "guide_resources": "engines.fit_report.FitReport estimators.memory.FitMemory engines.memory.MemoryEstimate "
+    "engines.boosting_memory.BoostingMemoryEstimate",
     "guide_resources serve": "core.predict.predictor.Predictor",
     "shap": "ShapInteractionValues ShapValues",
     "report": "inspection.report.report.Report inspection.report.curve.Trend",

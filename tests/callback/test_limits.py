@@ -4,16 +4,18 @@ import time
 
 import numpy as np
 import pytest
+from helpers.boosting import assert_equal_models
 from helpers.callbacks import assert_equal_fits
 from helpers.device_forests import fit_there, standing_in
 from helpers.host_device import strict_device
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
-from dforest import HistGradientBoostingRegressor, RandomForestRegressor
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
 from dforest.callback import MemoryLimit, TimeLimit
 from dforest.callback.base import Callback
 from dforest.errors import LimitError
+from dforest.estimators.boosting import memory as boosted_memory
 from dforest.estimators.forest import memory
 
 X, Y = load_diabetes(return_X_y=True)
@@ -83,9 +85,28 @@ def test_memory_limits_are_for_the_processor():
     assert "MemoryLimit(max_bytes=1000000000) is not supported for device=" in str(error.value)
 
 
-def test_memory_limits_are_for_forests():
-    with pytest.raises(ValueError, match="MemoryLimit can't watch a HistGradientBoostingRegressor; allowed are dforest"):
-        HistGradientBoostingRegressor().set_callbacks(MemoryLimit(10**9)).fit(X, Y)
+def test_boosted_trees_are_refused_that_would_take_too_much():
+    model = HistGradientBoostingRegressor(max_iter=30, random_state=0)
+    total = model.estimate_memory(X, Y).total
+    short = clone(model).set_callbacks(MemoryLimit(total - 1))
+    with pytest.raises(MemoryError, match=r"(?s)a fit of 30 trees would take .* or max_bins make it smaller:.*the forest  +"):
+        short.fit(X, Y)
+    assert not hasattr(short, "forest_")
+    assert_equal_models(clone(model).set_callbacks(MemoryLimit(2 * total)).fit(X, Y), model.fit(X, Y))
+
+
+def test_boosted_trees_end_that_take_more_than_expected(monkeypatch):
+    """The estimate is made too small."""
+    model = HistGradientBoostingClassifier(max_iter=200, max_leaf_nodes=None, min_samples_leaf=1, random_state=0)
+    y = np.digitize(Y, [100, 200])
+    monkeypatch.setattr(boosted_memory, "count_leaves", lambda *_: 10)
+    limit = model.estimate_memory(X, y).total + 2**19
+    stopped = clone(model).set_callbacks(MemoryLimit(limit)).fit(X, y)
+    assert 3 < stopped.n_iter_ < 200
+    assert_equal_models(stopped, clone(model).set_params(max_iter=stopped.n_iter_).fit(X, y))
+
+
+def test_bad_bytes():
     for max_bytes in (0, -1, 1e9, "1 GiB", None, True):
         with pytest.raises(ValueError, match=f"max_bytes={max_bytes!r}; allowed are integers from 1"):
             MemoryLimit(max_bytes)

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.device_forests import differences
+from helpers.ranks import CUTS, Cut, fit_by_ranks
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris
@@ -95,3 +97,23 @@ def test_is_neither_classifier_nor_regressor():
     assert not hasattr(embedding, "predict")
     with pytest.raises(ValueError, match="sparse_output"):
         embedding.set_params(sparse_output="yes").fit(X)
+
+
+@pytest.mark.parametrize("kind", CUTS)
+@pytest.mark.parametrize("method", ["hist", "dense"])
+def test_ranks_draw_the_targets_of_one_process(method, kind):
+    """Each row has the target of its number, whoever has it; rows of weight 0 have none."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((120, 4))
+    for weight in (None, np.arange(120) % 4 / 2.0):
+        model = RandomTreesEmbedding(6, method=method, random_state=2)
+        alone = clone(model).fit(rows, None, weight)
+        for found in fit_by_ranks(model, rows, None, weight, Cut.random(rng, 120, 3, kind), 3):
+            assert not differences(found, alone)
+            assert (found.transform(rows) != alone.transform(rows)).nnz == 0
+
+
+def test_ranks_without_a_seed_agree():
+    rows = np.random.default_rng(0).standard_normal((120, 4))
+    first, second = fit_by_ranks(RandomTreesEmbedding(4), rows, None, None, Cut(np.array([0, 50, 120]), np.arange(2)), 2)
+    assert not differences(first, second)

@@ -14,6 +14,8 @@ import dforest
 from dforest import (
     DecisionTreeClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -70,8 +72,12 @@ def resets_peaks():
         ("RandomForestClassifier", 300_000, 5, 4, dict(n_estimators=20, n_jobs=2, oob_score=True)),
         ("ExtraTreesRegressor", 100_000, 10, 0, dict(n_estimators=20, n_jobs=1)),
         ("RandomForestClassifier", 400_000, 10, 2, dict(n_estimators=10, n_jobs=2, method="dense")),
+        ("HistGradientBoostingRegressor", 300_000, 20, 0, dict(max_iter=20, n_jobs=2, early_stopping=True)),
+        ("HistGradientBoostingClassifier", 200_000, 10, 5, dict(max_iter=5, n_jobs=2, early_stopping=False)),
+        ("HistGradientBoostingRegressor", 300_000, 10, 0, dict(max_iter=20, n_jobs=1, max_bins=1000, subsample=0.5)),
+        ("HistGradientBoostingRegressor", 200_000, 10, 0, dict(max_iter=20, n_jobs=2, max_leaf_nodes=None, min_samples_leaf=5)),
     ],
-    ids=lambda problem: problem[0],
+    ids=lambda problem: f"{problem[0]}, {problem[-1]}",
 )
 def test_a_fit_takes_what_is_estimated(problem):
     """Within a quarter: the median of three fits, as how threads meet moves the peak of one by a tenth."""
@@ -165,6 +171,38 @@ def test_some_of_many_rows(kind):
     grown = model.fit(X, y, weight).forest_
     nodes = sum(array.nbytes for array in grown.as_dict().values() if isinstance(array, np.ndarray))
     assert 0.5 * nodes < found.forest < 4 * nodes
+
+
+def test_boosted_trees():
+    model = HistGradientBoostingClassifier(random_state=0, n_jobs=1)
+    before = dict(vars(model))
+    found = model.estimate_memory(X, Y)
+    assert vars(model) == before
+    assert found == model.fit(X, Y).estimate_memory(X, Y)  # chance plays no part, nor do the trees that there are
+    assert found.total == found.data + max(found.codes + max(found.coding, found.growth.total), found.forest)
+    assert clone(model).set_params(max_iter=300).estimate_memory(X, Y).forest > 2 * found.forest
+    assert clone(model).set_params(max_leaf_nodes=3).estimate_memory(X, Y).forest < found.forest
+    numbers = HistGradientBoostingRegressor(random_state=0, n_jobs=1)
+    plain = numbers.estimate_memory(X, Y)
+    assert plain.growth.gradients < found.growth.gradients  # of ten classes
+    assert clone(numbers).set_params(early_stopping=True).estimate_memory(X, Y).growth.scores > plain.growth.scores
+    assert clone(numbers).set_params(loss="absolute_error").estimate_memory(X, Y).growth.gradients > plain.growth.gradients
+    offset = {"offset": np.zeros(len(X)), "X_val": X, "y_val": Y, "offset_val": np.zeros(len(X))}
+    assert clone(numbers).set_params(early_stopping=True).estimate_memory(X, Y, **offset).total > plain.total
+    with pytest.raises(ValueError, match="y has the shape|inconsistent numbers"):
+        numbers.estimate_memory(X, Y[:-1])
+    with pytest.raises((ValueError, DeviceError), match="device='gpu'"):
+        clone(numbers).set_params(device="gpu").estimate_memory(X, Y)
+
+
+@pytest.mark.parametrize("parameters", [{"max_leaf_nodes": None}, {"max_leaf_nodes": None, "max_depth": 4}, {"subsample": 0.3}])
+def test_leaves_of_boosted_trees(parameters):
+    rng = np.random.default_rng(0)
+    rows = rng.random((20_000, 5))
+    model = HistGradientBoostingRegressor(max_iter=5, early_stopping=False, random_state=0, **parameters)
+    expected = model.estimate_memory(rows, rows[:, 0] + rng.random(20_000)).n_leaves
+    grown = model.fit(rows, rows[:, 0] + rng.random(20_000)).forest_
+    assert expected == pytest.approx(np.count_nonzero(grown.feature < 0) / 5, rel=0.3)
 
 
 def test_embeddings_too():

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.ranks import CUTS, Cut, fit_by_ranks
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,6 @@ from dforest import (
 )
 from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows
 from dforest.sampling import BlockSampling
-from dforest.spmd.threads import ThreadGroup
 
 MODELS = [
     RandomForestRegressor(),
@@ -332,12 +332,22 @@ def test_bad_input():
     assert not hasattr(HistGradientBoostingRegressor(), "proximity")
 
 
-def test_several_ranks_keep_nothing():
+@pytest.mark.parametrize("kind", CUTS)
+def test_several_ranks_keep_the_rows_of_all(kind):
+    """Each of them says what one process says, also of a forest that is unpickled or goes on."""
     X, y = load_diabetes(return_X_y=True)
-
-    def fit(ranks):
-        own = slice(ranks.rank, None, ranks.size)
-        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="data=True is not supported"):
-            RandomForestRegressor(3, keep_training_data=True).fit(X[own], y[own])
-
-    assert ThreadGroup(2).run(fit) == [None, None]
+    X, y, weight = X[:150], y[:150], np.arange(150) % 3 / 2.0
+    cut = Cut.random(np.random.default_rng(0), len(X), 3, kind)
+    classes = np.digitize(y, [100, 200])
+    models = RandomForestRegressor(5, min_samples_leaf=3), RandomForestClassifier(5, class_weight="balanced_subsample")
+    for model, target in zip(models, (y, classes), strict=True):
+        model.set_params(keep_training_data=True, random_state=0)
+        alone = clone(model).fit(X, target, weight)
+        for found in fit_by_ranks(model, X, target, weight, cut, 3):
+            for one in (found, pickle.loads(pickle.dumps(found))):
+                assert one._training_data.equals(alone._training_data)
+                assert (one.forest_weights(X) != alone.forest_weights(X)).nnz == 0
+                assert (one.proximity() != alone.proximity()).nnz == 0
+                np.testing.assert_array_equal(one.outlier_scores(), alone.outlier_scores())
+                if target is y:
+                    np.testing.assert_array_equal(one.predict_quantiles(X, [0.1, 0.9]), alone.predict_quantiles(X, [0.1, 0.9]))

@@ -56,6 +56,17 @@ class StopAfter(Callback):
         return is_step(context) and context.task_id + 1 == self.n
 
 
+class FailAfter(Callback):
+    """It raises after some trees or rounds."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def on_fit_task_end(self, estimator, context):
+        if is_step(context) and context.task_id + 1 == self.n:
+            raise RuntimeError("enough")
+
+
 class Recorder(Callback):
     """It keeps all that it is told."""
 

@@ -5,13 +5,13 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from helpers.callbacks import FREE, Recorder, StopAfter, assert_equal_fits
+from helpers.callbacks import FREE, FailAfter, Recorder, StopAfter, assert_equal_fits
 from helpers.device_forests import differences
 from helpers.ranks import Cut, fit_by_ranks, sizes
 from sklearn.base import clone
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor, config_context
-from dforest.callback import Checkpoint, KeepOnInterrupt, MemoryLimit, OutOfBagPlateau, ProgressBar, TimeLimit
+from dforest.callback import Checkpoint, KeepOnInterrupt, MemoryLimit, ProgressBar, TimeLimit
 from dforest.callback.base import Callback, is_step
 from dforest.errors import LimitError
 from dforest.spmd.threads import ThreadGroup
@@ -199,12 +199,36 @@ def test_ctrl_c_ends_the_fit_of_all_and_keeps_the_trees():
     assert not differences(*models)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda path: OutOfBagPlateau(), lambda path: MemoryLimit(10**9), Checkpoint], ids=["votes", "memory", "checkpoint"]
-)
-def test_what_callbacks_of_ranks_may_not_need(make, tmp_path):
-    callback = make(tmp_path / "trees")
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+@pytest.mark.parametrize("kind", ["interleaved", "empty"])
+def test_checkpoints_go_on(model, kind, tmp_path):
+    """By ranks, in one process, and by other ranks again: the first rank that has the callback writes the file."""
+    model = clone(model).set_params(n_estimators=12, random_state=1)
+    alone, path = clone(model).fit(X, target_of(model), WEIGHT), tmp_path / "trees"
+    callbacks = [[], [Checkpoint(path, 2), FailAfter(3)], [Checkpoint(tmp_path / "other")]]
+    for error in fit_watched(model, callbacks, cut_for(3, kind)):
+        assert str(error) == "on rank 1: enough"
+    with pytest.raises(RuntimeError):
+        clone(model).set_callbacks(Checkpoint(path, 2), FailAfter(4)).fit(X, target_of(model), WEIGHT)
+    for own in fit_watched(model, [[Checkpoint(path)], []], cut_for(2, kind)):
+        assert not differences(own, alone)
+        assert own.n_estimators_ == 12 and own.fit_report_.n_trees == 12
+    assert not differences(clone(model).set_callbacks(Checkpoint(path), FailAfter(1)).fit(X, target_of(model), WEIGHT), alone)
+    assert [file.name for file in tmp_path.iterdir()] == ["trees"]
+
+
+def test_checkpoints_of_other_rows(tmp_path):
+    """The rows of all ranks are compared, on a rank without the callback too."""
+    cut, path = cut_for(2, "even"), tmp_path / "trees"
+    model = RandomForestRegressor(3, random_state=0).set_callbacks(Checkpoint(path)).fit(X, NUMBERS)
+    changed = NUMBERS.copy()
+    changed[-1] += 1
+    for error in fit_by_ranks(model, X, changed, None, cut, 2, callbacks=[[Checkpoint(path)], []]):
+        assert "was written for another y than that of this fit" in str(error)
+
+
+def test_what_callbacks_of_ranks_may_not_need():
+    callback = MemoryLimit(10**9)
     for error in fit_watched(RandomForestClassifier(3), [[], [StopAfter(2), callback]], cut_for(2, "even")):
         assert isinstance(error, ValueError)
         assert str(error).startswith(f"on rank 1: {callback!r} is not supported for a fit by several ranks, or of several part")
-    assert not list(tmp_path.iterdir())

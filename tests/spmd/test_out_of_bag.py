@@ -6,11 +6,15 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers.callbacks import StopAfter
+from helpers.device_forests import differences
 from helpers.ranks import CUTS, Cut, fit_by_ranks
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
-from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor, config_context
+from dforest.callback import Checkpoint, OutOfBagPlateau
 from dforest.core.draws import TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.rows import RowShare
@@ -256,3 +260,74 @@ def test_r2_of_numbers_whose_squares_leave_the_range():
     assert r2(np.array([0, 2.0**-900]), np.array([2.0**200, 0]), ALONE) == -np.inf
     constant = np.full(3, 0.1)  # whose mean by floats is not 0.1
     assert r2(constant, constant + 1, ALONE) == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scorers_are_given_the_rows_of_all_ranks(seed):
+    rng = np.random.default_rng(seed)
+    model, X, y, weight = random_problem(seed)
+    if isinstance(model, RandomForestClassifier):
+        score = one_of(rng, "f1_macro", "balanced_accuracy", lambda true, found: float(np.mean(true == found)))
+    else:
+        score = one_of(rng, "neg_mean_absolute_error", r2_score)
+    model.set_params(oob_score=score, n_estimators=20).fit(X, y, weight)
+    size = one_of(rng, 1, 2, 3, 5)
+    cut = Cut.random(rng, len(X), size, CUTS[seed % len(CUTS)])
+    assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, cut))
+
+
+def test_scorers_that_need_all_classes_are_refused_by_the_rows_of_all_ranks():
+    """No rank has all classes."""
+    X, y = np.arange(60.0)[:, None], np.repeat([0, 1], 30)
+    cut = Cut(np.array([0, 30, 60]), np.arange(2))
+    model = RandomForestClassifier(20, oob_score="roc_auc", random_state=0).fit(X, y)
+    for own in estimate_by_ranks(model, cut, 2, X, y):
+        assert own.oob_score_ == model.oob_score_ > 0.9
+    for error in fit_by_ranks(model, X, np.repeat([0, 1, 2], 20), None, cut, 2):
+        assert isinstance(error, ValueError) and "oob_score='roc_auc'" in str(error)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plateaus_of_the_rows_of_all_ranks(seed):
+    """Any rank may have the callback: all count votes, and all end after the same tree."""
+    rng = np.random.default_rng(seed)
+    model, X, y, weight = random_problem(seed, n=int(rng.integers(30, 200)))
+    model.set_params(n_estimators=60, max_samples=None, oob_score=bool(seed % 2))
+    scorer = one_of(rng, None, "accuracy" if isinstance(model, RandomForestClassifier) else "r2")
+    plateau = OutOfBagPlateau(scorer, rounds=6, tolerance=0.05)
+    alone = clone(model).set_callbacks(plateau).fit(X, y, weight)
+    size = one_of(rng, 1, 2, 3, 5)
+    cut, asks = Cut.random(rng, len(X), size, CUTS[seed % len(CUTS)]), rng.integers(0, size + 1)
+    callbacks = [[plateau] if asks in (rank, size) else [] for rank in range(size)]
+    found = fit_by_ranks(model, X, y, weight, cut, size, callbacks=callbacks)
+    for own in found:
+        assert not differences(own, alone)
+        assert own.n_estimators_ == alone.n_estimators_
+    assert_same_bits(alone, found, cut, OF_ROWS, OF_ALL, (seed, cut))
+
+
+def test_a_plateau_of_ranks_goes_on(tmp_path):
+    """From a checkpoint, and after trees that there are."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 4))
+    y = X[:, 0] + rng.standard_normal(150)
+    model, plateau = RandomForestRegressor(300, random_state=0), OutOfBagPlateau("r2", rounds=10)
+    whole = clone(model).set_callbacks(plateau).fit(X, y)
+    assert 12 < whole.n_estimators_ < 300
+    clone(model).set_callbacks(Checkpoint(tmp_path / "trees"), StopAfter(12)).fit(X, y)
+    cut = Cut.random(rng, 150, 3, "interleaved")
+    for own in fit_by_ranks(model, X, y, None, cut, 3, callbacks=[[plateau], [Checkpoint(tmp_path / "trees")], []]):
+        assert not differences(own, whole)
+
+    def fit(communicator):
+        own = clone(model).set_params(n_estimators=5, warm_start=True)
+        with config_context(communicator=communicator):
+            for n_trees in (5, 300):
+                own.set_params(n_estimators=n_trees).set_callbacks(*[OutOfBagPlateau(rounds=8)] * (n_trees == 300))
+                own._fit_partitions(lambda rank: cut.partitions(rank, X, y, None))
+        return own
+
+    alone = clone(model).set_params(n_estimators=5, warm_start=True).fit(X, y)
+    alone.set_params(n_estimators=300).set_callbacks(OutOfBagPlateau(rounds=8)).fit(X, y)
+    for own in ThreadGroup(3).run(fit):
+        assert not differences(own, alone)

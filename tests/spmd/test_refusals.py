@@ -7,7 +7,6 @@ from time import monotonic
 import numpy as np
 import pytest
 
-import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
@@ -249,7 +248,6 @@ class OwnCriterion(CRITERIA["gini"]):
         ({"method": "dense"}, "method='dense' with splitter='best' is not supported for a fit by several ranks"),
         ({"splitter": OwnSplitter()}, "OwnSplitter() is not supported for a fit by several ranks"),
         ({"criterion": OwnCriterion()}, "OwnCriterion() is not supported for a fit by several ranks"),
-        ({"oob_score": max, "bootstrap": True}, "oob_score=<built-in function max> is not supported for a fit by several ranks"),
     ],
 )
 def test_what_ranks_have_no_code_for(parameters, message):
@@ -267,16 +265,6 @@ def test_what_ranks_have_no_code_for(parameters, message):
         assert isinstance(error, ValueError)
         assert message in str(error)
     assert rounds == [0] * SIZE
-
-
-def test_an_embedding_is_of_one_process():
-    def fit(communicator):
-        with config_context(communicator=communicator):
-            dforest.RandomTreesEmbedding(3).fit(X[ROWS[communicator.rank]])
-
-    for error in ThreadGroup(SIZE).run(fit):
-        assert isinstance(error, ValueError)
-        assert "RandomTreesEmbedding is not supported for a fit by several ranks" in str(error)
 
 
 def test_too_many_rows(monkeypatch):

@@ -32,6 +32,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from bisect import bisect_left, insort
+from math import prod
 
 import numpy as np
 
@@ -261,6 +262,12 @@ def pack(radices):
         if room // radices[b] > 1:
             insort(rooms, (room // radices[b], byte))
     return sorted(map(sorted, packed))
+
+
+def size_of_rows(n_rows, radices):
+    """(bytes of a row's codes, entries of a histogram) of columns of which none are exclusive, given how many codes each has."""
+    packed = pack(radices) if n_rows >= PACKED_ROWS else [[b] for b in range(len(radices))]
+    return len(packed), sum(prod(radices[b] for b in byte) for byte in packed)
 
 
 cdef inline int64_t first_from(const uint32_t* numbers, int64_t n, int64_t at, int64_t least) noexcept nogil:

@@ -7,6 +7,7 @@ leaves the estimator as it was.
 import sys
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from inspect import signature
 from numbers import Integral
 
@@ -22,7 +23,9 @@ from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.gains import warn_of_no_gain
+from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow
+from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.rows import (
     Sample,
     booster_weight,
@@ -62,7 +65,7 @@ MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that 
 
 class BoostingEstimator(
     CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart,
-    NamesPart, BoostedTrees,
+    NamesPart, BoostingMemoryPart, BoostedTrees,
     BaseEstimator,
 ):  # fmt: skip
     """What boosted trees for classes and for numbers share."""
@@ -146,11 +149,33 @@ class BoostingEstimator(
         places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
         check_support(Fit(self), places)
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        training, held_out = self._learn(partitions, to_score, ranks, places, grown)
+        seeds = tasks.agree(self._draw_seeds(grown))
+        n_trees = self.n_trees_per_iteration_
+        n_before = 0 if grown is None else grown.n_trees // n_trees
+        growth = self._growth = BoostedGrowth(self, tasks, ranks, n_before, self.max_iter, n_trees, to_score)
+        growth.begin()
+        growth.agree_on_seeds(seeds)
+        seed, self._row_seed = growth.seeds
+        training, held_out = self._held_out(training, held_out, ranks)
+        self._grow(training, held_out, grown, seed, growth, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+        del self._growth
+
+    def _learn(self, partitions, to_score, ranks, places, grown):
+        """Set what is known of the data before trees are grown at some places, after those there are. A collective.
+
+        Returns
+        -------
+        training : Sample
+            All rows that may be trained on.
+        held_out : Sample or None
+            Those that `fit` was given to be scored.
+        """
         partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, *to_score, has_offset)
         check_columns_of_y(self, partitions)
-        grown = getattr(self, "forest_", None) if self.warm_start else None
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
@@ -158,6 +183,7 @@ class BoostingEstimator(
         self.do_early_stopping_ = is_scored
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
+        self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
         check_support(Fit(self, self._loss.n_outputs, self._features), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
@@ -170,12 +196,13 @@ class BoostingEstimator(
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
             rows.share if rows.is_divided else None,
         )  # fmt: skip
-        held_out = given_rows(self, *to_score, ranks)
-        seed = self._draw_seeds(grown)
-        seed, self._row_seed = ranks.first((seed, self._row_seed))
+        return training, given_rows(self, *to_score, ranks)
+
+    def _held_out(self, training, held_out, ranks):
+        """(the rows to train on, those to be scored or None), given those of `_learn`. A collective."""
         if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
-            training, held_out = hold_out(self, training, ranks)
-        self._grow(training, held_out, grown, seed, tasks, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+            return hold_out(self, training, ranks)
+        return training, held_out
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
@@ -197,12 +224,12 @@ class BoostingEstimator(
         self.categories_ = list(features.categories)
 
     def _draw_seeds(self, grown):
-        """The seed of the trees; set that of the rows that are held out. A warm start keeps both."""
+        """[the seed of the trees, that of the rows that are held out]. A warm start keeps both."""
         if grown is not None:
-            return grown.seed
+            return [grown.seed, self._row_seed]
         rng = check_random_state(self.random_state)
-        self._row_seed = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
-        return int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
+        of_rows = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
+        return [int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64)), of_rows]
 
     def _check_rows(self, rows):
         """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
@@ -232,18 +259,14 @@ class BoostingEstimator(
                 f"n_iter_={grown.n_trees // loss.n_trees_per_iteration} when warm_start==True, which keeps the trees there are"
             )
 
-    def _grow(self, training, held_out, grown, seed, tasks, engine, ranks):
+    def _grow(self, training, held_out, grown, seed, growth, engine, ranks):
         """Grow the iterations that lack, and set `forest_` and all that tells of the fit."""
-        loss, n_trees = self._loss, self._loss.n_trees_per_iteration
+        loss, n_trees = self._loss, self.n_trees_per_iteration_
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
-        if grown is None:
-            baseline = loss.baseline(training.y, training.weight, ranks, training.offset)
-        else:
-            baseline = grown.objective.baseline
-        first, n_threads = 0 if grown is None else grown.n_trees // n_trees, count_threads(self.n_jobs)
-        self.n_trees_per_iteration_ = n_trees
+        baseline = self._baseline(training, grown, ranks)
+        n_threads = count_threads(self.n_jobs)
         forest, monitor, session = grown, None, None
         if self.do_early_stopping_:
             monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads, ranks)
@@ -258,7 +281,9 @@ class BoostingEstimator(
             n_best, score = (None, None) if monitor is None else monitor.best()
             return {
                 "forest_": first_trees(forest, n_best * n_trees) if n_best and self.use_best_model else forest,
-                "fit_report_": FitReport(engine.name) if session is None else session.report(),
+                "fit_report_": replace(
+                    FitReport(engine.name) if session is None else session.report(), n_trees=forest.n_trees - growth.n_before
+                ),
                 "train_score_": scores[0],
                 "validation_score_": scores[1],
                 "score_history_": {} if monitor is None else monitor.history(),
@@ -266,38 +291,47 @@ class BoostingEstimator(
                 "best_score_": score,
             }
 
-        tasks.agree()
-        tasks.begin(self.max_iter - first, fitted, grown)
-        if self.max_iter > first:
-            max_stored = MAX_STORED if engine.takes_sparse else 0.0
-            problem = self._state_problem(training, baseline, grown, seed, ranks, max_stored)
-            on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
-            with engine.open(problem) as session:
-                forest = grow(
-                    session, problem, training.X.dtype, range(first, self.max_iter), grown, monitor, on_iteration,
-                    tasks if tasks.are_watched else None, n_threads, n_categories=self._features.n_categories,
-                    criterion="squared_error", splitter=None,
-                )  # fmt: skip
-                self._check_raw(forest, session.raw_sums)
+        growth.tell_of_begin(fitted, grown)
+        if growth.n_trees < growth.n_wanted:
+            problem = self._state_problem(training, baseline, seed, ranks, engine)
+            settings = {"n_categories": self._features.n_categories, "criterion": "squared_error", "splitter": None}
+            resumed, has_ended = growth.start(problem, training, held_out, monitor, engine, **settings)
+            forest = grown if resumed is None else resumed
+            problem = self._going_on(problem, training, forest)
+            if not has_ended:
+                on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
+                with engine.open(problem) as session:
+                    first = 0 if forest is None else forest.n_trees // n_trees
+                    forest = grow(
+                        session, problem, training.X.dtype, range(first, self.max_iter), forest, monitor, on_iteration,
+                        growth if growth.is_watched else None, n_threads, **settings,
+                    )  # fmt: skip
+                    self._check_raw(forest, session.raw_sums)
             if self.verbose and monitor is not None:
                 self._report_stop(monitor)
             warn_of_no_split(self, forest, training.y, training.offset, ranks)
             warn_of_no_gain(self, forest, monitor, held_out, ranks)
         vars(self).update(fitted(forest))
-        tasks.end(forest)
+        growth.tell_of_end(forest)
 
     def _min_hessian(self):
         """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
         return self.min_sum_hessian_in_leaf if self.min_hessian == "deprecated" else self.min_hessian
 
-    def _state_problem(self, training, baseline, grown, seed, ranks, max_stored):
-        """The `BoostingProblem` that the new trees are grown for. max_stored: as of `code_columns`"""
+    def _baseline(self, training, grown, ranks):
+        """What raw predictions begin with. A collective."""
+        if grown is not None:
+            return grown.objective.baseline
+        return self._loss.baseline(training.y, training.weight, ranks, training.offset)
+
+    def _state_problem(self, training, baseline, seed, ranks, engine):
+        """The `BoostingProblem` that an engine is given in a fit without trees yet."""
         X, y, weight, bin_weight, offset, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = code_columns_together(
             ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds, self._features.n_categories,
-            row_major=ranks.size > 1, counts_missing=False, max_stored=max_stored,
+            row_major=ranks.size > 1, counts_missing=False, max_stored=MAX_STORED if engine.takes_sparse else 0.0,
         )  # fmt: skip
         rules = BoostingRules(
             learning_rate=self.learning_rate,
@@ -312,15 +346,19 @@ class BoostingEstimator(
             colsample_bylevel=float(self.colsample_bylevel),
             l1=self.l1_regularization,
         )
-        n_drawn, n_grown = max(1, int(self.subsample * n_rows)), 0
-        sums = None if offset is None else offset.copy()
-        if grown is not None:
-            n_grown, sums = grown.n_trees, np.zeros((len(y), len(baseline))) if sums is None else sums
-            grown.packed().add_up(X, sums, 0, n_grown, count_threads(self.n_jobs))
+        n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
             columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            self._constraints, n_grown, None if sums is None else np.ascontiguousarray(sums.T), share,
+            self._constraints, raw=None if offset is None else np.array(offset.T, order="C"), share=share,
         )  # fmt: skip
+
+    def _going_on(self, problem, training, grown):
+        """A `BoostingProblem` after the trees of a `Forest`, if there are any: what they add up to in its rows is added."""
+        if grown is None:
+            return problem
+        sums = np.zeros((len(training.y), problem.n_sums)) if training.offset is None else training.offset.copy()
+        grown.packed().add_up(training.X, sums, 0, grown.n_trees, count_threads(self.n_jobs))
+        return replace(problem, n_grown=grown.n_trees, raw=np.ascontiguousarray(sums.T))
 
     def _check_raw(self, forest, sums):
         """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""

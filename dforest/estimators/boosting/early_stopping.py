@@ -86,6 +86,10 @@ class ScoredRows:
         for name, measure in self.measures.items():
             self.history[name].append(measure(sums))
 
+    def keep_first(self, n_iterations):
+        """Forget the scores of later iterations; none will be added."""
+        self.history = {name: scores[: n_iterations + 1] for name, scores in self.history.items()}
+
     def drop_sums(self):
         """Forget the sums, as those of later iterations will be known."""
         self._sums = None
@@ -127,6 +131,15 @@ class Monitor:
     def earliest(self):
         """After how many more iterations growing may stop: see `Stopping.earliest`."""
         return self.stopping.earliest(self.deciding_scores)
+
+    def ends_after(self, n_iterations):
+        """Whether scores ask for an end after some iterations, of which there may be more by now."""
+        return self.stopping.earliest(self.deciding_scores[: n_iterations + 1]) == 0
+
+    def keep_first(self, n_iterations):
+        """Forget the scores of later iterations, which do not count; if there are any, none will be added."""
+        for _, scored in self._rows():
+            scored.keep_first(n_iterations)
 
     def best(self):
         """(after how many iterations the score that decides is highest, of equal ones the fewest, from 1 on; this score)."""

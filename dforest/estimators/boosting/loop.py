@@ -18,6 +18,8 @@ class _Trees:
     before : Forest or None
     keeps_latest : bool
         Whether trees are kept in `latest`.
+    watcher : object or None
+        Whose method `put` is given each tree.
     n_threads : int
     **settings
         As of `ForestSink.forest`.
@@ -28,11 +30,11 @@ class _Trees:
         Copies of the trees that came since this was emptied.
     """
 
-    def __init__(self, problem, dtype, n_trees, before, keeps_latest, n_threads, **settings):
+    def __init__(self, problem, dtype, n_trees, before, keeps_latest, watcher, n_threads, **settings):
         self._problem, self._forest, self._sink = problem, before, None
         self._given = dtype, n_trees, problem.objective.n_node_values
         self._n_threads, self._settings = n_threads, settings
-        self._keeps_latest, self.latest = keeps_latest, []
+        self._keeps_latest, self._watcher, self.latest = keeps_latest, watcher, []
 
     def put(self, tree):
         """See `Sink`."""
@@ -41,6 +43,8 @@ class _Trees:
         self._sink.put(self._sink.prepare(tree))
         if self._keeps_latest:
             self.latest.append(tree._replace(arrays=tree.arrays.copy()))
+        if self._watcher is not None:
+            self._watcher.put(tree)
         return True
 
     def forest(self):
@@ -91,7 +95,8 @@ def grow(
         Called after each iteration with the number of iterations so far.
     tasks : object, optional
         Told of each iteration: `begin_step` before it and `end_step` after it, given a function that returns the `Forest` so far,
-        or None if there is no tree. Growing stops when the latter returns True. Given on all ranks or on none.
+        or None if there is no tree; and of each tree, by `put`. Growing stops when `end_step` returns True. Given on all ranks or
+        on none.
     n_threads : int
     **settings
         As of `dforest.engines.fitting.ForestSink.forest`.
@@ -103,7 +108,7 @@ def grow(
     """
     n_trees = problem.n_trees_per_iteration
     holds_out = monitor is not None and monitor.held_out is not None
-    trees = _Trees(problem, dtype, iterations.stop * n_trees, before, holds_out, n_threads, **settings)
+    trees = _Trees(problem, dtype, iterations.stop * n_trees, before, holds_out, tasks, n_threads, **settings)
     done = iterations.start
     while done < iterations.stop:
         ahead = iterations.stop - done

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
 
 from dforest.config import on_host
+from dforest.core.grow.trainer import tree_seeds
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.targets import NumberTargets
@@ -93,8 +94,17 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         raise NotImplementedError("OOB score not supported by RandomTreesEmbedding, whose trees predict random numbers")
 
     def _given(self, partitions):
-        rng = check_random_state(self.random_state)
-        return [partition._replace(y=rng.uniform(size=_num_samples(partition.X))) for partition in partitions]
+        # Targets are drawn once rows have numbers: see `_learn`.
+        return [partition._replace(y=np.zeros(_num_samples(partition.X))) for partition in partitions]
+
+    def _learn(self, partitions, ranks, plan, places):
+        features, rows = super()._learn(partitions, ranks, plan, places)
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int64).max, size=2, dtype=np.int64)
+        seed = ranks.first(int(seeds[1]))  # the first one is that of the trees
+        numbers = zip(rows.share.starts.tolist(), rows.share.lengths.tolist(), strict=True)
+        drawn = [tree_seeds(seed, range(first, first + n)) for first, n in numbers]  # one for each number, whoever has the row
+        rows.y = np.ldexp(np.concatenate([np.zeros(0, np.uint32), *drawn]).astype(np.float64), -32)
+        return features, rows
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the random trees on training rows, and return the leaves that these rows reach.

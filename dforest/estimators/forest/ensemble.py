@@ -185,10 +185,13 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
             self._check_out_of_bag(rows, plan.grown)
 
     def _check_oob_scorer(self, rows):
-        """Raise ValueError if a scorer of scikit-learn, as `oob_score`, can't score such targets: before there are trees."""
+        """Raise ValueError if a scorer of scikit-learn, as `oob_score`, can't score such targets: before there are trees.
+
+        A collective.
+        """
         scorer = named_scorer(self.oob_score, "oob_score")
-        trial = self._trial(rows) if callable(scorer) and is_known(scorer) else None
-        if trial is None or len(trial[0]) == 0:
+        trial = self._trial(rows.of_all(rows.y)) if callable(scorer) and is_known(scorer) else None
+        if trial is None:
             return
         try:
             with warnings.catch_warnings():
@@ -270,10 +273,12 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         self.oob_error_ = found.error
         self.oob_curve_ = found.curve
         self.n_never_oob_ = found.n_never
-        seen = ~np.isnan(found.error_per_row)
         self.oob_score_ = np.nan
-        true, seen_prediction = rows.y[seen], found.prediction[seen]
-        self._set_oob_score(prediction, true, seen_prediction, rows.ranks)
+        of_rows = ~np.isnan(found.error_per_row), rows.y, found.prediction
+        if callable(named_scorer(self.oob_score, "oob_score")):
+            of_rows = map(rows.of_all, of_rows)
+        seen, true, predicted = of_rows
+        self._set_oob_score(prediction, true[seen], predicted[seen], rows.ranks)
 
     @property
     @of_one_fit
@@ -304,7 +309,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
 
     def __getstate__(self):
         state = super().__getstate__()
-        passing = ("_trees", "_growth", "_leaf_tables", "_estimates_of")
+        passing = ("_trees", "_leaf_tables", "_estimates_of")
         return {name: value for name, value in state.items() if name not in passing}
 
     @property

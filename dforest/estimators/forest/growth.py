@@ -1,42 +1,21 @@
 """The growth of a forest while its trees come: what callbacks are told of it, and what they may ask for.
 
-Trees *come* in the order of their numbers. When a tree has come, the growth ends if a callback asks for that: the forest is then
-what a fit of as many trees leaves. *Votes* are those of trees for the rows that they left out.
-
-A callback of dforest's finds the `ForestGrowth` of the fit that it watches by `growth_of`, from its `setup` on. If the callback
-has a method `on_growth_begin(estimator)`, this is called when the problem is known and before the first tree is begun; it may
-return a `Forest` of trees to go on with. The trees of that forest come first, one after another: callbacks are told of no step
-for them, but their methods `on_tree_resumed(estimator)` are called, which may end the fit there. Trees that are kept for
-callbacks are copies; all else is borrowed from the fit.
-
-Several ranks see the same trees come, each with callbacks of its own. What these may need of the growth beyond the trees is there
-in one process alone: a callback names it in `needs` (`dforest.callback.base`).
+When a tree has come, the growth ends if a callback asks for that: the forest is then what a fit of as many trees leaves. *Votes*
+are those of trees for the rows that they left out.
 """
 
 import warnings
 from copy import copy
-from dataclasses import replace
 
-from dforest.engines.base import GrownTree
 from dforest.engines.fit_report import FitReport
-from dforest.engines.fitting import forest_of, lone_tree
+from dforest.engines.fitting import lone_tree
 from dforest.estimators.forest.memory import memory_of
+from dforest.estimators.growth import Growth, arrays_of_X
 from dforest.estimators.results import pruning
 from dforest.estimators.results.oob import live_votes
 
 
-def growth_of(estimator, callback):
-    """The `ForestGrowth` of a fit, for a callback. Raises ValueError if the estimator is not a forest that is being fitted."""
-    growth = getattr(estimator, "_growth", None)
-    if growth is None:
-        raise ValueError(
-            f"{type(callback).__name__} can't watch a {type(estimator).__name__}; allowed are dforest's forests: "
-            "RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier and ExtraTreesRegressor"
-        )
-    return growth
-
-
-class ForestGrowth:
+class ForestGrowth(Growth):
     """A fit of a forest, as a sink that sees the trees (`dforest.engines.fitting.ForestSink`).
 
     Parameters
@@ -54,44 +33,35 @@ class ForestGrowth:
 
     Attributes
     ----------
-    n_before, n_trees, n_wanted : int
-        How many trees there were before this fit, how many have come by now, and how many there will be if nothing stops it.
     is_growing : bool
         Whether trees are being grown now.
     ends_at_once : bool
         Whether growing may be interrupted in the middle of a tree: several ranks are to end after the same one.
     is_wanted : bool
         Whether any tree is to be grown beside those that there are when growing begins.
-    problem : Problem
-        What trees are grown for; known when growing begins.
-    settings : dict
-        What a `Forest` knows beside that, as of `ForestSink.forest`.
-    n_nodes : int
-        How many nodes the trees of this fit have that have come.
     """
 
+    offers = (*Growth.offers, "live votes", "live scores")
+    free = (*Growth.free, "n_estimators", "oob_score", "variable_importance", "voting", "ccp_alpha", "keep_training_data")
+
+    limits = "max_leaf_nodes, max_depth, min_samples_leaf or max_samples"
+
     def __init__(self, estimator, plan, rows, device, tasks, line, counts_votes):
-        self.estimator, self.rows, self._plan, self._device = estimator, rows, plan, device
-        self._tasks, self._line = tasks, line
-        self.n_before = self.n_trees = plan.n_grown
-        self.n_wanted = plan.n_trees
+        super().__init__(estimator, tasks, rows.ranks, plan.n_grown, plan.n_trees)
+        self.rows, self._plan, self._device, self._line = rows, plan, device, line
         self.is_growing, self.ends_at_once = False, rows.ranks.size == 1
         self.is_wanted = self.n_wanted > self.n_before
-        self.problem = None
-        self.n_nodes = 0
-        self.settings = {}
         self._is_watched = tasks.are_watched and self.is_wanted
-        self._kept = []  # lists to which each tree is added that comes
         self._counts_votes = counts_votes
         self._votes = None
         self._forest = plan.grown  # of the trees that have come before those in `_trees`
         self._trees = self.keep_trees() if self._is_watched and tasks.ask_for_fitted else []
+        # Targets of the rows of all ranks; whether ranks make, after each tree, what `out_of_bag` returns; and that.
+        self._y, self._makes_seen, self._seen = None, False, None
         self._made = None  # what `_fitted` returns, where several ranks have made it together
 
-    # What callbacks ask for in `setup`
-
-    def count_votes(self):
-        """Have votes counted as trees come: from then on there is a `curve`.
+    def _count_votes(self):
+        """Have votes counted as trees come: from then on there is a `curve`. A collective.
 
         Raises
         ------
@@ -106,23 +76,20 @@ class ForestGrowth:
             self.estimator._check_out_of_bag(self.rows, self._plan.grown)
         self._counts_votes = True
 
-    def keep_trees(self):
-        """A list to which each tree is added when it comes, a `GrownTree` of copied arrays; the callback may empty it."""
-        trees = []
-        self._kept.append(trees)
-        return trees
+    # What callbacks ask for, from `on_growth_begin` on
 
-    # What they ask for later, from `on_growth_begin` on
+    @property
+    def dtype(self):
+        return self.rows.parts[0].dtype
 
-    def estimate_memory(self):
-        """The `FitMemory` of the whole fit."""
+    @property
+    def can_stop(self):
+        return self.is_growing and self.n_trees > 0
+
+    def _estimate_memory(self):
         return memory_of(
             self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
         )
-
-    def reseed(self, seed):
-        """Have trees grown by another seed of the forest."""
-        self.problem = replace(self.problem, seed=seed)
 
     @property
     def curve(self):
@@ -134,13 +101,19 @@ class ForestGrowth:
         """The errors of `curve` in a unit of their own, in which they are in range whatever the targets are: list of float."""
         return self._votes.errors
 
-    def out_of_bag(self):
-        """`LiveVotes.prediction` by the trees so far."""
-        return self._votes.prediction()
+    @property
+    def n_seen(self):
+        """How many rows of all ranks some tree has left out."""
+        return self._votes.n_seen
 
-    def forest_of(self, trees, before=None):
-        """The `Forest` of some trees of `keep_trees`, not cut back, after those of another forest if there is one."""
-        return forest_of(trees, self.problem, self.rows.parts[0].dtype, before, **self.settings)
+    def out_of_bag(self):
+        """(encoded targets, predictions by the trees so far) of the training rows of all ranks that some tree left out."""
+        return self._make_out_of_bag() if self._seen is None else self._seen
+
+    def _make_out_of_bag(self):
+        """See `out_of_bag`. A collective."""
+        seen, prediction = self._votes.prediction()
+        return self._y[seen], prediction
 
     def forest(self):
         """The `Forest` of all trees so far, not cut back; None if there is no tree."""
@@ -152,9 +125,19 @@ class ForestGrowth:
     # What the fit does
 
     def begin(self):
-        """Tell callbacks that the fit begins."""
+        """Tell callbacks that the fit begins, and agree on the seed of the plan. A collective."""
+        if self._is_watched and any(self._tasks.first_with(need) is not None for need in ("live votes", "live scores")):
+            self._count_votes()
+            self._makes_seen = self.rows.ranks.size > 1 and self._tasks.first_with("live scores") is not None
+            if self._tasks.first_with("live scores") is not None:
+                self._y = self.rows.of_all(self.rows.y)
         self._make_together()
-        self._tasks.begin(self.n_wanted - self.n_before, self._fitted, None)
+        self._tasks.set_up(self.n_wanted - self.n_before, self._fitted)
+        self._tasks.begin(None)
+        seed, is_tree = self._plan.seed
+        if self._tasks.are_watched:
+            self.agree_on_seeds([seed])
+            self._plan.seed = self.seeds[0], is_tree
 
     def start(self, problem, **settings):
         """Begin with growing.
@@ -167,52 +150,45 @@ class ForestGrowth:
 
         Returns
         -------
-        problem : Problem
-            What trees are to be grown for, which differs in its seed if there are trees of another seed.
         before : Forest or None
             The trees that there are.
         """
-        self.problem, self.settings = problem, settings
-        for callback in self._tasks.callbacks:
-            if hasattr(callback, "on_growth_begin"):
-                found = callback.on_growth_begin(self.estimator)
-                self._forest = self._forest if found is None else found
+        found = self._begin(problem, settings, self._of_rows)
+        self._forest = self._forest if found is None else found
         if self._counts_votes:
             voting = getattr(self.estimator, "voting", "soft")
             self._votes = live_votes(self.rows, problem.objective, voting, self._plan.grown, self._plan.n_threads)
-        if self._forest is not self._plan.grown:
-            self._resume(self._forest)
+        if found is not None:
+            self._forest, has_ended = self._resume(found)
+            self.is_wanted = self.is_wanted and not has_ended
         self.is_growing = True
         if self._line is not None:
             self._line.begin(self.n_trees)
-        self.is_wanted = self.is_wanted and self.n_trees < self.n_wanted
         if self._is_watched and self.is_wanted:
             self._tasks.begin_step(None)
-        return self.problem, self._forest
+        return self._forest
 
-    def _resume(self, forest):
-        """Let the trees of a forest come that were grown before, by another process."""
-        hooks = [callback.on_tree_resumed for callback in self._tasks.callbacks if hasattr(callback, "on_tree_resumed")]
-        tree_of, trees = forest.tree_reader(), []
-        for t in range(forest.n_trees):
-            trees.append(GrownTree(t, tree_of(t), float(forest.weight_unit[t])))
-            looked = self._votes.look(self._alone(trees[t])) if self._counts_votes else None
-            self._count(looked, len(trees[t].arrays.feature))
-            if any([hook(self.estimator) for hook in hooks]):  # all of them are asked
-                self._forest, self.is_wanted = self.forest_of(trees), False
-                return
+    def _of_rows(self):
+        """What training rows have, by name, and their numbers: see `Growth._begin`."""
+        rows = self.rows
+        weight = [] if rows.sample_weight is None else [rows.sample_weight]
+        X = arrays_of_X(rows.parts)
+        return {"X": X, "y": [rows.y], "sample_weight": weight}, rows.share.numbers() if len(X) == 1 else None
+
+    def _take(self, tree):
+        if self._counts_votes:
+            self._add_votes(self._votes.look(self._alone(tree)))
+        super()._take(tree)
+
+    def _add_votes(self, looked):
+        self._votes.add(looked)
+        if self._makes_seen:
+            self._seen = self._make_out_of_bag()
 
     def _alone(self, tree):
         """The `Forest` of a grown tree alone, cut back."""
         alone = lone_tree(tree, self.problem, **self.settings)
         return pruning.cost_complexity(alone, range(1), self.estimator.ccp_alpha, 1)
-
-    def _count(self, looked, n_nodes):
-        """Count a tree that has come, given what it says of the rows that it left out."""
-        if looked is not None:
-            self._votes.add(looked)
-        self.n_nodes += n_nodes
-        self.n_trees += 1
 
     def prepare(self, tree):
         """See `Sink`: look at a tree, whatever its turn."""
@@ -223,7 +199,9 @@ class ForestGrowth:
     def put(self, tree):
         """See `Sink`: a tree has come."""
         looked, kept, n_nodes = tree.arrays
-        self._count(looked, n_nodes)
+        if looked is not None:
+            self._add_votes(looked)
+        self._count(n_nodes)
         for trees in self._kept:
             trees.append(tree._replace(arrays=kept))
         if self._line is not None:

@@ -1,94 +1,32 @@
-"""How much memory a fit takes, told before it: estimated from the data, and from trees grown on a few of the rows."""
+"""How much memory a fit of a forest or of a single tree takes, told before it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.stats import poisson
 from sklearn.base import clone
 
 from dforest.core.sampling import Bootstrap
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.cpu import CpuEngine
-from dforest.engines.memory import MemoryEstimate, estimate_memory
+from dforest.engines.memory import estimate_memory
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.validation import count_samples
+from dforest.estimators.memory import (
+    FEW_ROWS,
+    FIXED,
+    FitMemory,
+    bytes_of_coding,
+    bytes_of_copies,
+    columns_of_some,
+    leaves_of_all,
+    some_rows,
+)
 from dforest.estimators.support import DEVICE, places_of, said_of_place
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
-_FEW_ROWS = 4096  # of which trees are grown on all
-_SORTED = 28  # bytes for each row, of a thread that codes a column
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
-_FIXED = 1 << 20  # bytes that any fit takes
-
-
-@dataclass(frozen=True)
-class FitMemory:
-    """Estimate of the memory that a fit takes, in bytes, beside the X and y that it is given.
-
-    The method `estimate_memory` of forests and single trees returns it; ``print`` shows it as a table.
-
-    Attributes
-    ----------
-    data : int
-        Bytes of copies of X and y that the fit makes: with other types, with categories as numbers, without rows of weight 0, or
-        to be kept.
-    codes : int
-        Bytes of the columns as numbers of bins or ranks, and of the values that these numbers stand for.
-    coding : int
-        Bytes that are needed only while these numbers are computed.
-    growth : MemoryEstimate
-        Bytes that growing the trees takes, piece by piece, and those of the forest.
-    estimates : int
-        Bytes that out-of-bag estimates and importances by permutation take once the trees are grown.
-    n_leaves : int
-        Approximate number of leaves of a tree.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from dforest import RandomForestClassifier
-    >>> X, y = load_digits(return_X_y=True)
-    >>> memory = RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y)
-    >>> memory.forest < memory.total < 64 * 2**20
-    True
-    """
-
-    data: int
-    codes: int
-    coding: int
-    growth: MemoryEstimate
-    estimates: int
-    n_leaves: int
-
-    @property
-    def forest(self):
-        """Bytes of the grown forest, with all of its trees: int."""
-        return self.growth.forest
-
-    @property
-    def scratch(self):
-        """Bytes that all threads need beside the forest while they grow it: int."""
-        return self.growth.scratch
-
-    @property
-    def total(self):
-        """Most bytes that the fit takes at a time, be it while columns are coded, while trees are grown or afterwards: int."""
-        return self.data + max(self.codes + max(self.coding, self.growth.total), self.forest + self.estimates)
-
-    def __str__(self):
-        n_threads = self.growth.n_threads
-        pieces = {
-            "copies of X and y": self.data,
-            "codes of columns": self.codes,
-            "coding them": self.coding,
-            f"growing, {n_threads} {'thread' if n_threads == 1 else 'threads'}": self.scratch,
-            "the forest": self.forest,
-            "estimates afterwards": self.estimates,
-        }
-        lines = [f"{name:<24}{n_bytes / 2**20:>12.1f} MiB" for name, n_bytes in pieces.items()]
-        return "\n".join([*lines, f"{'at most at a time':<24}{self.total / 2**20:>12.1f} MiB"])
 
 
 class MemoryPart:
@@ -162,21 +100,18 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
     """
     n_leaves, n_distinct = count_leaves(problem, n_trees, n_threads, estimator)
     growth = estimate_memory(problem, n_trees, n_threads, n_leaves, n_distinct)
-    data, keeps = _FIXED, getattr(estimator, "keep_training_data", False)
+    keeps = getattr(estimator, "keep_training_data", False)
     own = [*parts_of(rows.parts[0]), rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
     own += [problem.targets.numbers] * (rows.y.ndim == 2)  # class numbers as float64; numbers are those of y
-    lent = [getattr(one, name, None) for one in given if issparse(one) for name in ("data", "indices", "indptr")] + [*given]
-    for array in {id(array): array for array in own if array is not None}.values():
-        is_lent = any(isinstance(one, np.ndarray) and np.may_share_memory(one, array) for one in lent)
-        data += array.nbytes * (not is_lent)
+    data = FIXED + bytes_of_copies(own, given)
     data += keeps * (rows.parts[0].nbytes + rows.y.nbytes)
     estimates = 0
     if getattr(estimator, "oob_score", False) or getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled"):
         n_nodes, n_values = (2 * n_leaves - 1) * n_trees, problem.objective.n_values
         slots = n_nodes * 2 * problem.columns[0].values.itemsize  # a threshold, and as much beside it
         estimates = slots + max(_PACKING * n_nodes, len(rows.y) * (24 * n_values + 48))
-    n_coding = min(n_threads, len(problem.columns))
-    return FitMemory(data, growth.codes + growth.values, _SORTED * len(rows.y) * n_coding, growth, estimates, n_leaves)
+    coding = bytes_of_coding(len(rows.y), len(problem.columns), n_threads)
+    return FitMemory(data, growth.codes + growth.values, coding, growth, estimates, n_leaves)
 
 
 def count_leaves(problem, n_trees, n_threads, estimator):
@@ -199,19 +134,17 @@ def count_leaves(problem, n_trees, n_threads, estimator):
     """
     n_rows = problem.n_rows
     part = next(part for least, part in reversed(_PARTS.items()) if n_trees >= least)
-    sizes = [n_rows] if n_rows <= _FEW_ROWS else [n_rows // (2 * part), n_rows // part]
+    sizes = [n_rows] if n_rows <= FEW_ROWS else [n_rows // (2 * part), n_rows // part]
     counts = []
-    order = np.random.default_rng(0).permutation(n_rows)
-    for size in sizes:
+    for chosen in some_rows(n_rows, sizes):
         seen = _Leaves()
-        few = problem if size == n_rows else _some(problem, np.sort(order[:size]), estimator)
+        few = problem if len(chosen) == n_rows else _some(problem, chosen, estimator)
         with CpuEngine(n_threads).open(few) as session:
             session.grow(range(1 if problem.is_tree else 2), seen)
         counts.append(np.mean(seen.counts))
     n_leaves = counts[-1]
     if len(counts) > 1:
-        power = np.clip(np.log(counts[1] / counts[0]) / np.log(sizes[1] / sizes[0]), 0.0, 1.0)
-        n_leaves = min(n_leaves * (n_rows / sizes[1]) ** power, problem.rules.max_leaf_nodes or n_rows)
+        n_leaves = leaves_of_all(counts, sizes, n_rows, problem.rules.max_leaf_nodes or n_rows)
     n_leaves = max(1, round(n_leaves))
     distinct = np.mean([len(words) for words in seen.words])
     if n_trees == 1:
@@ -239,23 +172,12 @@ class _Leaves:
         return True
 
 
-def _chosen_rows(column, chosen, place):
-    """A column of some rows; place : where each row is among these, or -1."""
-    if column.rows is None:
-        return column._replace(codes=column.codes[chosen])
-    rows = place[column.rows]
-    order = np.argsort(rows)[np.count_nonzero(rows < 0) :]
-    return column._replace(codes=column.codes[order], rows=rows[order].astype(np.uint32))
-
-
 def _some(problem, chosen, estimator):
     """The problem of some of the rows."""
     targets, sampling = problem.targets.of_rows(chosen), problem.sampling
     if sampling.leaves_rows_out:  # whichever they are, as many draws
         sampling = Bootstrap(max(1, round(problem.n_draws * len(chosen) / problem.n_rows)))
-    place = np.full(len(problem.targets.classes), -1)
-    place[chosen] = np.arange(len(chosen))
-    columns = tuple(_chosen_rows(column, chosen, place) for column in problem.columns)
+    columns = columns_of_some(problem.columns, chosen, len(problem.targets.classes))
     rules = problem.rules
     n_draws = sampling.count_draws(len(chosen))
     for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):

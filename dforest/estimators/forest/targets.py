@@ -95,12 +95,12 @@ class ClassTargets:
             return score_of_outputs(scorer, self.classes_, outputs, true, prediction, sample_weight)
         return score_of_classes(scorer, self.classes_, self.classes_[true], prediction, sample_weight)
 
-    def _trial(self, rows):
-        """(true, predicted) of some training rows, of all classes: all have the classes' shares; None for several outputs."""
-        if rows.y.ndim == 2:
+    def _trial(self, y):
+        """(true, predicted) of some rows, of all classes: all have the classes' shares; None for several outputs."""
+        if y.ndim == 2:
             return None
-        shares = np.bincount(rows.y, minlength=self.n_classes_) / len(rows.y)
-        true = rows.y[np.union1d(np.unique(rows.y, return_index=True)[1], _some_rows(rows))]
+        shares = np.bincount(y, minlength=self.n_classes_) / len(y)
+        true = y[np.union1d(np.unique(y, return_index=True)[1], _some_rows(y))]
         return true, np.tile(shares, (len(true), 1))
 
     def _groups(self, y):
@@ -115,7 +115,7 @@ class ClassTargets:
         prediction : ndarray of shape (n_rows, n_values)
             NaN for rows that are not seen.
         true : ndarray of shape (n_seen,) or (n_seen, n_outputs)
-            The encoded targets of the rows that some tree left out.
+            The encoded targets of the rows that some tree left out: of this rank's, or, for a scorer, of all.
         seen : ndarray of shape (n_seen, n_values)
             Their predictions.
         ranks : Communicator
@@ -133,7 +133,7 @@ class ClassTargets:
             elif len(true):
                 self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
         elif len(true):
-            self.oob_score_ = self._score_by(scorer, true, seen, outputs)
+            self.oob_score_ = ranks.first(self._score_by(scorer, true, seen, outputs))
 
 
 class NumberTargets:
@@ -181,9 +181,9 @@ class NumberTargets:
     def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):
         return score_of_numbers(scorer, true, prediction if true.ndim == 2 else prediction[:, 0], sample_weight)
 
-    def _trial(self, rows):
-        """(true, predicted) of some training rows: predictions are right."""
-        true = rows.y[_some_rows(rows)]
+    def _trial(self, y):
+        """(true, predicted) of some rows: predictions are right."""
+        true = y[_some_rows(y)]
         return true, true.reshape(len(true), -1)
 
     def _groups(self, y):
@@ -195,16 +195,16 @@ class NumberTargets:
         scorer = named_scorer(self.oob_score, "oob_score")
         if callable(scorer):
             if len(true):
-                self.oob_score_ = self._score_by(scorer, true, seen, self.forest_.objective.outputs)
+                self.oob_score_ = ranks.first(self._score_by(scorer, true, seen, self.forest_.objective.outputs))
         elif true.ndim == 1:
             self.oob_score_ = r2(true, seen[:, 0], ranks)
         else:
             self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
 
 
-def _some_rows(rows, most=10_000):
-    """The numbers of some thousand training rows, all over them."""
-    return np.arange(0, len(rows.y), 1 + len(rows.y) // most)
+def _some_rows(y, most=10_000):
+    """The numbers of some thousand rows, all over them."""
+    return np.arange(0, len(y), 1 + len(y) // most)
 
 
 def _known_numbers(y, classes, name):

@@ -3,7 +3,7 @@
 The *weight* of a training row for another row is the mean, over trees, of the training row's share in the leaf that the other row
 reaches; forests predict by these weights. The *proximity* of two rows is how often they share a leaf.
 
-With ``keep_training_data=True`` a forest keeps copies of its training rows. Which of them each tree drew is computed again by the
+With ``keep_training_data=True`` a forest keeps copies of its training rows, on each rank those of all ranks. Which of them each tree drew is computed again by the
 tree's sampling plan, and in which leaves they lie, by sending them down the trees. The tables of their leaves are made when they
 are first needed, belong to the estimator, and are not pickled.
 """
@@ -38,11 +38,22 @@ class TrainingData(NamedTuple):
 
     @classmethod
     def of(cls, rows, plan, n_classes):
-        """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes`."""
+        """Copies of `TrainingRows`, for the trees of a `Plan`, whose estimator has `n_classes`.
+
+        Each rank gets the rows of all ranks, as one process would have them. A collective.
+        """
         weights, balance = plan.weights_of_draws(rows, n_classes)
+        weight = None if balance else weights.in_units
+        if rows.is_divided:
+            X, y = rows.of_all(np.ascontiguousarray(rows.X)), rows.of_all(rows.y)
+            weight = None if weight is None else rows.of_all(weight)
+            if balance is not None:
+                weights_of_all = None if balance.sample_weight is None else rows.of_all(balance.sample_weight)
+                balance = ClassBalance(y, balance.n_classes, weights_of_all)
+            return cls(X, y, weight, balance)
         X = rows.parts[0]
         X = X.copy() if isinstance(X, SparseRows) else np.array(X, order="C")
-        return cls(X, np.array(rows.y), None if balance else weights.in_units, balance)
+        return cls(X, np.array(rows.y), weight, balance)
 
     def check(self, forest):
         """Raise TypeError or ValueError unless these can be the training rows of a forest."""

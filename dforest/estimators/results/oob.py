@@ -138,7 +138,7 @@ def place_of(rows, device, n_threads):
     return device, n_threads
 
 
-def row_ranges_of(forest, rows, n_threads, device=None):
+def row_ranges_of(forest, rows, n_threads, device=None, dealer=None):
     """Which rows the trees of a forest drew, for each part of this rank's rows that has any. A collective.
 
     Parameters
@@ -149,6 +149,8 @@ def row_ranges_of(forest, rows, n_threads, device=None):
     n_threads : int
     device : Device, optional
         None means the processor without SYCL. For a device, all threads deal draws out.
+    dealer : DrawDealer, optional
+        Of these rows, if they are divided; None: one is made.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def row_ranges_of(forest, rows, n_threads, device=None):
     if not rows.is_divided:
         n_threads = n_threads if device is None else count_threads(-1)
         return [(rows.parts[0], slice(None), TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads))]
-    dealer = DrawDealer(rows.ranks, rows.n_rows, rows.share)
+    dealer = dealer or DrawDealer(rows.ranks, rows.n_rows, rows.share)
     dealt = dealer.deal(forest.plans, forest.seeds, n_threads)
     row_ranges, end = [], 0
     for part, first in zip(rows.parts, rows.share.starts.tolist(), strict=True):
@@ -204,9 +206,14 @@ def estimate(forest, rows, voting, n_threads, device=None):
     if rows.y.ndim == 2:
         outputs = range(rows.y.shape[1])
         return OutOfBag.mean_of([estimate(forest.of_output(o), rows.of_output(o), voting, n_threads, device) for o in outputs])
+    exponent = exponent_of(forest, rows)
+    return conclude(count(forest, rows, voting, exponent, n_threads, device), rows, exponent)
+
+
+def count(forest, rows, voting, exponent, n_threads, device=None):
+    """The votes of a forest's trees, `Counted`, for the rows of this rank. exponent : as of `exponent_of`. A collective."""
     device, n_threads = place_of(rows, device, n_threads)
-    leaf_class, exponent = forest.leaf_class(), exponent_of(forest, rows)
-    packed, target = forest.packed_leaves(voting), rows.y.astype(np.float64)
+    packed, target, leaf_class = forest.packed_leaves(voting), rows.y.astype(np.float64), forest.leaf_class()
     counted = None if not rows.is_divided else Counted.nothing(len(rows.y), forest.objective, forest.n_trees)
     for X, own, draws in row_ranges_of(forest, rows, n_threads, device):
         work = packed, X, target[own], leaf_class, draws, exponent
@@ -218,7 +225,7 @@ def estimate(forest, rows, voting, n_threads, device=None):
             counted = Counted(*found)
         else:
             counted.put(own, *found)
-    return conclude(counted, rows, exponent)
+    return counted
 
 
 class Predictor:
@@ -283,10 +290,10 @@ def live_votes(rows, objective, voting, before, n_threads):
 
 
 class LiveVotes:
-    """Votes that are counted while trees come, for rows that all lie in one part of one rank.
+    """Votes that are counted while trees come, for the rows of this rank.
 
     Counting goes in two steps. `look` may be called by several threads at the same time, with trees in any order; `add` takes
-    what it returned, tree by tree.
+    what it returned, tree by tree. All of it is a collective: where several ranks have rows, they look at trees in their order.
 
     Parameters
     ----------
@@ -303,47 +310,56 @@ class LiveVotes:
         `OutOfBag.curve` of the trees so far.
     errors : list of float
         The same in units of two to the power `power`, in which squares of any targets are in range.
+    n_seen : int
+        How many rows of all ranks some tree has left out.
     """
 
     def __init__(self, rows, objective, voting, before, n_threads):
-        self._rows, self._X, self._voting = rows, rows.parts[0], voting
-        self._target = rows.y.astype(np.float64)
+        self._rows, self._voting = rows, voting
+        self._dealer = DrawDealer(rows.ranks, rows.n_rows, rows.share) if rows.is_divided else None
         self._exponent = _exponent(objective, rows, before)
         self._counted = Counted.nothing(len(rows.y), objective, 0)
         self.errors, self.power = [], _power(self._exponent)
         if before is not None:
-            draws = TreeDraws(before.plans, before.seeds, rows.n_rows, n_threads)
-            work = before.packed_leaves(voting), self._X, self._target, before.leaf_class(), draws, self._exponent
-            self._counted = Counted(*predict_out_of_bag(*work, n_threads))
+            self._counted = count(before, rows, voting, self._exponent, n_threads)
             self.errors = _mean_errors(self._counted, self._rows.ranks)[0].tolist()
         self.curve = times_power(self.errors, self.power).tolist()
         counted = self._counted
-        self._counts = VoteCounts(self._target, counted.sums, counted.votes, counted.n_votes, self._exponent)
-        self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()
-        self._sum = counted.totals.sum(axis=1)  # digits of 33 bits: there are never so many trees that these overflow
-        self._n_seen = sum(self._n_new)
+        target = rows.y.astype(np.float64)
+        self._counts = VoteCounts(target, counted.sums, counted.votes, counted.n_votes, self._exponent)
+        self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()  # of this rank's rows
+        # Of all ranks' rows: digits of 33 bits, as there are never so many trees that these overflow; and rows that have votes.
+        *self._sum, self.n_seen = rows.ranks.sum(np.append(counted.totals.sum(axis=1), counted.n_new.sum()))
 
     def look(self, tree):
         """What the next tree, a `Forest` of it alone, says of the rows that it left out."""
-        draws = TreeDraws(tree.plans, tree.seeds, self._rows.n_rows, 1)
-        found = leaves_out_of_bag(tree.packed_leaves(self._voting), self._X, draws)
-        return *found, tree.leaf_votes(self._voting), tree.leaf_class()
+        packed, numbers, leaves = tree.packed_leaves(self._voting), [], []
+        for X, own, draws in row_ranges_of(tree, self._rows, 1, None, self._dealer):
+            found = leaves_out_of_bag(packed, X, draws)
+            numbers.append(found[0] + np.uint32(own.start or 0))
+            leaves.append(found[1])
+        if len(numbers) != 1:
+            nothing = np.zeros(0, np.uint32)
+            numbers, leaves = [np.concatenate([nothing, *numbers])], [np.concatenate([nothing, *leaves])]
+        return numbers[0], leaves[0], tree.leaf_votes(self._voting), tree.leaf_class()
 
     def add(self, looked):
         """Count the votes of a tree, given what `look` has returned."""
         digits, n_new = self._counts.add_tree(*looked)
         self._totals.append(digits)
         self._n_new.append(n_new)
-        self._sum = self._sum + digits
-        self._n_seen += n_new
+        *of_all, n_new_of_all = self._rows.ranks.sum(np.append(digits, n_new))
+        self._sum = np.add(self._sum, of_all)
+        self.n_seen += n_new_of_all
         (error,) = curve_of(self._sum[:, None], SUM_EXPONENT)
-        self.errors.append(float(error) / self._n_seen if self._n_seen else np.nan)
+        self.errors.append(float(error) / int(self.n_seen) if self.n_seen else np.nan)
         self.curve.append(float(times_power(self.errors[-1], self.power)))
 
     def prediction(self):
-        """The rows that some tree left out, ndarray of bool, and their predictions, as `OutOfBag.prediction` has them."""
-        seen = self._counted.n_votes > 0
-        return seen, self._counted.sums[seen] / self._counted.n_votes[seen, None]
+        """The rows of all ranks that some tree left out, ndarray of bool, and their predictions, as of `OutOfBag.prediction`."""
+        sums, n_votes = self._rows.of_all(self._counted.sums), self._rows.of_all(self._counted.n_votes)
+        seen = n_votes > 0
+        return seen, sums[seen] / n_votes[seen, None]
 
     def estimate(self):
         """The `OutOfBag` estimates of the trees so far: see `estimate`."""
@@ -363,6 +379,10 @@ class LiveVotesOfOutputs:
         self.power = max(votes.power for votes in self._outputs)
         self.errors = [self._mean(errors) for errors in zip(*(votes.errors for votes in self._outputs), strict=True)]
         self.curve = [float(mean_in_order(errors)) for errors in zip(*(votes.curve for votes in self._outputs), strict=True)]
+
+    @property
+    def n_seen(self):
+        return self._outputs[0].n_seen
 
     def _mean(self, errors):
         powers = [votes.power - self.power for votes in self._outputs]

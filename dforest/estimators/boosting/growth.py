@@ -1,0 +1,125 @@
+"""The growth of boosted trees while iterations come: what callbacks are told of it, and what they may ask for."""
+
+from dforest.estimators.boosting.memory import memory_of
+from dforest.estimators.growth import Growth, arrays_of_X
+
+
+class BoostedGrowth(Growth):
+    """A fit of boosted trees, whose steps are iterations.
+
+    Parameters
+    ----------
+    estimator : BoostingEstimator
+    tasks : FitTasks
+    ranks : Communicator
+    n_before, n_wanted : int
+        Iterations that there were before this fit, and that there will be if nothing stops it.
+    n_together : int
+        Trees of an iteration.
+    to_score : tuple
+        What `fit` was given to be scored.
+    """
+
+    free = (*Growth.free, "max_iter", "scoring", "tol", "n_iter_no_change", "use_best_model")
+    limits = "max_leaf_nodes, max_depth, min_samples_leaf or max_bins"
+    can_stop = True  # after the iteration that is being grown
+
+    def __init__(self, estimator, tasks, ranks, n_before, n_wanted, n_together, to_score):
+        super().__init__(estimator, tasks, ranks, n_before * n_together, n_wanted * n_together, n_together)
+        self.ends_at_once, self._to_score = False, to_score
+        self._training = self._held_out = self._monitor = self._engine = self._fitted = None
+
+    @property
+    def dtype(self):
+        return self._training.X.dtype
+
+    def _estimate_memory(self):
+        n_iterations = (self.n_wanted - self.n_before) // self.n_together
+        samples, given = (self._training, self._held_out), (*self._tasks.data, *self._to_score)
+        return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given)
+
+    @property
+    def is_watched(self):
+        """Whether any rank has callbacks."""
+        return self._tasks.are_watched
+
+    def begin(self):
+        """Set the callbacks up."""
+        self._tasks.set_up((self.n_wanted - self.n_before) // self.n_together, lambda forest: self._fitted(forest))
+
+    def tell_of_begin(self, fitted, forest):
+        """Tell callbacks that the fit begins.
+
+        Parameters
+        ----------
+        fitted : callable
+            As of `FitTasks.set_up`, of a `Forest` or None.
+        forest : Forest or None
+            The trees that there are.
+        """
+        self._fitted = fitted
+        self._tasks.begin(forest)
+
+    def tell_of_end(self, forest):
+        """Tell callbacks that the fit has ended."""
+        self._tasks.end(forest)
+
+    def start(self, problem, training, held_out, monitor, engine, **settings):
+        """Begin with growing.
+
+        Parameters
+        ----------
+        problem : BoostingProblem
+            Of which the trees to go on with are not known yet.
+        training, held_out : Sample
+            The latter may be None.
+        monitor : Monitor or None
+        engine : Engine
+        **settings
+            As of `dforest.engines.fitting.ForestSink.forest`.
+
+        Returns
+        -------
+        forest : Forest or None
+            Trees to go on with, of which the monitor has the scores.
+        has_ended : bool
+            Whether the fit ends with them.
+        """
+        self._training, self._held_out, self._monitor, self._engine = training, held_out, monitor, engine
+        found = self._begin(problem, settings, self._of_rows)
+        if found is None:
+            return None, False
+        if monitor is not None:
+            monitor.begin(found, problem.n_sums)
+        forest, has_ended = self._resume(found)
+        if monitor is not None:
+            monitor.keep_first(forest.n_trees // self.n_together)
+        return forest, has_ended
+
+    def _of_rows(self):
+        """What training rows have, by name, and their numbers: see `Growth._begin`."""
+        training = self._training
+        X = arrays_of_X([training.X])
+        named = {"X": X, "y": [training.y]}
+        for name, array in (("sample_weight", training.bin_weight), ("offset", training.offset)):
+            named[name] = [] if array is None else [array]
+        if training.share is not None:
+            return named, training.share.numbers()
+        return named, None
+
+    def _ends_after(self, n_trees):
+        return self._monitor is not None and self._monitor.ends_after(n_trees // self.n_together)
+
+    def begin_step(self, forest):
+        """See `FitTasks`."""
+        self._tasks.begin_step(forest)
+
+    def end_step(self, forest):
+        """See `FitTasks`."""
+        return self._tasks.end_step(forest)
+
+    def put(self, tree):
+        """A tree has come, lent."""
+        self._count(len(tree.arrays.feature))
+        for trees in self._kept:
+            trees.append(tree._replace(arrays=tree.arrays.copy()))
