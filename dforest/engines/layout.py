@@ -5,7 +5,7 @@ Such engines know columns as an array of `df_column` and one array of all column
 
 import numpy as np
 
-from dforest.core.search.criteria import NAMES
+from dforest.core.search.criteria import name_of
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.core.search.splitter import RandomHistSplitter
 from dforest.engines.nodes import Nodes
@@ -34,6 +34,10 @@ class Layout:
         The problem's.
     n_words : int
         Of a statistic.
+    is_wide : bool
+        Whether sums of targets have two words.
+    outputs : ndarray of shape (n_outputs,), dtype df_output, or None
+        The words of several outputs; without scales, by which all targets are 0.
     n_leaf_words : int
         That a leaf keeps.
     is_random : bool
@@ -51,10 +55,11 @@ class Layout:
 
     def __init__(self, problem):
         columns, criterion = problem.columns, problem.criterion
-        self.criterion = NAMES[type(criterion)]
+        self.criterion = name_of(criterion)
         self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
         self.objective = problem.objective
-        self.n_words = criterion.n_words
+        self.n_words, self.is_wide = criterion.n_words, criterion.is_wide
+        self.outputs = _outputs_of(criterion)
         self.n_leaf_words = self.objective.n_leaf_words
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_keys = any(column.has_keys for column in columns)
@@ -76,6 +81,10 @@ class Layout:
             for name in ("values", "lows", "highs")
         )
 
+    @property
+    def n_outputs(self):
+        return self.objective.n_outputs
+
     def nodes_of(self, grown, subsets, leaves):
         """What becomes of nodes, as the splitters and growers of the processor write them.
 
@@ -96,5 +105,16 @@ class Layout:
         subsets = subsets[np.isnan(thresholds)]
         # Words of 0 at the end of a subset are left out.
         is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
-        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, np.zeros((0, 2)), is_kept.sum(axis=1),
+        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, np.zeros((0, self.objective.n_node_values)),
+                     is_kept.sum(axis=1),
                      subsets[is_kept])  # fmt: skip
+
+
+def _outputs_of(criterion):
+    """The words of each output of a criterion, `df_output`s; None: there is one."""
+    if criterion.n_outputs == 1:
+        return None
+    outputs = np.zeros(criterion.n_outputs, record("df_output"))
+    outputs["n_words"] = [part.n_words - 2 for part in criterion.parts]
+    outputs["first"] = 2 + np.cumsum(outputs["n_words"]) - outputs["n_words"]
+    return outputs

@@ -14,7 +14,7 @@ from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestReg
 from dforest.core.draws import TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.rows import RowShare
-from dforest.estimators.scoring import accuracy, r2
+from dforest.estimators.scoring import r2, share_of
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer
@@ -227,7 +227,7 @@ def test_r2_is_exact_and_that_of_one_process(size):
         shares = [slice(*edges[rank : rank + 2]) for rank in range(size)]
         assert by_ranks(size, partial(r2_of_share, y, p, shares)) == [expected] * size
         assert r2(y[::-1].copy(), p[::-1].copy(), ALONE) == expected
-        assert accuracy((y > 0) + 0, np.stack([p <= 0, p > 0], 1) + 0.0, ALONE) == np.mean((y > 0) == (p > 0))
+        assert share_of((y > 0) == (p > 0), ALONE) == np.mean((y > 0) == (p > 0))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_r2_of_one_row_warns_as_scikit_learn_does():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(r2(np.ones(0), np.ones(0), ALONE))
-        assert np.isnan(accuracy(np.ones(0), np.ones((0, 2)), ALONE))
+        assert np.isnan(share_of(np.ones(0, bool), ALONE))
 
 
 def test_r2_of_numbers_whose_squares_leave_the_range():

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.core.draws import draw_pieces
-from dforest.core.search.criteria import NAMES, OF_KERNELS
+from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.engines.base import Engine, GrownTree, Session
 from dforest.engines.boosting_driver import Iterations, RowWeights, check_supported
 from dforest.engines.device import backend
@@ -196,7 +196,7 @@ class _Sizes:
 
     def __init__(self, problem, ranks, training):
         own_rows = -(-problem.n_rows // ranks.size)
-        row_bytes = problem.n_features * training.codes.dtype.itemsize
+        row_bytes = problem.n_features * training.codes.dtype.itemsize + 8 * (problem.objective.n_outputs - 1)  # and targets
         # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
         room = max(ranks.room, own_rows * row_bytes)
         own_records = min(own_rows, problem.sampling.max_records(problem.n_rows))
@@ -205,7 +205,7 @@ class _Sizes:
         # Subtrees of a shipment's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.shipment_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = room
-        has_kernels = NAMES.get(type(problem.criterion)) in OF_KERNELS
+        has_kernels = name_of(problem.criterion) in OF_KERNELS
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
         whole_bytes = problem.sampling.max_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
         if not has_kernels or (problem.rules.max_leaf_nodes and whole_bytes <= MAX_ROOM):
