@@ -118,6 +118,8 @@ def random_fit_of_outputs(seed):
     y = np.column_stack([columns[k] for k in order])
     if estimator.criterion == "hellinger":
         y = np.minimum(y, 1)
+    if not is_regression and weight is not None and weight.min() < 1e-20:  # the factors of all outputs are multiplied
+        estimator.set_params(class_weight=None)
     return estimator.set_params(monotonic_cst=None), X, y, weight
 
 

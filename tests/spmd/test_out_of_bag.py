@@ -115,6 +115,19 @@ def test_estimates_have_the_bits_of_one_process(seed):
     assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_estimates_of_several_outputs(seed):
+    rng = np.random.default_rng(seed)
+    size, kind = one_of(rng, 2, 3, 5), CUTS[seed % len(CUTS)]
+    model, X, y, weight = random_problem(seed)
+    if isinstance(model, RandomForestClassifier) and isinstance(model.class_weight, dict):
+        model.set_params(class_weight=[{name: 2 for name in np.unique(y)}, {name: 0.5 for name in np.unique(y)}])
+    y = np.column_stack([y, y[::-1]])
+    model.fit(X, y, weight)
+    cut = Cut.random(rng, len(X), size, kind)
+    assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_many_blocks(seed):
     """Ranges begin and end inside blocks; the draws of a block are those of all its rows."""

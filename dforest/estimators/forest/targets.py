@@ -135,7 +135,7 @@ class ClassTargets:
             self.oob_decision_function_ = np.stack(parts, axis=2) if len(set(self.n_classes_)) == 1 else parts
         scorer = named_scorer(self.oob_score, "oob_score")
         if not callable(scorer):
-            is_right = most_probable(seen, outputs) == true.reshape(len(true), -1)
+            is_right = most_probable(seen, outputs) == true.reshape(len(true), len(outputs))
             self.oob_score_ = share_of(is_right.all(axis=1), ranks)
         elif len(true):
             self.oob_score_ = self._score_by(scorer, true, seen, outputs)
