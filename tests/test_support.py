@@ -100,7 +100,7 @@ def asked(feature, kind, folder):
     elif feature == "sparse":
         given["X"] = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0))
     elif feature == "several outputs":
-        given["y"] = BOTH
+        given["y"], parameters = BOTH, [{}, *([{"categorical_features": [2], "oob_score": True, "warm_start": True}] * is_forest)]
     elif feature == "offset":
         given["offset"] = X[:, 3]
     elif feature == "outputs, monotonic":
@@ -151,14 +151,17 @@ def asked(feature, kind, folder):
             "own intercept": [{"loss": OwnIntercept()}, {"loss": OwnRange()}],
         }[feature]  # fmt: skip
 
-    def maker(chosen):
+    def maker(chosen, name=name):
         def make(device=None):
             model = getattr(dforest, name)(random_state=0, device=device, **{**own, **chosen})
             return model.set_callbacks(CALLBACKS[feature](folder)) if feature in CALLBACKS else model
 
         return make
 
-    return [(maker(chosen), given) for chosen in parameters]
+    fits = [(maker(chosen), given) for chosen in parameters]
+    if feature == "several outputs" and is_forest:
+        fits += [(maker(chosen, classifier), given | {"y": np.column_stack([CLASSES, BOTH[:, 1] > 0])}) for chosen in parameters]
+    return fits
 
 
 def fitted(model, partition):

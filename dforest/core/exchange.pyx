@@ -51,7 +51,8 @@ cdef enum:
 LARGE = 1 << 17                # bytes of an array that is large
 
 cdef struct Form:              # of packed records
-    bint has_y, has_weight, has_exact
+    Py_ssize_t n_targets       # exact targets of one
+    bint has_weight, has_exact
     Py_ssize_t width           # bytes of one
     Py_ssize_t n_columns
     int code_width             # bytes of a code
@@ -81,12 +82,12 @@ cdef struct Unpacking:
     const char* packed
 
 
-cdef Form form_of(bint has_y, bint has_weight, bint has_exact, codes) noexcept:
+cdef Form form_of(Py_ssize_t n_targets, bint has_weight, bint has_exact, codes) noexcept:
     cdef Form form
-    form.has_y, form.has_weight, form.has_exact = has_y, has_weight, has_exact
+    form.n_targets, form.has_weight, form.has_exact = n_targets, has_weight, has_exact
     form.n_columns = codes.shape[1]
     form.code_width = codes.dtype.itemsize
-    form.width = 8 * has_y + 8 * has_exact + 8 + 4 * has_weight + form.n_columns * form.code_width
+    form.width = 8 * n_targets + 8 * has_exact + 8 + 4 * has_weight + form.n_columns * form.code_width
     return form
 
 
@@ -106,9 +107,8 @@ cdef inline void pack_record(const Packing* p, int64_t i, int64_t first_weight, 
     cdef const df_record* record = p.records + i
     cdef Py_ssize_t row = record.row, bytes = p.form.n_columns * p.form.code_width
     cdef double exact_weight
-    if p.form.has_y:
-        memcpy(to, p.y + row, 8)
-        to += 8
+    memcpy(to, p.y + row * p.form.n_targets, 8 * p.form.n_targets)
+    to += 8 * p.form.n_targets
     if p.form.has_exact:
         exact_weight = p.exact_weight[first_weight + row] if first_weight >= 0 else 0.0
         memcpy(to, &exact_weight, 8)
@@ -153,8 +153,8 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
         Where the exact weights of its tree's rows begin; below 0, it has none.
     codes : ndarray of shape (n_rows, n_columns), dtype uint8, uint16, uint32 or uint64
         C-contiguous.
-    y : ndarray of shape (n_rows,), dtype float64, or None
-        Exact targets.
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64, or None
+        Exact targets; C-contiguous.
     has_weight : bool
         Whether the records' weights are sent.
     exact_weight : ndarray, dtype float64, or None
@@ -167,18 +167,18 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     """
     cdef Packing p
     cdef const df_record[::1] from_records = records
-    cdef const double[::1] from_y = y
+    cdef const double[:, ::1] from_y = None if y is None else y.reshape(len(y), math.prod(y.shape[1:]))
     cdef const double[::1] from_weight = exact_weight
     cdef size_t address = codes.ctypes.data
     cdef const int64_t[::1] ends = np.cumsum(lengths)
     cdef Py_ssize_t n = ends[ends.shape[0] - 1] if ends.shape[0] else 0
     check_codes(codes)
-    p.form = form_of(y is not None, has_weight, exact_weight is not None, codes)
+    p.form = form_of(0 if y is None else from_y.shape[1], has_weight, exact_weight is not None, codes)
     cdef uint8_t[:, ::1] packed = new_array((n, p.form.width), np.uint8)
     if n == 0:
         return np.asarray(packed)
     p.records = &from_records[0]
-    p.y = &from_y[0] if y is not None else NULL
+    p.y = &from_y[0, 0] if y is not None else NULL
     p.exact_weight = &from_weight[0] if exact_weight is not None else NULL
     p.first_weights = &first_weights[0]
     p.codes = <const char*> address
@@ -218,14 +218,13 @@ cdef void take_columns(code_t* like, const Unpacking* u, const char* codes, int6
 
 cdef void unpack_records(const Unpacking* u, const char* packed, int64_t row, Py_ssize_t n) noexcept nogil:
     """Read n packed records, whose records go to the rows from `row` on."""
-    cdef Py_ssize_t i, at = 8 * u.form.has_y + 8 * u.form.has_exact
+    cdef Py_ssize_t i, n_targets = u.form.n_targets, at = 8 * n_targets + 8 * u.form.has_exact
     cdef df_record* record
     for i in range(n):
         record = u.records + row + i
-        if u.form.has_y:
-            memcpy(u.y + row + i, packed + i * u.form.width, 8)
+        memcpy(u.y + (row + i) * n_targets, packed + i * u.form.width, 8 * n_targets)
         if u.form.has_exact:
-            memcpy(u.exact_weight + row + i, packed + i * u.form.width + 8 * u.form.has_y, 8)
+            memcpy(u.exact_weight + row + i, packed + i * u.form.width + 8 * n_targets, 8)
         record.row = <uint32_t> (row + i)
         memcpy(&record.count, packed + i * u.form.width + at, 4)
         memcpy(&record.target, packed + i * u.form.width + at + 4, 4)
@@ -257,7 +256,7 @@ cdef int unpack_chunk(void* context, Py_ssize_t item, WorkerContext* worker) exc
     return poll(worker, CHUNK * RECORD_WORK)
 
 
-def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bint has_weight, bint has_exact, dtypes,
+def unpack(parts, const int64_t[:, ::1] lengths not None, codes, Py_ssize_t n_targets, bint has_weight, bint has_exact, dtypes,
            int n_threads):
     """What packed records say.
 
@@ -269,8 +268,10 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         How many records of each node a sender has sent.
     codes : ndarray of shape (., n_columns)
         Of the type that the codes in packed records have.
-    has_y, has_weight, has_exact : bool
-        Whether packed records have exact targets, weights, and exact weights.
+    n_targets : int
+        How many exact targets a packed record has; 0: none.
+    has_weight, has_exact : bool
+        Whether packed records have weights, and exact weights.
     dtypes : sequence of dtype
         Of each column of codes: uint8, uint16, uint32 or uint64. Its codes must fit.
     n_threads : int
@@ -281,7 +282,8 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
         The codes of each column.
     records : ndarray of shape (n_records,), dtype df_record
         Those of each node together; `row` is the record's own number.
-    y, exact_weight : ndarray of shape (n_records,), dtype float64, or None
+    y : ndarray of shape (n_records,) or (n_records, n_targets), dtype float64, or None
+    exact_weight : ndarray of shape (n_records,), dtype float64, or None
 
     Raises
     ------
@@ -299,10 +301,10 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
     before = np.cumsum(of_node) - of_node + np.cumsum(counts, axis=0) - counts
     columns = [new_array((n,), dtype) for dtype in dtypes]
     records = new_array((n,), rules.record("df_record"))
-    y = new_array((n,), np.float64) if has_y else None
+    y = new_array((n,) if n_targets == 1 else (n, n_targets), np.float64) if n_targets else None
     exact_weight = new_array((n,), np.float64) if has_exact else None
     check_codes(codes, *columns)
-    u.form = form_of(has_y, has_weight, has_exact, codes)
+    u.form = form_of(n_targets, has_weight, has_exact, codes)
     if len(columns) != u.form.n_columns or len(parts) != len(counts):
         raise ValueError(f"{len(columns)} columns and {len(parts)} senders, of {u.form.n_columns} and {len(counts)}")
     for part, count in zip(parts, counts, strict=True):
@@ -319,7 +321,7 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, bint has_y, bin
             u.widths[j] = column.itemsize
         address = records.ctypes.data
         u.records = <df_record*> address
-        address = y.ctypes.data if has_y else 0
+        address = y.ctypes.data if n_targets else 0
         u.y = <double*> address
         address = exact_weight.ctypes.data if has_exact else 0
         u.exact_weight = <double*> address

@@ -9,7 +9,7 @@ from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.tree.layout import lay_out, take_ranges
 from dforest.engines.driver import Driver
 from dforest.engines.nodes import Nodes
-from dforest.rules import arrays
+from dforest.rules import arrays, outputs
 from dforest.rules.records import record
 
 MIN_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
@@ -75,7 +75,7 @@ class ForestDriver(Driver):
     def _set_root_weights(self):
         roots = self.shard.roots
         self._weigh(roots)
-        weights = self.shard.add_up(roots)[0][:, 1]
+        weights = self.shard.add_up(roots, self._unscaled(len(roots)))[0][:, 1]
         roots["root_weight"] = arrays.shifted_weights(weights.copy(), roots["weight_shift"].copy())
 
     def _weigh(self, open_nodes):
@@ -88,16 +88,32 @@ class ForestDriver(Driver):
             open_nodes["weight_shift"][nodes] = arrays.weight_shifts(heaviest[nodes])
             self.shard.weigh(open_nodes[nodes])
 
+    def _unscaled(self, n_nodes):
+        """The outputs of nodes, `df_output`s, which have no scales yet; None: there is one output."""
+        return None if self.layout.outputs is None else np.tile(self.layout.outputs, (n_nodes, 1))
+
     def _open(self, open_nodes):
-        """(statistics, whether they are leaves) of large nodes; nodes that need another scale of their targets get it."""
+        """(statistics, outputs, whether they are leaves) of large nodes; nodes that need other scales of their targets get them."""
         self._weigh(open_nodes)
-        totals, extents = self.shard.add_up(open_nodes)
-        scales_targets = self.layout.objective.scales_targets
-        is_pure = self._rescale(open_nodes, totals, extents) if scales_targets else arrays.have_one_class(totals)
+        of_outputs, scales_targets = self._unscaled(len(open_nodes)), self.layout.objective.scales_targets
+        if of_outputs is not None:
+            totals, is_pure = self._scale_outputs(open_nodes, of_outputs, scales_targets)
+        else:
+            totals, extents = self.shard.add_up(open_nodes, None)
+            is_pure = self._rescale(open_nodes, totals, extents) if scales_targets else arrays.have_one_class(totals)
         is_leaf = is_pure | arrays.are_leaves(self.limits, open_nodes, totals)
         if self.impurity_threshold > 0.0:
             is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(open_nodes, totals))
-        return totals, is_leaf
+        return totals, of_outputs, is_leaf
+
+    def _scale_outputs(self, open_nodes, of_outputs, scales_targets):
+        """Give the outputs of nodes scales of their own, and say all else that is known of them: (statistics, which are pure)."""
+        number = self.layout.criterion_number
+        if scales_targets:
+            outputs.scale(number, self.shard.target_extents(open_nodes), of_outputs)
+        totals, _ = self.shard.add_up(open_nodes, of_outputs)
+        open_nodes["exponent"], is_pure = outputs.measure(number, self.layout.is_wide, totals, of_outputs)
+        return totals, is_pure
 
     def _rescale(self, open_nodes, totals, extents):
         """Give nodes of narrow range a scale of their own, and new statistics; return which are pure."""
@@ -105,14 +121,14 @@ class ForestDriver(Driver):
         nodes = np.flatnonzero(arrays.are_narrow(open_nodes, extents))
         if len(nodes) == 0:
             return is_pure
-        exact = self.shard.target_extents(open_nodes[nodes])
+        exact = self.shard.target_extents(open_nodes[nodes])[:, 0]
         is_equal = exact[:, 0] == exact[:, 1]
         is_pure[nodes] = is_equal
         nodes = nodes[~is_equal]
         if len(nodes):
-            open_nodes["centre"][nodes], open_nodes["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
+            open_nodes["centre"][nodes], open_nodes["exponent"][nodes] = arrays.choose_scales(np.ascontiguousarray(exact[~is_equal]))
             self.shard.requantise(open_nodes[nodes])
-            totals[nodes], extents = self.shard.add_up(open_nodes[nodes])
+            totals[nodes], extents = self.shard.add_up(open_nodes[nodes], None)
             open_nodes["range"][nodes] = extents[:, 1] - extents[:, 0]
         return is_pure
 
@@ -129,11 +145,13 @@ class ForestDriver(Driver):
         return arrays.absolute_scores(number, cuts["score"].copy(), *units)
 
     def evaluate(self, nodes, parents):
-        totals, is_leaf = self._open(nodes)
+        totals, of_outputs, is_leaf = self._open(nodes)
         cuts = np.zeros(len(nodes), record("df_split"))
         cuts["feature"] = -1
         subsets = np.zeros((len(nodes), self.layout.subset_words), np.uint64)
-        cuts[~is_leaf], subsets[~is_leaf] = self._search(nodes[~is_leaf], totals[~is_leaf])
+        cuts[~is_leaf], subsets[~is_leaf] = self._search(
+            nodes[~is_leaf], totals[~is_leaf], None if of_outputs is None else of_outputs[~is_leaf]
+        )
         scores = self._scores(nodes, cuts)
         cuts["feature"][~arrays.decrease_enough(self.limits, scores, nodes["root_weight"].copy())] = -1
         return {"cut": cuts, "score": scores, "subset": subsets}
@@ -143,7 +161,7 @@ class ForestDriver(Driver):
         n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers])
         return arrays.children(nodes, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
 
-    def _search(self, open_nodes, totals):
+    def _search(self, open_nodes, totals, of_outputs):
         """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""
         splitter, p = self.splitter, self.n_features
         cuts = np.zeros(len(open_nodes), record("df_split"))
@@ -158,7 +176,9 @@ class ForestDriver(Driver):
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
                 seeds, paths = (np.ascontiguousarray(open_nodes[name][some]) for name in ("seed", "path"))
-                found, found_subsets = self._try(open_nodes[some], totals[some], self.order.draw_each(seeds, paths, tried, n))
+                outputs_of_some = None if of_outputs is None else of_outputs[some]
+                features = self.order.draw_each(seeds, paths, tried, n)
+                found, found_subsets = self._try(open_nodes[some], totals[some], outputs_of_some, features)
                 counts = (found["is_constant"] == 0) | (not splitter.skip_constant_features)
                 is_first = counted[some, None] + np.cumsum(counts, axis=1) - counts < splitter.max_features
                 counted[some] += counts.sum(axis=1)
@@ -177,11 +197,11 @@ class ForestDriver(Driver):
             n = min(missing if missing > 0 else max(self.extra_features, tried), p - tried)
         return cuts, subsets
 
-    def _try(self, open_nodes, totals, features):
+    def _try(self, open_nodes, totals, of_outputs, features):
         """The best cuts of some features of each node: `df_split`s of the shape of `features`, and their subsets."""
         ranges = self.shard.key_ranges(open_nodes, features) if self.layout.has_keys else None
-        histograms = self.shard.count(open_nodes, features, ranges)
-        return self.shard.find_cuts(open_nodes, totals, features, ranges, histograms)
+        histograms = self.shard.count(open_nodes, features, ranges, of_outputs)
+        return self.shard.find_cuts(open_nodes, totals, of_outputs, features, ranges, histograms)
 
     def _assemble(self, roots, feature, children):
         """The trees' arrays."""

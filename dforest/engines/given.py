@@ -25,9 +25,10 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     columns : list of ndarray of shape (n,), dtype uint8, uint16, uint32 or uint64
         The codes of the given rows, of the types that `code_types` tells.
     records : ndarray of shape (n_records,), dtype df_record
-        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the open nodes.
-    y : ndarray of shape (n,), dtype float64, or None
-        Exact targets of the given rows; None if the objective has classes.
+        `row` is one of the given rows. The targets are class numbers, or integers by the scales of the open nodes; of
+        several outputs they are never read.
+    y : ndarray of shape (n,) or (n, n_outputs), dtype float64, or None
+        Exact targets of the given rows, of several outputs also class numbers; None if there is one output with classes.
     open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
         Nodes: `n` records from `first` on, one or more; seed and root weight are those of the whole tree. Roots, if growth is
         best first.
@@ -47,7 +48,7 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
         If nodes or records lead out of the arrays, or growth is best first and a node is not a root.
     """
     if len(open_nodes) == 0:
-        return Subtrees.none(problem.objective.n_leaf_words)
+        return Subtrees.none(problem.objective)
     n_rows = len(columns[0])
     _check(problem, n_rows, records, open_nodes)
     columns = [known._replace(codes=column) for known, column in zip(problem.columns, columns, strict=True)]

@@ -5,7 +5,7 @@ Such engines know columns as an array of `df_column` and one array of all column
 
 import numpy as np
 
-from dforest.core.search.criteria import NAMES, OF_KERNELS
+from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
 from dforest.engines.nodes import Nodes
@@ -18,7 +18,7 @@ SPLITTERS = HistSplitter, RandomHistSplitter, DenseSplitter, RandomDenseSplitter
 
 def has_kernels(problem):
     """Whether level-wise engines have code for the criterion and the splitter of a `Problem`."""
-    return NAMES.get(type(problem.criterion)) in OF_KERNELS and type(problem.splitter) in SPLITTERS
+    return name_of(problem.criterion) in OF_KERNELS and type(problem.splitter) in SPLITTERS
 
 
 def kernel_criterion(problem):
@@ -26,7 +26,7 @@ def kernel_criterion(problem):
 
     Without code for the criterion, kernels only draw rows and add up their weights, which is equal for all criteria.
     """
-    if NAMES.get(type(problem.criterion)) in OF_KERNELS:
+    if name_of(problem.criterion) in OF_KERNELS:
         return problem.criterion
     name = next(name for name in OF_KERNELS if name in problem.objective.criteria)
     return problem.objective.make_criterion(name, problem.criterion.is_wide)
@@ -50,6 +50,10 @@ class Layout:
         The problem's.
     n_words : int
         Of a statistic.
+    is_wide : bool
+        Whether sums of targets have two words.
+    outputs : ndarray of shape (n_outputs,), dtype df_output, or None
+        The words of several outputs; without scales, by which all targets are 0.
     n_leaf_words : int
         That a leaf keeps.
     is_random : bool
@@ -69,10 +73,11 @@ class Layout:
 
     def __init__(self, problem):
         columns, criterion = problem.columns, kernel_criterion(problem)
-        self.criterion = NAMES[type(criterion)]
+        self.criterion = name_of(criterion)
         self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
         self.objective = problem.objective
-        self.n_words = criterion.n_words
+        self.n_words, self.is_wide = criterion.n_words, criterion.is_wide
+        self.outputs = _outputs_of(criterion)
         self.n_leaf_words = self.objective.n_leaf_words
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_middles = isinstance(problem.splitter, DenseSplitter)
@@ -95,6 +100,10 @@ class Layout:
             for name in ("values", "lows", "highs")
         )
 
+    @property
+    def n_outputs(self):
+        return self.objective.n_outputs
+
     def nodes_of(self, grown, subsets, leaves):
         """What becomes of nodes, as the splitters and growers of the processor write them.
 
@@ -115,5 +124,16 @@ class Layout:
         subsets = subsets[np.isnan(thresholds)]
         # Words of 0 at the end of a subset are left out.
         is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
-        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, np.zeros((0, 2)), is_kept.sum(axis=1),
+        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, np.zeros((0, self.objective.n_node_values)),
+                     is_kept.sum(axis=1),
                      subsets[is_kept])  # fmt: skip
+
+
+def _outputs_of(criterion):
+    """The words of each output of a criterion, `df_output`s; None: there is one."""
+    if criterion.n_outputs == 1:
+        return None
+    outputs = np.zeros(criterion.n_outputs, record("df_output"))
+    outputs["n_words"] = [part.n_words - 2 for part in criterion.parts]
+    outputs["first"] = 2 + np.cumsum(outputs["n_words"]) - outputs["n_words"]
+    return outputs

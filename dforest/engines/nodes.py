@@ -34,7 +34,7 @@ class Nodes(NamedTuple):
         NaN where a node has a payload, and only there.
     missing_left : ndarray of shape (n_nodes,), dtype bool
     leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
-    inner : ndarray of shape (n_inner, 2) or (0, 2), dtype float64
+    inner : ndarray of shape (n_inner, n_node_values) or (0, n_node_values), dtype float64
     payload_lengths : ndarray of shape (n_payloads,), dtype int64
     payload_words : ndarray of shape (n_words,), dtype uint64
     """
@@ -48,9 +48,10 @@ class Nodes(NamedTuple):
     payload_words: np.ndarray
 
     @classmethod
-    def none(cls, n_leaf_words):
-        """No nodes, given how many words a leaf keeps."""
-        types = np.int32, np.float64, np.bool_, (np.int64, n_leaf_words), (np.float64, 2), np.int64, np.uint64
+    def none(cls, objective):
+        """No nodes of trees for an `Objective`."""
+        leaves, inner = (np.int64, objective.n_leaf_words), (np.float64, objective.n_node_values)
+        types = np.int32, np.float64, np.bool_, leaves, inner, np.int64, np.uint64
         return cls(*(np.empty(0, dtype) for dtype in types))
 
     @classmethod
@@ -134,9 +135,9 @@ class Subtrees(NamedTuple):
     leaf_firsts: np.ndarray | None
 
     @classmethod
-    def none(cls, n_leaf_words):
-        """No subtrees, given how many words a leaf keeps."""
-        return cls(np.zeros(0, np.int64), Nodes.none(n_leaf_words), np.zeros(0, np.int64))
+    def none(cls, objective):
+        """No subtrees of trees for an `Objective`."""
+        return cls(np.zeros(0, np.int64), Nodes.none(objective), np.zeros(0, np.int64))
 
 
 def _counted(counts, firsts, lengths):

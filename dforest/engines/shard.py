@@ -23,29 +23,40 @@ class ForestShard(ABC):
         The roots of the trees; the driver sets their weights.
     has_exact_weights : bool
         Whether the integer weights of some trees' draws were rounded, so that there are exact ones (`rules/weights.h`).
+
+    Notes
+    -----
+    If the problem has several outputs, what is said of sums and cuts depends on the scales of a node's outputs: `outputs`, an
+    ndarray of shape (n_nodes, n_outputs), dtype df_output (`rules/outputs.h`). With one output it is None.
     """
 
     roots: np.ndarray
     has_exact_weights: bool
 
     @abstractmethod
-    def add_up(self, open_nodes):
+    def add_up(self, open_nodes, outputs):
         """Sums over the draws of nodes.
 
         Returns
         -------
         statistics : ndarray of shape (n_nodes, n_words), dtype int64
         extents : ndarray of shape (n_nodes, 2), dtype int64
-            The least and the greatest integer target, of 32 bits; classification: nothing in particular.
+            The least and the greatest integer target, of 32 bits; classes, several outputs: nothing in particular.
         """
 
     @abstractmethod
     def target_extents(self, open_nodes):
-        """The least and the greatest exact target of nodes: ndarray of shape (n_nodes, 2), dtype float64. Regression only."""
+        """The least and the greatest exact target of nodes: ndarray of shape (n_nodes, n_outputs, 2), dtype float64.
+
+        Regression only.
+        """
 
     @abstractmethod
     def requantise(self, open_nodes):
-        """Give the draws of nodes integer targets by the scales that the nodes have now. Regression only."""
+        """Give the draws of nodes integer targets by the scales that the nodes have now.
+
+        Regression with one output only.
+        """
 
     @abstractmethod
     def heaviest(self, open_nodes):
@@ -69,7 +80,7 @@ class ForestShard(ABC):
         """
 
     @abstractmethod
-    def count(self, open_nodes, features, ranges):
+    def count(self, open_nodes, features, ranges, outputs):
         """Histograms of features in nodes.
 
         Parameters
@@ -86,7 +97,7 @@ class ForestShard(ABC):
         """
 
     @abstractmethod
-    def find_cuts(self, open_nodes, totals, features, ranges, histograms):
+    def find_cuts(self, open_nodes, totals, outputs, features, ranges, histograms):
         """The best cut of each feature in each node.
 
         Parameters
@@ -94,7 +105,7 @@ class ForestShard(ABC):
         histograms : object or ndarray of shape (n_nodes, n_tried, n_entries, n_words), dtype int64
             What `count` returned; or such sums, for nodes whose draws may be elsewhere.
         totals : ndarray of shape (n_nodes, n_words), dtype int64
-            Statistics of the nodes.
+            Statistics of the nodes. `outputs` have been measured by them.
 
         Returns
         -------
@@ -111,7 +122,7 @@ class ForestShard(ABC):
     def leaf_words(self, nodes):
         """What nodes, as `df_grown`, keep as leaves: ndarray of shape (n_nodes, n_leaf_words), dtype int64.
 
-        Draws and class weights; or draws, weight, and the bits of value and impurity. Of a node without draws all words are 0.
+        Draws and class weights; or draws, weight, and the bits of a value for each output and of the impurity. Of a node without draws all words are 0.
         """
 
     @abstractmethod

@@ -74,10 +74,7 @@ class TrainingRows:
             return
         if not self.ranks.any(factors.any()):
             raise ValueError("`class_weight` is zero for the classes of all rows of positive weight")
-        with np.errstate(over="ignore", under="ignore"):
-            self.weight = factors if self.sample_weight is None else factors * self.sample_weight
-        if not (np.isfinite(self.weight) & ((self.weight > 0) | (factors == 0))).all():
-            raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
+        self.weight = _weights_by_class(factors, self.sample_weight)
         self._drop_zeros()
 
     def of_output(self, output):
@@ -129,6 +126,15 @@ class TrainingRows:
     def integer_bin_weight(self):
         """Integer weights of the rows without those of their classes, for bins; None if all are 1. A collective."""
         return None if self.sample_weight is None else integer_weights(self.sample_weight, self.ranks).integers
+
+
+def _weights_by_class(factors, sample_weight):
+    """The weights of rows times the factors of their classes. Raises ValueError if one is beyond the range of float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        weight = factors if sample_weight is None else factors * sample_weight
+    if not (np.isfinite(weight) & ((weight > 0) | (factors == 0))).all():
+        raise ValueError("`class_weight` times `sample_weight` is beyond the range of float64; rescale one of them")
+    return weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +223,8 @@ class ClassBalance:
     def _row_factors(self, factors, tree, rows=slice(None)):
         """The factors of the weights of some rows in a tree, given what `class_factors` returned."""
         of_outputs = [factor[tree][classes[rows]] for factor, (classes, _) in zip(factors, self._by_output(), strict=True)]
-        return of_outputs[0] if len(of_outputs) == 1 else np.prod(of_outputs, axis=0)
+        with np.errstate(over="ignore", under="ignore"):  # which is refused where weights are multiplied by it
+            return of_outputs[0] if len(of_outputs) == 1 else np.prod(of_outputs, axis=0)
 
     def factors(self):
         """The factor of each row's weight, if each row is drawn once."""
@@ -239,10 +246,8 @@ class ClassBalance:
         factors, of_trees = self.class_factors(counts), []
         for tree, count in enumerate(counts):
             is_drawn = count > 0
-            weight = self._row_factors(factors, tree, is_drawn)
-            if self.sample_weight is not None:
-                with np.errstate(under="ignore"):
-                    weight = weight * self.sample_weight[is_drawn]
+            own = None if self.sample_weight is None else self.sample_weight[is_drawn]
+            weight = _weights_by_class(self._row_factors(factors, tree, is_drawn), own)
             found = integer_weights(weight, self.ranks)
             integers = np.ones(len(count), np.uint32)
             integers[is_drawn] = found.integers

@@ -33,14 +33,13 @@ OF_PROBABILITIES = (
 SCORER = type(metrics.make_scorer(metrics.accuracy_score))
 
 
-def accuracy(true, probability, ranks):
-    """The share of the rows of all ranks whose most probable class is the true one, of equal ones the lowest. A collective.
+def share_of(is_right, ranks):
+    """The share of the rows of all ranks that are predicted right. A collective.
 
     Parameters
     ----------
-    true : ndarray of shape (n_rows,)
-        The numbers of the true classes of this rank's rows.
-    probability : ndarray of shape (n_rows, n_classes)
+    is_right : ndarray of shape (n_rows,), dtype bool
+        Of this rank's rows.
     ranks : Communicator
 
     Returns
@@ -48,7 +47,7 @@ def accuracy(true, probability, ranks):
     float
         NaN if there are no rows.
     """
-    n_rows, n_right = ranks.sum(np.array([len(true), np.count_nonzero(probability.argmax(axis=1) == true)])).tolist()
+    n_rows, n_right = ranks.sum(np.array([len(is_right), np.count_nonzero(is_right)])).tolist()
     return n_right / n_rows if n_rows else np.nan
 
 

@@ -229,8 +229,6 @@ REFUSALS = [
     Refusal("outputs, categories", _EVERYWHERE, "outputs would put categories into different orders",
             "one column, or no categorical features", (BOOSTING,)),
     Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
-    Refusal("several outputs", _APART, NOT_WRITTEN,
-            "one column, or an estimator for each, such as sklearn.multioutput.MultiOutputRegressor makes", FORESTS),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
             (BOOSTING,)),
     Refusal("own intercept", (RANKS,), "that needs all targets", "losses without these, whose intercept is searched",

@@ -529,7 +529,7 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
     Returns
     -------
     ndarray of shape (n_nodes, 4), dtype int64
-        Draws, weight, and the bits of value and impurity.
+        Draws, weight, and the bits of value and impurity. Those of several outputs are put together by `join_outputs`.
     """
     cdef Py_ssize_t i
     cdef double value, impurity, centre
@@ -570,3 +570,24 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
         memcpy(&out[i, 2], &value, sizeof(value))
         memcpy(&out[i, 3], &impurity, sizeof(impurity))
     return result
+
+
+def join_outputs(words):
+    """What nodes keep as leaves, given what each output says.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_outputs, n_nodes, 4), dtype int64
+        As of `leaf_words`.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, 3 + n_outputs), dtype int64
+        Draws, weight, and the bits of a value for each output and of the mean impurity.
+    """
+    n_outputs = len(words)
+    impurity = np.zeros(words.shape[1])
+    for of_output in words:            # in this order: floats are added up
+        impurity += of_output[:, 3].copy().view(np.float64)
+    impurity = (impurity / n_outputs).view(np.int64)
+    return np.column_stack([words[0, :, :2], words[:, :, 2].T, impurity])

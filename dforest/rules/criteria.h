@@ -83,21 +83,23 @@ static inline int df_has_one_class(const int64_t *statistic, int64_t n_words) {
     return present <= 1;
 }
 
-/* Gini impurity: n_words includes the first two. The score is this over df_ratio_unit. */
-static inline double df_gini_crosses(const int64_t *left, const int64_t *total, int64_t n_words) {
+/* Of criteria of classes, the words of a statistic from `first` to `end` - 1 are the weights of the classes.
+ *
+ * Gini impurity: the score is this over df_ratio_unit. */
+static inline double df_gini_crosses(const int64_t *left, const int64_t *total, int64_t first, int64_t end) {
     const int64_t w = total[1];
     double s = 0.0, d;
     int64_t k;
     if (w > DF_EXACT_WEIGHT) {
-        for (k = 2; k < n_words; k++) {
+        for (k = first; k < end; k++) {
             d = df_cross(w, left[k], left[1], total[k]);
             s += d * d;
         }
-    } else if (n_words == 4) { /* the two crosses differ in sign only */
-        d = df_cross_small(w, left[2], left[1], total[2]);
+    } else if (end - first == 2) { /* the two crosses differ in sign only */
+        d = df_cross_small(w, left[first], left[1], total[first]);
         s = d * d + d * d;
     } else {
-        for (k = 2; k < n_words; k++) {
+        for (k = first; k < end; k++) {
             d = df_cross_small(w, left[k], left[1], total[k]);
             s += d * d;
         }
@@ -105,15 +107,15 @@ static inline double df_gini_crosses(const int64_t *left, const int64_t *total, 
     return s;
 }
 
-static inline double df_gini_score(const int64_t *left, const int64_t *total, int64_t n_words) {
-    return df_gini_crosses(left, total, n_words) / df_ratio_unit(left[1], total[1]);
+static inline double df_gini_score(const int64_t *left, const int64_t *total, int64_t first, int64_t end) {
+    return df_gini_crosses(left, total, first, end) / df_ratio_unit(left[1], total[1]);
 }
 
-static inline double df_gini_impurity(const int64_t *statistic, int64_t n_words) {
+static inline double df_gini_impurity(const int64_t *statistic, int64_t first, int64_t end) {
     const double w = (double)statistic[1];
     double total = 0.0, p;
     int64_t k;
-    for (k = 2; k < n_words; k++) {
+    for (k = first; k < end; k++) {
         p = (double)statistic[k] / w;
         total += p * (1.0 - p);
     }
@@ -126,39 +128,40 @@ static inline double df_gini_impurity(const int64_t *statistic, int64_t n_words)
  * Half its square, times sqrt(P N), is w times the decrease of the impurity sqrt(p (1 - p)). a - b is formed from the
  * exact P_L N - N_L P, which is 0 for a useless cut, over P N (a + b): of P = 4, N = 1 a cut that leaves (4, 0) on the left
  * has 4 over 4 * 1 * (1 + 0) there and -4 over 4 * 1 * (0 + 1) on the right, squares of sum 2, and the score 2 / 2 * 2. */
-static inline double df_hellinger_score(const int64_t *left, const int64_t *total, int64_t n_words) {
+static inline double df_hellinger_score(const int64_t *left, const int64_t *total, int64_t first, int64_t end) {
+    const int64_t second = first + 1;
     double p, n, cross, left_sum, right_sum, d;
-    if (n_words < 4 || total[2] == 0 || total[3] == 0)
+    if (end - first < 2 || total[first] == 0 || total[second] == 0)
         return 0.0;
-    p = (double)total[2];
-    n = (double)total[3];
-    cross = df_cross(left[2], total[3], left[3], total[2]);
-    left_sum = sqrt((double)left[2] / p) + sqrt((double)left[3] / n);
-    right_sum = sqrt((double)(total[2] - left[2]) / p) + sqrt((double)(total[3] - left[3]) / n);
+    p = (double)total[first];
+    n = (double)total[second];
+    cross = df_cross(left[first], total[second], left[second], total[first]);
+    left_sum = sqrt((double)left[first] / p) + sqrt((double)left[second] / n);
+    right_sum = sqrt((double)(total[first] - left[first]) / p) + sqrt((double)(total[second] - left[second]) / n);
     d = cross / p / n;
     return 0.5 * sqrt(p * n) * (d / left_sum * (d / left_sum) + d / right_sum * (d / right_sum));
 }
 
-static inline double df_hellinger_impurity(const int64_t *statistic, int64_t n_words) {
-    return n_words < 4 ? 0.0 : sqrt((double)statistic[2] * (double)statistic[3]) / (double)statistic[1];
+static inline double df_hellinger_impurity(const int64_t *statistic, int64_t first, int64_t end) {
+    return end - first < 2 ? 0.0 : sqrt((double)statistic[first] * (double)statistic[first + 1]) / (double)statistic[1];
 }
 
 /* Shannon entropy, in bits. */
-static inline double df_entropy_score(const int64_t *left, const int64_t *total, int64_t n_words) {
+static inline double df_entropy_score(const int64_t *left, const int64_t *total, int64_t first, int64_t end) {
     const int64_t w = total[1];
     double s = 0.0;
     int64_t k;
-    for (k = 2; k < n_words; k++)
+    for (k = first; k < end; k++)
         s += df_entropy_part(df_cross(w, left[k], left[1], total[k]), (double)left[1], (double)(w - left[1]), (double)w,
                              (double)total[k]);
     return s * DF_LOG2_E;
 }
 
-static inline double df_entropy_impurity(const int64_t *statistic, int64_t n_words) {
+static inline double df_entropy_impurity(const int64_t *statistic, int64_t first, int64_t end) {
     const double w = (double)statistic[1];
     double total = 0.0, p;
     int64_t k;
-    for (k = 2; k < n_words; k++) {
+    for (k = first; k < end; k++) {
         if (statistic[k] > 0) {
             p = (double)statistic[k] / w;
             total -= p * df_log2(p);
@@ -172,31 +175,23 @@ static inline double df_entropy_impurity(const int64_t *statistic, int64_t n_wor
 #define DF_CLASS_CRITERIA(entry) entry(DF_GINI, gini) entry(DF_ENTROPY, entropy) entry(DF_HELLINGER, hellinger)
 
 /* The score of a cut, and the impurity of a set of draws, by the number of the criterion. */
-static inline double df_class_score(int64_t criterion, const int64_t *left, const int64_t *total, int64_t n_words) {
+static inline double df_class_score(int64_t criterion, const int64_t *left, const int64_t *total, int64_t first, int64_t end) {
 #define DF_CASE(number, name) \
     case number:              \
-        return df_##name##_score(left, total, n_words);
+        return df_##name##_score(left, total, first, end);
     switch (criterion) { DF_CLASS_CRITERIA(DF_CASE) }
 #undef DF_CASE
     return -1.0;
 }
 
-static inline double df_class_impurity(int64_t criterion, const int64_t *statistic, int64_t n_words) {
+static inline double df_class_impurity(int64_t criterion, const int64_t *statistic, int64_t first, int64_t end) {
 #define DF_CASE(number, name) \
     case number:              \
-        return df_##name##_impurity(statistic, n_words);
+        return df_##name##_impurity(statistic, first, end);
     switch (criterion) { DF_CLASS_CRITERIA(DF_CASE) }
 #undef DF_CASE
     return 0.0;
 }
-
-typedef struct {
-    int64_t mean;     /* the node's mean target, rounded down */
-    double remainder; /* its sum of targets less weight * mean */
-    double base;      /* Poisson: the integer target at which the true one is 0, with the sign changed; rounded */
-    double centre;    /* Poisson: mean of the true targets, in the unit of the integers */
-    int64_t zero;     /* Poisson: the integer target of 0; far below all others it doesn't matter where */
-} df_measure;
 
 /* The high word of a sum of targets; 0 where there is one word only. */
 static inline int64_t df_high_word(const int64_t *statistic, int is_wide) { return is_wide ? statistic[3] : 0; }

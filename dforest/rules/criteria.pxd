@@ -1,7 +1,7 @@
 """What the built-in criteria say of statistics; see criteria.h."""
 from libc.stdint cimport int32_t, int64_t
 
-from dforest.rules.records cimport df_draw_kind, df_record
+from dforest.rules.records cimport df_draw_kind, df_measure, df_record
 
 cdef extern from "rules/criteria.h" nogil:
     int64_t df_low_part(int64_t product)
@@ -12,14 +12,7 @@ cdef extern from "rules/criteria.h" nogil:
         int64_t n_outputs
         const int32_t* targets
     bint df_has_one_class(const int64_t* statistic, int64_t n_words)
-    double df_class_score(int64_t criterion, const int64_t* left, const int64_t* total, int64_t n_words)
-    double df_class_impurity(int64_t criterion, const int64_t* statistic, int64_t n_words)
-    ctypedef struct df_measure:
-        int64_t mean
-        double remainder
-        double base
-        double centre
-        int64_t zero
+    double df_class_impurity(int64_t criterion, const int64_t* statistic, int64_t first, int64_t end)
     void df_measure_squares(const int64_t* total, int is_wide, df_measure* measure)
     void df_measure_deviance(const int64_t* total, int is_wide, double centre, int32_t exponent, df_measure* measure)
     double df_square_score(const int64_t* left, const int64_t* total, int is_wide, const df_measure* measure)

@@ -113,12 +113,7 @@ static inline int32_t df_choose_scale(double lo, double hi, int bits, double *ce
     return df_scale_exponent(above > below ? above : below, bits);
 }
 
-/* A scale made ready to be used: 2^exponent as two factors, as it may be beyond float64. They round nothing that does not round
- * to 0 anyway. */
-typedef struct {
-    double centre, first, second;
-} df_quantiser;
-
+/* A scale made ready to be used. */
 static inline df_quantiser df_quantiser_of(double centre, int32_t exponent) {
     df_quantiser scale;
     scale.centre = centre;

@@ -1,15 +1,12 @@
 """The rules of a node; see node.h."""
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from dforest.rules.criteria cimport df_measure
 from dforest.rules.numerics cimport df_exact_sum
-from dforest.rules.records cimport df_leaf_rules, df_limits, df_open_node
+from dforest.rules.records cimport df_leaf_rules, df_limits, df_measure, df_open_node, df_quantiser
 
 cdef extern from "rules/node.h" nogil:
     enum:
         DF_LEAF_BITS
-    ctypedef struct df_quantiser:
-        pass
     int64_t df_min_split_size(const df_limits* limits, double root_weight)
     double df_shifted_weight(int64_t weight, int32_t shift)
     bint df_is_leaf_by_size(const df_limits* limits, int64_t depth, int64_t n_draws, double weight, double root_weight)

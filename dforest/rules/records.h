@@ -37,6 +37,7 @@ typedef struct {
 typedef struct {
     int64_t n_features;
     int64_t max_features;
+    int64_t n_outputs;
     int64_t skip_constant;     // features that are constant in a node don't count among these
     int64_t code_bytes;        // 1, 2 or 4; or 8, where there are such keys
     int64_t max_entries;      // of a column: its codes, and the one for missing; of keys: see df_draft
@@ -71,9 +72,35 @@ typedef struct {
 typedef struct {
     uint32_t row;              // of the data, or of a subtree's own copy of them
     uint32_t count;            // how often it was drawn
-    int32_t target;            // class number, or quantised target
+    int32_t target;            // class number, or quantised target; of several outputs: nothing on devices
     uint32_t weight;           // integer weight of one draw
 } df_record;
+
+// A scale of targets made ready to be used: 2^exponent as two factors, as it may be beyond float64. They round nothing that does
+// not round to 0 anyway.
+typedef struct {
+    double centre, first, second;
+} df_quantiser;
+
+// What cuts of a node are scored against, by criteria of numbers (criteria.h).
+typedef struct {
+    int64_t mean;              // the node's mean target, rounded down
+    double remainder;          // its sum of targets less weight * mean
+    double base;               // Poisson: the integer target at which the true one is 0, with the sign changed; rounded
+    double centre;             // Poisson: mean of the true targets, in the unit of the integers
+    int64_t zero;              // Poisson: the integer target of 0; far below all others it doesn't matter where
+} df_measure;
+
+// One of several outputs in a node (outputs.h).
+typedef struct {
+    df_quantiser scale;        // of its targets; of equal ones, all of which are 0, the factors are 0. Classes: nothing
+    df_measure measure;        // classes: nothing
+    double factor;             // that makes its scores those of the node; 0: it is pure
+    int32_t exponent;          // of the scale
+    int32_t first;             // of its words in a statistic, ...
+    int32_t n_words;           // ... and how many these are
+    int32_t is_pure;           // all draws have one target
+} df_output;
 
 // An open node.
 typedef struct {
@@ -82,7 +109,7 @@ typedef struct {
     uint64_t path;
     int64_t first_weight;      // where the exact weights of its tree's rows begin (weights.h), if there are any
     double root_weight;        // of all draws of its tree, in the units of all rows' integers
-    int64_t range;             // these three: the scale of its targets
+    int64_t range;             // these three: the scale of its targets; of several outputs: the least exponent of theirs
     double centre;
     double lower;              // bounds of its predictions
     double upper;

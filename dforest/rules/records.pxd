@@ -69,6 +69,22 @@ cdef extern from "rules/records.h" nogil:
         uint32_t right
         int32_t weight_shift
         int32_t padding
+    ctypedef struct df_quantiser:
+        double centre, first, second
+    ctypedef struct df_measure:
+        int64_t mean
+        double remainder
+        double base
+        double centre
+        int64_t zero
+    ctypedef struct df_output:
+        df_quantiser scale
+        df_measure measure
+        double factor
+        int32_t exponent
+        int32_t first
+        int32_t n_words
+        int32_t is_pure
     ctypedef struct df_gradient_sums:
         int64_t gradient, hessian
         int32_t gradient_exponent, hessian_exponent

@@ -1,7 +1,7 @@
 """Integers that stand for weights where no unit makes all weights integers; see weights.h."""
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from dforest.rules.node cimport df_quantiser
+from dforest.rules.records cimport df_quantiser
 
 cdef extern from "rules/weights.h" nogil:
     enum:

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.device_forests import fit_there, random_fit, standing_in
+from helpers.device_forests import fit_there, random_fit, random_fit_of_outputs, standing_in
 from helpers.host_device import strict_device
 
 from dforest.engines.device import engine
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
-from dforest.rules import arrays
+from dforest.rules import arrays, outputs
 from dforest.rules.records import record
 
 
@@ -19,7 +19,7 @@ class Caught(Exception):
     """A problem on its way to a device."""
 
 
-def problem_of(seed, monkeypatch):
+def problem_of(seed, monkeypatch, make=random_fit):
     """The problem that a random estimator would have a device grow."""
 
     def catch(problem, *_):
@@ -27,7 +27,7 @@ def problem_of(seed, monkeypatch):
 
     monkeypatch.setattr(engine, "DeviceSession", catch)
     with standing_in(strict_device()), pytest.raises(Caught) as caught:
-        fit_there(*random_fit(seed))
+        fit_there(*make(seed))
     return caught.value.args[0]
 
 
@@ -76,7 +76,16 @@ def assert_ends(whole, answers):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_shards_add_up(seed, monkeypatch):
-    problem, rng = problem_of(seed, monkeypatch), np.random.default_rng(seed)
+    assert_shards_add_up(problem_of(seed, monkeypatch), seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_shards_add_up_several_outputs(seed, monkeypatch):
+    assert_shards_add_up(problem_of(seed, monkeypatch, random_fit_of_outputs), seed)
+
+
+def assert_shards_add_up(problem, seed):
+    rng = np.random.default_rng(seed)
     n_trees, n_rows, n_features, weight = 2, problem.n_rows, problem.n_features, None
     seeds, everything = problem.seeds_of(range(n_trees)), np.arange(n_rows)
     if problem.targets.balance is None:
@@ -88,7 +97,9 @@ def test_shards_add_up(seed, monkeypatch):
     assert [len(shard.draws) for shard in shards].count(0) >= 2
     is_regression, layout = not problem.objective.predicts_shares, whole.training.layout
     open_nodes = [shard.roots for shard in (whole, *shards)]
-    root_weight = whole.add_up(whole.roots)[0][:, 1]
+    has_outputs, number = layout.outputs is not None, layout.criterion_number
+    of_nodes = np.tile(layout.outputs, (n_trees, 1)) if has_outputs else None
+    root_weight = whole.add_up(whole.roots, of_nodes)[0][:, 1]
     for own in open_nodes:
         own["root_weight"] = root_weight
 
@@ -102,16 +113,25 @@ def test_shards_add_up(seed, monkeypatch):
         if is_regression:  # some nodes get a scale of their own, as all roots do
             exact, others = ask("target_extents")
             assert_ends(exact, others)
+        if is_regression and has_outputs:
+            of_nodes = np.tile(layout.outputs, (len(exact), 1))
+            outputs.scale(number, exact, of_nodes)
+        elif is_regression:
+            exact = exact[:, 0].copy()
             is_scaled = (exact[:, 0] < exact[:, 1]) & (rng.random(len(exact)) < (0.5 if level else 1.0))
             scales = arrays.choose_scales(exact[is_scaled])
             for shard, own in zip((whole, *shards), open_nodes, strict=True):
                 own["centre"][is_scaled], own["exponent"][is_scaled] = scales
                 shard.requantise(own[is_scaled])
-        (totals, extents), others = ask("add_up")
+        elif has_outputs:
+            of_nodes = np.tile(layout.outputs, (len(open_nodes[0]), 1))
+        (totals, extents), others = ask("add_up", of_nodes)
+        if has_outputs:
+            outputs.measure(number, layout.is_wide, totals, of_nodes)
         assert np.array_equal(totals, np.sum([sums for sums, _ in others], axis=0))
         for own, (sums, _) in zip(open_nodes[1:], others, strict=True):
             assert not sums[own["n"] == 0].any()
-        if is_regression:
+        if is_regression and not has_outputs:
             assert_ends(extents, [found for _, found in others])
         n_empty += sum((own["n"] == 0).sum() for own in open_nodes[1:])
 
@@ -120,12 +140,12 @@ def test_shards_add_up(seed, monkeypatch):
         if layout.has_keys:
             ranges, others = ask("key_ranges", features)
             assert_ends(ranges, others)
-        histograms, others = ask("count", features, ranges)
+        histograms, others = ask("count", features, ranges, of_nodes)
         summed = np.sum([histogram.get() for histogram in others], axis=0)
         assert np.array_equal(histograms.get(), summed)
-        found, subsets = whole.find_cuts(open_nodes[0], totals, features, ranges, histograms)
+        found, subsets = whole.find_cuts(open_nodes[0], totals, of_nodes, features, ranges, histograms)
         for shard, own in zip(shards, open_nodes[1:], strict=True):
-            again, subsets_again = shard.find_cuts(own, totals, features, ranges, shard.device.array(summed))
+            again, subsets_again = shard.find_cuts(own, totals, of_nodes, features, ranges, shard.device.array(summed))
             assert again.tobytes() == found.tobytes()
             has_subset = (found["score"] >= 0) & (layout.table["kind"][features] == 2)
             assert np.array_equal(subsets_again[has_subset], subsets[has_subset])

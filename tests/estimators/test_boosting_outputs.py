@@ -183,7 +183,7 @@ def test_what_is_refused_of_several_outputs():
 
     for error in ThreadGroup(2).run(fit):
         assert isinstance(error, ValueError)
-        assert "y has 2 columns, but 3 on another rank" in str(error)
+        assert "y has 2 columns, but 3 in other rows" in str(error)
     with pytest.raises(ValueError, match="y has 2 columns; the estimator predicts 3"):
         clone(model).set_params(early_stopping=True).fit(X, y, X_val=X, y_val=y[:, :2])
     model.fit(X, y)

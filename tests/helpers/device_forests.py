@@ -101,6 +101,28 @@ def random_fit(seed):
     return family(**parameters), X, y, weight
 
 
+def random_fit_of_outputs(seed):
+    """`random_fit` with a y of several columns, some of them of one number or class, of huge numbers, or like others."""
+    estimator, X, y, weight = random_fit(seed)
+    rng, n_rows = np.random.default_rng([seed, 1]), len(X)
+    columns, is_regression = [y], hasattr(estimator, "predict_interval")
+    for _ in range(int(rng.choice([1, 1, 2, 3, 9]))):
+        kind, mixed = rng.integers(5), y[rng.permutation(n_rows)] if rng.random() < 0.5 else y[::-1]
+        if kind == 0:
+            columns.append(np.full(n_rows, y[0]))
+        elif is_regression:
+            columns.append(mixed * 10.0 ** int(rng.integers(-9, 9)) + (kind == 1) * 1e5)
+        else:
+            columns.append(rng.integers(0, 1 + int(rng.choice([1, 1, 4])), n_rows) if kind < 3 else mixed)
+    order = rng.permutation(len(columns))
+    y = np.column_stack([columns[k] for k in order])
+    if estimator.criterion == "hellinger":
+        y = np.minimum(y, 1)
+    if not is_regression and weight is not None and weight.min() < 1e-20:  # the factors of all outputs are multiplied
+        estimator.set_params(class_weight=None)
+    return estimator.set_params(monotonic_cst=None), X, y, weight
+
+
 def differences(a, b):
     """The names of the arrays in which two fitted estimators' forests differ by a bit."""
     a, b = a.forest_.as_dict(), b.forest_.as_dict()

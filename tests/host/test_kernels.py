@@ -37,6 +37,16 @@ def test_the_same_forests(seed, n_threads):
         assert device_forests.differences(here, there) == [], sizes
 
 
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_the_same_forests_of_several_outputs(seed):
+    estimator, X, y, weight = device_forests.random_fit_of_outputs(seed)
+    here = estimator.fit(X, y, weight)
+    for sizes in ONE_ITEM[seed % 2 :: 2]:
+        with device_forests.standing_in(strict_device(None, 2, is_cpu=seed % 2 == 0)):
+            there = device_forests.fit_there(estimator, X, y, weight, tuning=sizes)
+        assert device_forests.differences(here, there) == [], sizes
+
+
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_same_predictions_and_estimates(n_threads):
     device, kinds = strict_device(None, n_threads), set()
@@ -79,7 +89,8 @@ def test_an_item_after_another_predicts_and_estimates_the_same(kernels, n_items)
 @needs_compiler
 def test_an_item_after_another_grows_the_same_forests(kernels):
     for seed in range(100, 100 + examples(40)):
-        estimator, X, y, weight = device_forests.random_fit(seed)
+        fit_of = device_forests.random_fit_of_outputs if seed % 4 == 0 else device_forests.random_fit
+        estimator, X, y, weight = fit_of(seed)
         here = estimator.fit(X, y, weight)
         for sizes in device_forests.TUNINGS:
             with device_forests.standing_in(strict_device(kernels, is_cpu=seed % 2 == 0)):

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.device_forests import differences, random_fit, standing_in, tuned
+from helpers.device_forests import differences, random_fit, random_fit_of_outputs, standing_in, tuned
 from helpers.host_device import strict_device
 from helpers.ranks import CUTS, Cut, fit_by_ranks, sizes
 from sklearn.base import clone
@@ -48,6 +48,16 @@ def test_random_fits(seed):
         assert_equal(model, X, y, weight, Cut.random(rng, len(y), size, kind), size, (seed, kind, chosen))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(24))
+def test_random_fits_of_several_outputs(seed):
+    rng = np.random.default_rng([seed, 2])
+    model, X, y, weight = random_fit_of_outputs(seed)
+    size, kind, chosen = int(rng.choice([2, 3, 5])), CUTS[seed % len(CUTS)], SIZES[seed // 2 % len(SIZES)]
+    with sizes(**chosen):
+        assert_equal(model, X, y, weight, Cut.random(rng, len(y), size, kind), size, (seed, kind, chosen))
+
+
 def random_problem(seed, n=300):
     rng = np.random.default_rng(seed)
     X = np.round(rng.standard_normal((n, 4)), 2)
@@ -78,8 +88,8 @@ def test_criteria_without_kernels_of_their_own(criterion, splitter, max_leaf_nod
     model = dforest.RandomForestRegressor(
         3, criterion=criterion, splitter=splitter, max_leaf_nodes=max_leaf_nodes, random_state=0, max_features=0.5
     )
-    for size in (2, 3):
-        assert_equal(model, X, y, None, Cut.random(rng, len(y), size, "random"), size, criterion)
+    for size, targets in ((2, y), (3, y), (2, np.column_stack([y, X[:, 1], -y]))):
+        assert_equal(model, X, targets, None, Cut.random(rng, len(y), size, "random"), size, criterion)
 
 
 class OwnGini(CRITERIA["gini"]):
@@ -289,7 +299,7 @@ def test_rows_of_many_blocks(kind):
 @pytest.mark.parametrize("seed", range(8))
 def test_each_rank_on_a_device(seed):
     """Nodes of many draws are grown on a device that stands in, with little memory for a group, and groups of any kind."""
-    model, X, y, weight = random_fit(seed + 500)
+    model, X, y, weight = (random_fit_of_outputs if seed % 4 == 3 else random_fit)(seed + 500)
     rng = np.random.default_rng(seed)
     one = clone(model).fit(X, y, weight)
     cut = Cut.random(rng, len(y), 3, "random")

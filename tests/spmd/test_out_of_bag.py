@@ -18,7 +18,7 @@ from dforest.callback import Checkpoint, OutOfBagPlateau
 from dforest.core.draws import TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.rows import RowShare
-from dforest.estimators.scoring import accuracy, r2
+from dforest.estimators.scoring import r2, share_of
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer
@@ -114,6 +114,19 @@ def test_estimates_have_the_bits_of_one_process(seed):
     rng = np.random.default_rng(seed)
     size, kind = one_of(rng, 1, 2, 3, 5, 8), CUTS[seed % len(CUTS)]
     model, X, y, weight = random_problem(seed)
+    model.fit(X, y, weight)
+    cut = Cut.random(rng, len(X), size, kind)
+    assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_estimates_of_several_outputs(seed):
+    rng = np.random.default_rng(seed)
+    size, kind = one_of(rng, 2, 3, 5), CUTS[seed % len(CUTS)]
+    model, X, y, weight = random_problem(seed)
+    if isinstance(model, RandomForestClassifier) and isinstance(model.class_weight, dict):
+        model.set_params(class_weight=[{name: 2 for name in np.unique(y)}, {name: 0.5 for name in np.unique(y)}])
+    y = np.column_stack([y, y[::-1]])
     model.fit(X, y, weight)
     cut = Cut.random(rng, len(X), size, kind)
     assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
@@ -231,7 +244,7 @@ def test_r2_is_exact_and_that_of_one_process(size):
         shares = [slice(*edges[rank : rank + 2]) for rank in range(size)]
         assert by_ranks(size, partial(r2_of_share, y, p, shares)) == [expected] * size
         assert r2(y[::-1].copy(), p[::-1].copy(), ALONE) == expected
-        assert accuracy((y > 0) + 0, np.stack([p <= 0, p > 0], 1) + 0.0, ALONE) == np.mean((y > 0) == (p > 0))
+        assert share_of((y > 0) == (p > 0), ALONE) == np.mean((y > 0) == (p > 0))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +263,7 @@ def test_r2_of_one_row_warns_as_scikit_learn_does():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(r2(np.ones(0), np.ones(0), ALONE))
-        assert np.isnan(accuracy(np.ones(0), np.ones((0, 2)), ALONE))
+        assert np.isnan(share_of(np.ones(0, bool), ALONE))
 
 
 def test_r2_of_numbers_whose_squares_leave_the_range():

@@ -83,6 +83,22 @@ def test_importances_have_the_bits_of_one_process(monkeypatch, seed, round_bytes
     assert_same(clone(model).fit(X, y, weight), found)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_importances_of_several_outputs(seed):
+    rng = np.random.default_rng(seed)
+    size, kind = one_of(rng, 2, 3, 5), one_of(rng, "even", "random", "empty", "one row")
+    model, X, y, weight = random_problem(seed)
+    y = np.column_stack([y, y[::-1]])
+    cut = Cut.random(rng, len(X), size, kind)
+    assert_same(model.fit(X, y, weight), fit_by_ranks(model, X, y, weight, cut, size))
+    whole = model.oob_importance(X, y, weight)
+    for found in importance_by_ranks(model, X, y, weight, cut, size):
+        if isinstance(found, BaseException):
+            raise found
+        for name in NAMES:
+            assert found[name].tobytes() == whole[name].tobytes(), (seed, size, name)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_of_many_blocks(seed):
     model, X, y, weight = random_problem(seed, n=3 * BLOCK + 77)

@@ -86,6 +86,12 @@ def test_other_labels():
     assert_refused(ValueError, "Unknown label type: continuous", given=changed(y=lambda y: y + 0.5))
 
 
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_other_numbers_of_outputs(kind):
+    given = [(X[own], np.stack([Y[own]] * (3 if rank != 1 else 2), axis=1)) for rank, own in enumerate(ROWS)]
+    assert_refused(ValueError, "y has 2 columns, but 3 in other rows", lambda rank: kind(3, random_state=0), given)
+
+
 @pytest.mark.parametrize("other", [int, "S1"])
 def test_other_labels_in_partitions_of_one_rank(other):
     """They are not made text, however the partitions lie."""

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers.device_forests import TUNINGS, differences, fit_there, random_fit, standing_in
+from helpers.device_forests import TUNINGS, differences, fit_there, random_fit, random_fit_of_outputs, standing_in
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
@@ -75,6 +75,14 @@ def test_random_problems(where, seed):
     estimator, X, y, weight = random_fit(seed)
     here = clone(estimator).fit(X, y, weight)
     for tuning in TUNINGS:
+        assert differences(here, fit_there(estimator, X, y, weight, where, tuning)) == [], tuning
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_problems_of_several_outputs(where, seed):
+    estimator, X, y, weight = random_fit_of_outputs(seed)
+    here = clone(estimator).fit(X, y, weight)
+    for tuning in TUNINGS[seed % 2 :: 2]:
         assert differences(here, fit_there(estimator, X, y, weight, where, tuning)) == [], tuning
 
 

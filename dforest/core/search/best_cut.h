@@ -25,7 +25,7 @@ static inline int64_t df_best_class_cut(int64_t criterion, const int64_t *left, 
                                         double *score) {
 #define DF_CASE(number, name)                                       \
     case number: {                                                  \
-        DF_FIRST_BEST(0, df_##name##_score(left, total, n_words))   \
+        DF_FIRST_BEST(0, df_##name##_score(left, total, 2, n_words)) \
     }
     switch (criterion) { DF_CLASS_CRITERIA(DF_CASE) }
 #undef DF_CASE

@@ -6,6 +6,7 @@ entry here, and a slow twin (`dforest/testing/scores.py`).
 
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Entropy, Gini, Hellinger
+from dforest.core.search.outputs import MultiOutput
 from dforest.core.search.regression import Poisson, SquaredError
 
 CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy, "hellinger": Hellinger}
@@ -24,3 +25,8 @@ NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
 
 # Those that level-wise engines have code for; DF_ and the name are their numbers in records.h.
 OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson")
+
+
+def name_of(criterion):
+    """What a configured criterion is called, of several outputs that of each; None: it is not built in."""
+    return NAMES.get(type(criterion.parts[0] if isinstance(criterion, MultiOutput) else criterion))

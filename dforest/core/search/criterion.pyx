@@ -345,7 +345,7 @@ cdef class RuleCriterion(ClassCriterion):
         return 0
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:
-        return df_class_impurity(self.number, statistic, self.n_words)
+        return df_class_impurity(self.number, statistic, 2, self.n_words)
 
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
         return df_best_class_cut(self.number, left, n, total, self.n_words, score)

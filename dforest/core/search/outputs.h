@@ -1,20 +1,16 @@
 /* Loops over the outputs of a forest that predicts several (C99 and C++): see outputs.pyx.
  *
- * Statistics have n_words words; those of the outputs begin at OUTPUT_WORDS. Sums of floats over many outputs, or classes, are
- * formed in DF_OUTPUT_LANES lanes: term i is added to lane i % DF_OUTPUT_LANES, and then lanes are added to each other, the upper
- * half of them to the lower one until one is left. So compilers may keep the lanes in vectors, and any instruction set gives the
- * same bits. */
+ * The rules are those of rules/outputs.h, which has the order in which floats are summed up: by lanes, which compilers may keep in
+ * vectors. Statistics have n_words words; those of the outputs begin at DF_OUTPUT_WORDS. */
 #ifndef DFOREST_OUTPUTS_H
 #define DFOREST_OUTPUTS_H
 
 #include <stddef.h>
 
 #include "core/search/scan.h"
-#include "rules/criteria.h"
-#include "rules/node.h"
+#include "rules/outputs.h"
 
-/* Integers of targets are below 2^DF_OUTPUT_BITS, so that they fit 32 bits with their mean taken off. */
-enum { DF_OUTPUT_BITS = 30, DF_OUTPUT_LANES = 8, DF_OUTPUT_WORDS = 2, DF_OUTPUTS_AHEAD = 8 };
+enum { DF_OUTPUTS_AHEAD = 8 };
 
 /* What scores by squared error need of the outputs in a node: of each a number. */
 typedef struct {
@@ -43,13 +39,6 @@ DF_INLINE void df_fetch_row(const double *y, int64_t k) {
 #endif
 }
 
-DF_INLINE double df_sum_of_lanes(const double *lanes) {
-    double some[4];
-    for (int j = 0; j < 4; j++)
-        some[j] = lanes[j] + lanes[j + 4];
-    return (some[0] + some[2]) + (some[1] + some[3]);
-}
-
 /* The targets of a node of several records as integers, by a scale of each output that has different ones, and what they add up
  * to. Where sums have one word, integers are counted from the mean, rounded down. OUT targets; total : [n_words] */
 DF_INLINE void df_open_numbers_loop(const df_record *records, int64_t n, int64_t k, int is_wide, const df_output_targets *to,
@@ -73,7 +62,7 @@ DF_INLINE void df_open_numbers_loop(const df_record *records, int64_t n, int64_t
         to->centre[o] = 0.0;
         to->exponent[o] = 0;
         if (to->lowest[o] != to->highest[o]) {
-            to->exponent[o] = df_choose_scale(to->lowest[o], to->highest[o], DF_OUTPUT_BITS, &to->centre[o]);
+            to->exponent[o] = df_choose_scale(to->lowest[o], to->highest[o], df_output_bits(DF_SQUARED_ERROR), &to->centre[o]);
             scale = df_quantiser_of(to->centre[o], to->exponent[o]);
         }
         to->lowest[o] = scale.centre; /* nobody needs the lowest any more */
@@ -196,25 +185,20 @@ DF_INLINE void df_square_scores_loop(const int64_t *left, int64_t n, const int64
         const int64_t *sums = left + DF_OUTPUT_WORDS;
         const double w_left = (double)left[1];
         double lanes[DF_OUTPUT_LANES] = {0.0};
-        double d;
         int64_t o = 0, j;
         if (is_wide) {
             for (o = 0; o < k; o++) {
-                d = w * df_offset_sum(sums[2 * o], sums[2 * o + 1], left[1], outputs->mean[o]) - w_left * outputs->remainder[o];
-                lanes[o % DF_OUTPUT_LANES] += d * d * outputs->factor[o];
+                const double sum = df_offset_sum(sums[2 * o], sums[2 * o + 1], left[1], outputs->mean[o]);
+                lanes[o % DF_OUTPUT_LANES] += df_square_term(w, sum, w_left, outputs->remainder[o], outputs->factor[o]);
             }
         } else {
             for (; o + DF_OUTPUT_LANES <= k; o += DF_OUTPUT_LANES)
-                for (j = 0; j < DF_OUTPUT_LANES; j++) {
-                    d = w * (double)sums[o + j] - w_left * outputs->remainder[o + j];
-                    lanes[j] += d * d * outputs->factor[o + j];
-                }
-            for (j = 0; o < k; o++, j++) {
-                d = w * (double)sums[o] - w_left * outputs->remainder[o];
-                lanes[j] += d * d * outputs->factor[o];
-            }
+                for (j = 0; j < DF_OUTPUT_LANES; j++)
+                    lanes[j] += df_square_term(w, (double)sums[o + j], w_left, outputs->remainder[o + j], outputs->factor[o + j]);
+            for (j = 0; o < k; o++, j++)
+                lanes[j] += df_square_term(w, (double)sums[o], w_left, outputs->remainder[o], outputs->factor[o]);
         }
-        scores[i] = df_sum_of_lanes(lanes) / df_ratio_unit(left[1], total[1]) / (double)k;
+        scores[i] = df_score_of_lanes(lanes, left[1], total[1], k);
     }
 }
 
@@ -230,42 +214,29 @@ DF_INLINE void df_gini_scores_loop(const int64_t *left, int64_t n, const int64_t
         const int64_t *here = left + DF_OUTPUT_WORDS;
         const double w_left = (double)left[1];
         double lanes[DF_OUTPUT_LANES] = {0.0};
-        double d;
         int64_t o = 0, j;
         if (total[1] > DF_EXACT_WEIGHT) {
-            for (; o < k; o++) {
-                d = df_cross(total[1], here[o], left[1], total[DF_OUTPUT_WORDS + o]);
-                lanes[o % DF_OUTPUT_LANES] += d * d;
-            }
-        } else { /* df_cross_small; all of these have 32 bits */
+            for (; o < k; o++)
+                lanes[o % DF_OUTPUT_LANES] += df_gini_term(total[1], here[o], left[1], total[DF_OUTPUT_WORDS + o]);
+        } else { /* all of these have 32 bits */
             for (; o + DF_OUTPUT_LANES <= k; o += DF_OUTPUT_LANES)
-                for (j = 0; j < DF_OUTPUT_LANES; j++) {
-                    d = w * (double)(int32_t)here[o + j] - w_left * whole[o + j];
-                    lanes[j] += d * d;
-                }
-            for (j = 0; o < k; o++, j++) {
-                d = w * (double)(int32_t)here[o] - w_left * whole[o];
-                lanes[j] += d * d;
-            }
+                for (j = 0; j < DF_OUTPUT_LANES; j++)
+                    lanes[j] += df_small_gini_term(w, (double)(int32_t)here[o + j], w_left, whole[o + j]);
+            for (j = 0; o < k; o++, j++)
+                lanes[j] += df_small_gini_term(w, (double)(int32_t)here[o], w_left, whole[o]);
         }
-        scores[i] = df_sum_of_lanes(lanes) / df_ratio_unit(left[1], total[1]) / (double)n_outputs;
+        scores[i] = df_score_of_lanes(lanes, left[1], total[1], n_outputs);
     }
 }
 
-/* Scores of cuts by another criterion of classes for one of the outputs, added to those of the others. IN first : of the output's
- * words in a statistic; n_own : classes of the output; part_total : [2 + n_own] the node's statistic of this output; INOUT
- * scores : [n]; part_left : [2 + n_own] scratch */
-static inline void df_add_class_scores(int64_t number, const int64_t *left, int64_t n, int64_t n_words, int64_t first,
-                                       int64_t n_own, const int64_t *part_total, int64_t *part_left, double *scores) {
-#define DF_CASE(number, name)                                                    \
-    case number:                                                                 \
-        for (int64_t i = 0; i < n; i++, left += n_words) {                       \
-            part_left[0] = left[0];                                              \
-            part_left[1] = left[1];                                              \
-            for (int64_t k = 0; k < n_own; k++)                                  \
-                part_left[2 + k] = left[first + k];                              \
-            scores[i] += df_##name##_score(part_left, part_total, 2 + n_own);    \
-        }                                                                        \
+/* Scores of cuts by another criterion of classes for one of the outputs, added to those of the others. IN first, end : of the
+ * output's words in a statistic; INOUT scores : [n] */
+static inline void df_add_class_scores(int64_t number, const int64_t *left, int64_t n, const int64_t *total, int64_t n_words,
+                                       int64_t first, int64_t end, double *scores) {
+#define DF_CASE(number, name)                                         \
+    case number:                                                      \
+        for (int64_t i = 0; i < n; i++, left += n_words)              \
+            scores[i] += df_##name##_score(left, total, first, end);  \
         return;
     switch (number) { DF_CLASS_CRITERIA(DF_CASE) }
 #undef DF_CASE

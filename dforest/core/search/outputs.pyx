@@ -7,8 +7,8 @@ after another:
     words of output 0        class weights, or the sum of weight times target
     words of output 1        ...
 
-An impurity is the mean over outputs, and so is the score of a cut, as in scikit-learn; a cut that one of the outputs does not
-allow is none. An output that is *pure* in a node, with one class or one target there, takes no part in its scores.
+An impurity is the mean over outputs, and so is the score of a cut, as in scikit-learn: these rules, and the order in which floats
+are summed up, are those of rules/outputs.h, which kernels have too.
 
 Exact targets, and class numbers, are in `Node.y`, row by row. When a node is opened, the targets of each output become integers,
 at a scale that fits the node's own; they are put into a table, record by record, and `Record.target` becomes the row of the
@@ -19,13 +19,9 @@ rounded down: scores are formed of sums around the mean.
 With squared error, and built-in criteria of classes, loops over all outputs do the work (outputs.h). Of other criteria, each
 opens the node for its own output, given the records and the targets of that output.
 
-Scores of numbers are in units of the outputs' own scales, which differ by powers of two; the largest unit among the outputs that
-are not pure becomes that of the node.
-
 A `MultiOutput` belongs to one thread, like any criterion. It owns the table, a copy of the node's records, and scratch; while
 threads share a node, they read the table of the one whose node it is.
 """
-from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -37,14 +33,15 @@ from dforest.core.search.criterion cimport Criterion, RuleCriterion
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Node, Record
 from dforest.rules.criteria cimport df_has_one_class, df_measure, df_measure_squares
+from dforest.rules.outputs cimport df_category_share, df_output_factor, df_response_spread, df_response_term, df_spread_term
 from dforest.rules.records cimport DF_GINI, df_draw_kind
 
 from dforest.core.component import CriterionError
 from dforest.core.search.regression import SquaredError
 
 cdef extern from "core/search/outputs.h" nogil:
-    void df_add_class_scores(int64_t number, const int64_t* left, int64_t n, int64_t n_words, int64_t first, int64_t n_own,
-                             const int64_t* part_total, int64_t* part_left, double* scores)
+    void df_add_class_scores(int64_t number, const int64_t* left, int64_t n, const int64_t* total, int64_t n_words,
+                             int64_t first, int64_t end, double* scores)
 
 cdef enum:
     CUTS = 256                 # that are scored together
@@ -310,7 +307,7 @@ cdef class MultiOutput(Criterion):
             is_first = False
         for o in range(self.n_outputs):
             output = &self.each[o]
-            self.factor[o] = 0.0 if output.is_pure else ldexp(1.0, output.exponent - self.exponent)
+            self.factor[o] = 0.0 if output.is_pure else df_output_factor(output.exponent, self.exponent)
             if self.way != SQUARES_TOGETHER:
                 continue
             if self.is_wide:
@@ -408,9 +405,8 @@ cdef class MultiOutput(Criterion):
             if output.is_pure:
                 continue
             if output.number >= 0:
-                self.take(output, total, self.part_total)
-                df_add_class_scores(output.number, left, n, self.n_words, output.first, output.n_words, self.part_total,
-                                    self.part_left, scores)
+                df_add_class_scores(output.number, left, n, total, self.n_words, output.first, output.first + output.n_words,
+                                    scores)
             else:
                 self.add_scores(output, left, n, total, scores)
         for i in range(n):
@@ -450,15 +446,16 @@ cdef class MultiOutput(Criterion):
                         double* keys) noexcept nogil:
         """Set the keys by one output; return their weighted variance between the categories, in units of all outputs."""
         cdef Py_ssize_t i
-        cdef double mean = 0.0, spread = 0.0
+        cdef double share, mean = 0.0, spread = 0.0
         self.take(output, total, self.part_total)
         for i in range(n):
             self.take(output, statistics + i * self.n_words, self.part_left)
             (<Criterion> output.criterion).mean_responses(self.part_left, 1, self.part_total, keys + i)
-            mean += <double> self.part_left[1] / <double> total[1] * keys[i]
+            mean += df_response_term(df_category_share(self.part_left[1], total[1]), keys[i])
         for i in range(n):
-            spread += <double> statistics[i * self.n_words + 1] / <double> total[1] * (keys[i] - mean) * (keys[i] - mean)
-        return ldexp(spread, 2 * (self.each[0].scale.exponent - output.scale.exponent))
+            share = df_category_share(statistics[i * self.n_words + 1], total[1])
+            spread += df_spread_term(share, keys[i], mean)
+        return df_response_spread(spread, output.scale.exponent, self.each[0].scale.exponent)
 
 
 cdef Criterion own_criterion(Criterion criterion):

@@ -2,7 +2,7 @@
 
 
 from dforest.core.draws import TreeDraws
-from dforest.core.search.criteria import NAMES, OF_KERNELS
+from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
 from dforest.engines.boosting_driver import Iterations, RowWeights, check_supported
@@ -38,7 +38,7 @@ class DeviceEngine(Engine):
             check_supported(problem, f"on the device {self.name!r}")
             return DeviceBoostingSession(problem, self.device)
         what = f"a forest on the device {self.name!r}"
-        criterion = NAMES.get(type(problem.criterion), problem.criterion)
+        criterion = name_of(problem.criterion) or problem.criterion
         if criterion not in OF_KERNELS:
             raise ValueError(f"criterion={criterion!r} is not supported for {what}; allowed are {', '.join(OF_KERNELS)}")
         return DeviceSession(problem, self.device, self.n_threads)

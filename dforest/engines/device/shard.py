@@ -116,26 +116,31 @@ class DeviceShard(ForestShard):
     def _cut_up(self, open_nodes):
         return cut_up(open_nodes["first"], open_nodes["n"], self.training.tuning.chunk)
 
+    def _there(self, outputs):
+        """The outputs of nodes on the device; None: there is one."""
+        return None if outputs is None else self.device.array(outputs)
+
     def rows(self):
         return self.draws.get()["row"]
 
-    def add_up(self, open_nodes):
+    def add_up(self, open_nodes, outputs):
         t, device = self.training, self.device
         chunks = self._cut_up(open_nodes)
         there, n = device.array(chunks), len(chunks)
         statistics = device.empty((n, t.layout.n_words), np.int64)
         extents = device.empty((n, 2), np.int32)
         n_bytes = 4 * int(t.problem["n_planes"])
-        t.run_with_memory("df_add_chunks", min(n, t.tuning.n_groups), n_bytes, t.problem_there, self.draws, there, n, statistics,
-                          extents)  # fmt: skip
+        t.run_with_memory("df_add_chunks", min(n, t.tuning.n_groups), n_bytes, t.problem_there, t.y, self._there(outputs),
+                          self.draws, there, n, statistics, extents)  # fmt: skip
         totals = by_node(chunks, len(open_nodes), statistics.get(), np.add, 0)
         return totals, extremes_by_node(chunks, len(open_nodes), extents.get()).astype(np.int64)
 
     def target_extents(self, open_nodes):
         t, device = self.training, self.device
         chunks = self._cut_up(open_nodes)
-        found = device.empty((len(chunks), 2), np.float64)
-        t.run("df_find_extents", len(chunks), self.draws, device.array(chunks), len(chunks), t.y, found)
+        n_outputs = t.layout.n_outputs
+        found = device.empty((len(chunks), n_outputs, 2), np.float64)
+        t.run("df_find_extents", len(chunks), self.draws, device.array(chunks), len(chunks), t.y, n_outputs, found)
         return extremes_by_node(chunks, len(open_nodes), found.get())
 
     def requantise(self, open_nodes):
@@ -163,7 +168,7 @@ class DeviceShard(ForestShard):
               len(chunks), device.array(features), n_tried, ranges)  # fmt: skip
         return extremes_by_node(chunks, len(open_nodes), ranges.get())
 
-    def count(self, open_nodes, features, ranges):
+    def count(self, open_nodes, features, ranges, outputs):
         t, device = self.training, self.device
         n_nodes, n_tried = features.shape
         entries, planes = t.layout.max_entries, int(t.problem["n_planes"])
@@ -174,11 +179,11 @@ class DeviceShard(ForestShard):
         together, n_local = t.features_at_once(lambda k: 4 * k * entries * planes + 8 * t.layout.n_words * t.tuning.n_items)
         together = min(together, n_tried)
         n_groups = min(len(chunks) * -(-n_tried // together), t.tuning.n_groups)
-        t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, self.draws, device.array(chunks),
-                          len(chunks), features, drafts, n_tried, together, histograms)  # fmt: skip
+        t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, t.y, self._there(outputs),
+                          self.draws, device.array(chunks), len(chunks), features, drafts, n_tried, together, histograms)  # fmt: skip
         return histograms
 
-    def find_cuts(self, open_nodes, totals, features, ranges, histograms):
+    def find_cuts(self, open_nodes, totals, outputs, features, ranges, histograms):
         t, device, layout = self.training, self.device, self.training.layout
         n_nodes, n_tried = features.shape
         if isinstance(histograms, np.ndarray):
@@ -191,7 +196,7 @@ class DeviceShard(ForestShard):
         keys = device.empty((n_nodes, n_tried, layout.max_categories), np.float64)
         ranked = device.empty((n_nodes, n_tried, layout.max_categories), np.uint32)
         t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, device.array(open_nodes), n_nodes,
-                    device.array(totals), features, drafts, n_tried, histograms, words, keys, ranked, cuts,
+                    self._there(outputs), device.array(totals), features, drafts, n_tried, histograms, words, keys, ranked, cuts,
                     subsets)  # fmt: skip
         return cuts.get(), subsets.get()
 
@@ -226,7 +231,7 @@ class DeviceShard(ForestShard):
         words = self.device.empty((n, t.layout.n_leaf_words), np.int64)
         high = self.device.empty(words.shape, np.int64) if self.has_exact_weights else None
         if n:
-            t.run("df_find_leaf_words", n, t.problem_there, t.y, self.exact_weight, self.draws, nodes,
+            t.run("df_find_leaf_words", n, t.problem_there, t.y, self.exact_weight, t.outputs, self.draws, nodes,
                   self.device.array(numbers.astype(np.int64)), n, t.tuning.alone_up_to, t.layout.n_leaf_words, words,
                   high)  # fmt: skip
         return words.get()
@@ -234,7 +239,7 @@ class DeviceShard(ForestShard):
     def grow_subtrees(self, open_nodes):
         t, device, subset_words = self.training, self.device, self.training.layout.subset_words
         if len(open_nodes) == 0:
-            return Subtrees.none(t.layout.n_leaf_words)
+            return Subtrees.none(t.layout.objective)
         n_grown = np.zeros(len(open_nodes), np.int64)
         grown = device.empty((2 * self.draws.shape[0],), record("df_grown"))
         subsets = device.empty((2 * self.draws.shape[0], subset_words), np.uint64)
@@ -253,12 +258,12 @@ class DeviceShard(ForestShard):
             if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.block_bytes:
                 block = device.empty((n_groups, most, t.n_features), t.codes.dtype)
                 rows = device.empty((n_groups, most), np.uint32)
-                y = device.empty((n_groups, most if t.y is not None else 0), np.float64)
+                y = device.empty((n_groups, most * t.layout.n_outputs if t.y is not None else 0), np.float64)
                 weight = device.empty((n_groups, most if self.has_exact_weights else 0), np.float64)
             numbers = device.empty((len(batch),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
-                              self.exact_weight, self.draws, self.scratch, device.array(open_nodes[batch]), len(batch),
-                              most, pending, features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
+                              self.exact_weight, self.draws, self.scratch, t.outputs, device.array(open_nodes[batch]),
+                              len(batch), most, pending, features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
             n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)

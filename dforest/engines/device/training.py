@@ -92,6 +92,7 @@ class Training:
         self.problem = problem = np.zeros((), record("df_problem"))
         problem["n_features"] = self.n_features
         problem["max_features"] = splitter.max_features
+        problem["n_outputs"] = layout.n_outputs
         problem["skip_constant"] = splitter.skip_constant_features
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in stated.columns)
         problem["max_entries"] = layout.max_entries
@@ -110,6 +111,7 @@ class Training:
         self.codes = device.array(rows_of_codes([column.codes for column in stated.columns], dtype))
         self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
         self.columns = device.array(layout.table)
+        self.outputs = None if layout.outputs is None else device.array(layout.outputs)
         self.set_targets(stated.targets)
 
     def set_targets(self, targets):
@@ -137,8 +139,12 @@ class Training:
             n_count = 1
             problem["weight_limbs"] = limbs(heaviest)
             problem["sum_limbs"] = limbs(max_drawn << 31 if problem["is_wide"] else heaviest << 31)
-        objective = self.layout.objective
-        if objective.n_classes:
+        layout, objective = self.layout, self.layout.objective
+        if layout.outputs is not None:
+            n_words, has_classes = layout.n_words - 2, not objective.scales_targets
+            n = n_count + (0 if problem["is_unit"] else problem["weight_limbs"])
+            n += n_words * problem["weight_limbs" if has_classes else "sum_limbs"]
+        elif objective.n_classes:
             n = objective.n_classes if problem["is_unit"] else n_count + objective.n_classes * problem["weight_limbs"]
         else:
             n = n_count + (0 if problem["is_unit"] else problem["weight_limbs"])
@@ -180,7 +186,8 @@ class Training:
         words += (1 + n_together) * self.layout.subset_words + (n_together * (1 + self.layout.max_categories) + 1) // 2
         records = n_together * (record("df_split").itemsize + record("df_draft").itemsize)
         planes = 4 * int(p["n_planes"]) * (1 + n_together * entries)
-        return constants()["DF_SHARED_BYTES"] + 8 * words + records + planes
+        outputs = 0 if self.layout.outputs is None else self.layout.outputs.nbytes
+        return constants()["DF_SHARED_BYTES"] + 8 * words + records + outputs + planes
 
     def bytes_of_tree(self, n):
         """(memory that a tree of n records takes in a batch, that of it which is in one array), at most."""

@@ -200,7 +200,7 @@ class _Sizes:
 
     def __init__(self, problem, ranks, training):
         own_rows = -(-problem.n_rows // ranks.size)
-        row_bytes = problem.n_features * training.codes.dtype.itemsize
+        row_bytes = problem.n_features * training.codes.dtype.itemsize + 8 * (problem.objective.n_outputs - 1)  # and targets
         # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
         room = max(ranks.room, own_rows * row_bytes)
         own_records = min(own_rows, problem.sampling.max_records(problem.n_rows))

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.engines.shard import ForestShard
-from dforest.rules import arrays
+from dforest.rules import arrays, outputs
 from dforest.rules.records import record
 
 
@@ -59,7 +59,7 @@ class RankShard(ForestShard):
 
     def __init__(self, ranks, own, problem, shipping):
         self.ranks, self.own, self._shipping = ranks, own, shipping
-        self._y, self._is_wide = problem.targets.numbers, problem.criterion.is_wide
+        self._y, self._has_classes = problem.targets.numbers, not problem.objective.scales_targets
         self.layout = own.training.layout
         self.has_exact_weights = own.has_exact_weights
         self.roots = own.roots.copy()
@@ -69,9 +69,9 @@ class RankShard(ForestShard):
         self._runs.note(self.roots["first"], self.roots["n"], own.roots["first"], own.roots["n"])
         self.own_open_nodes = self._runs.own_open_nodes
 
-    def add_up(self, open_nodes):
-        totals, extents = self.own.add_up(self.own_open_nodes(open_nodes))
-        if self.layout.objective.scales_targets:
+    def add_up(self, open_nodes, outputs):
+        totals, extents = self.own.add_up(self.own_open_nodes(open_nodes), outputs)
+        if not self._has_classes and outputs is None:
             extents = self._extremes(extents)
         return self.ranks.sum(totals), extents
 
@@ -98,18 +98,19 @@ class RankShard(ForestShard):
     def key_ranges(self, open_nodes, features):
         return self._extremes(self.own.key_ranges(self.own_open_nodes(open_nodes), features))
 
-    def count(self, open_nodes, features, ranges):
-        histograms = self.own.count(self.own_open_nodes(open_nodes), features, ranges).get()
+    def count(self, open_nodes, features, ranges, outputs):
+        histograms = self.own.count(self.own_open_nodes(open_nodes), features, ranges, outputs).get()
         n_nodes, n_tried, *shape = histograms.shape
         return self.ranks.sum_scattered(histograms.reshape(n_nodes * n_tried, *shape))
 
-    def find_cuts(self, open_nodes, totals, features, ranges, histograms):
+    def find_cuts(self, open_nodes, totals, outputs, features, ranges, histograms):
         edges = self.ranks.edges(features.size)
         pairs = np.arange(edges[self.ranks.rank], edges[self.ranks.rank + 1])
         node = pairs // features.shape[1]
         cuts, subsets = self.own.find_cuts(
             open_nodes[node],
             totals[node],
+            None if outputs is None else outputs[node],
             features.reshape(-1, 1)[pairs],
             None if ranges is None else ranges.reshape(-1, 1, 2)[pairs],
             histograms[:, None],
@@ -139,21 +140,59 @@ class RankShard(ForestShard):
     def _leaf_words(self, nodes, exact_weight):
         """`leaf_words` of nodes, given the exact weights of the own rows, if there are any."""
         own = self.own_open_nodes(nodes)
-        layout, is_wide = self.layout, self._is_wide
-        if self._y is None and exact_weight is None:
+        if self._has_classes and exact_weight is None:
             return self.ranks.sum(self.own.leaf_words(own))
         records, shifts, n_draws = self.own.draws.get(), None, None
         if exact_weight is not None:
             n_draws = self.ranks.sum(arrays.count_draws(own, records))
             shifts = arrays.weight_shifts(self.ranks.greatest(self.own.heaviest(_open_nodes(own))), is_fine=True)
-        if self._y is None:
-            parts = arrays.class_parts(own, records, exact_weight, shifts, layout.n_leaf_words - 1)
-            return arrays.class_words(n_draws, self.ranks.sum(parts), shifts)
+        if self._has_classes:
+            return self._class_words(own, records, exact_weight, shifts, n_draws)
+        return self._number_words(nodes, own, records, exact_weight, shifts, n_draws)
+
+    def _class_words(self, own, records, exact_weight, shifts, n_draws):
+        """`leaf_words` of classes with exact weights, output by output."""
+        words = []
+        for columns, y in zip(self.layout.objective.weight_columns, self._targets_by_output(), strict=True):
+            if y is not None:
+                records = records.copy()
+                records["target"] = y[records["row"]]
+            parts = arrays.class_parts(own, records, exact_weight, shifts, columns.stop - columns.start)
+            words.append(arrays.class_words(n_draws, self.ranks.sum(parts), shifts))
+        return np.hstack([words[0], *(of_output[:, 1:] for of_output in words[1:])])  # draws and shift are those of each
+
+    def _number_words(self, nodes, own, records, exact_weight, shifts, n_draws):
+        """`leaf_words` of numbers: those of each output, put together."""
+        number, is_wide, by_output = self.layout.criterion_number, self.layout.is_wide, self._targets_by_output()
         extents = self._extremes(self.own.target_extents(_open_nodes(own)))
-        sums = self.ranks.sum(arrays.leaf_sums(own, records, self._y, extents, is_wide, exact_weight, shifts, n_draws))
-        given = layout.criterion_number, own, records, self._y, extents, sums, is_wide
-        squares = self.ranks.sum(arrays.impurity_sums(*given, exact_weight))
-        return arrays.leaf_words(layout.criterion_number, nodes, extents, sums, squares, is_wide, shifts)
+        extents = [np.ascontiguousarray(extents[:, o]) for o in range(len(by_output))]
+        scaled = [(nodes, own)]
+        if len(by_output) > 1:  # each output has the leaf's own scale
+            scaled = [tuple(self._scaled(some, of_output) for some in (nodes, own)) for of_output in extents]
+        sums = self.ranks.sum(np.stack([
+            arrays.leaf_sums(there, records, y, of_output, is_wide, exact_weight, shifts, n_draws)
+            for (_, there), y, of_output in zip(scaled, by_output, extents, strict=True)
+        ]))  # fmt: skip
+        squares = self.ranks.sum(np.stack([
+            arrays.impurity_sums(number, there, records, y, of_output, of_sums, is_wide, exact_weight)
+            for (_, there), y, of_output, of_sums in zip(scaled, by_output, extents, sums, strict=True)
+        ]))  # fmt: skip
+        return arrays.join_outputs(np.stack([
+            arrays.leaf_words(number, of_all, of_output, of_sums, of_squares, is_wide, shifts)
+            for (of_all, _), of_output, of_sums, of_squares in zip(scaled, extents, sums, squares, strict=True)
+        ]))  # fmt: skip
+
+    def _targets_by_output(self):
+        """The exact targets, or class numbers, of each output, contiguous; None: they are in the records."""
+        n_outputs = self.layout.n_outputs
+        return [self._y] if n_outputs == 1 else [np.ascontiguousarray(self._y[:, o]) for o in range(n_outputs)]
+
+    def _scaled(self, nodes, extents):
+        """Nodes whose scale is that of one of several outputs, given the extents of its targets in them."""
+        nodes, is_mixed = nodes.copy(), extents[:, 0] < extents[:, 1]
+        bits = outputs.output_bits(self.layout.criterion_number)
+        nodes["centre"][is_mixed], nodes["exponent"][is_mixed] = arrays.choose_scales(extents[is_mixed], bits)
+        return nodes
 
     def grow_subtrees(self, open_nodes):
         exact_weight = self.own.exact_weight.get() if self.has_exact_weights else None

@@ -31,6 +31,7 @@ class Shipping:
         self._ranks, self._problem, self._training = ranks, problem, training
         self._shipment_records, self._n_threads = shipment_records, n_threads
         self._y, self._has_weight = problem.targets.numbers, problem.targets.weight is not None
+        self._n_targets = 0 if self._y is None else problem.objective.n_outputs
 
     def grow(self, open_nodes, own, draws, exact_weight):
         """Grow subtrees: a collective.
@@ -54,7 +55,7 @@ class Shipping:
         owner, shipment = deal(open_nodes["n"], self._ranks.size, self._shipment_records)
         n_shipments = int(shipment.max(initial=-1)) + 1
         if n_shipments == 0:
-            return Subtrees.none(self._problem.objective.n_leaf_words)
+            return Subtrees.none(self._problem.objective)
         lengths = np.stack(self._ranks.gather(own["n"].astype(np.int64)))
         numbers, grown = [], []
         for number in range(n_shipments):
@@ -73,7 +74,7 @@ class Shipping:
     def _grow(self, open_nodes, packed, lengths, has_exact):
         """Grow the subtrees that this rank owns, given their packed records by rank, and how many of each a rank has sent."""
         columns, records, y, exact_weight = unpack(
-            packed, np.ascontiguousarray(lengths), self._training.codes.get(), self._y is not None, self._has_weight, has_exact,
+            packed, np.ascontiguousarray(lengths), self._training.codes.get(), self._n_targets, self._has_weight, has_exact,
             code_types(self._problem.columns), self._n_threads,
         )  # fmt: skip
         packed.clear()

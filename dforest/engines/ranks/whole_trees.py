@@ -98,7 +98,7 @@ class WholeTrees:
     def _collect(self, grown, n_trees):
         """All trees, in order, given those that this rank has grown."""
         gather, size = self._ranks.gather, self._ranks.size
-        joined = Subtrees.none(self._problem.objective.n_leaf_words)
+        joined = Subtrees.none(self._problem.objective)
         own = Nodes.join([joined.nodes, *(subtree.nodes for subtree in grown)])
         by_rank = gather(np.concatenate([joined.lengths, *(subtree.lengths for subtree in grown)]))
         nodes, lengths = Nodes(*(np.concatenate(gather(array)) for array in own)), np.concatenate(by_rank)

@@ -44,7 +44,7 @@ from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, training_rows
-from dforest.estimators.data.outputs import alike_outputs, by_output
+from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.kinds import BoostedTrees
 from dforest.estimators.other_names import NamesPart, with_hints
@@ -211,8 +211,7 @@ class BoostingEstimator(
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        y = alike_outputs(self._encode(targets, ranks), ranks)
-        return training_rows(self, partitions, parts, y, ranks), parts, features
+        return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), parts, features
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has too many categories."""

@@ -7,7 +7,7 @@ known by its place among the columns of y.
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from dforest.estimators.data.agreement import error_of_types
+from dforest.estimators.data.agreement import common_labels, error_of_types, join_labels
 from dforest.estimators.data.validation import check_class_weight, check_classes
 
 
@@ -30,19 +30,42 @@ def prediction_columns(objective):
     return objective.outputs if objective.n_outputs > 1 else (slice(None),)
 
 
-def classes_by_output(y):
-    """`check_classes` of each column: (list of classes, class numbers of the shape of y)."""
+def classes_by_output(y, n_outputs, ranks):
+    """The classes of all ranks and the class numbers of this rank's rows, output by output. A collective.
+
+    Parameters
+    ----------
+    y : list of ndarray of shape (n_rows of the partition, n_outputs)
+        Of each partition of this rank that has rows.
+    n_outputs : int
+    ranks : Communicator
+
+    Returns
+    -------
+    list of ndarray
+        The classes of each output, ascending.
+    ndarray of shape (n_rows, n_outputs), dtype int32
+    """
     found = []
-    for output, column in enumerate(y.T):
-        if column.dtype == object:  # numbers, say, beside columns of text
-            if len({type(label) for label in column}) > 1:
-                raise error_of_types(f"column {output} of y", column)
-            column = np.array(column.tolist())
-        try:
-            found.append(check_classes(np.ascontiguousarray(column)))
-        except ValueError as error:
-            raise ValueError(f"column {output} of y: {error}") from None
+    for output in range(n_outputs):
+        name, classes, numbers = f"column {output} of y", np.zeros(0), np.zeros(0, np.int32)
+        if y:
+            column = join_labels(name, [_of_one_type(name, part[:, output]) for part in y])
+            try:
+                classes, numbers = check_classes(np.ascontiguousarray(column))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        found.append(common_labels(ranks, name, classes, numbers))
     return [classes for classes, _ in found], np.stack([numbers for _, numbers in found], axis=1)
+
+
+def _of_one_type(name, labels):
+    """Labels as an array of the type they have, which may be numbers beside columns of text."""
+    if labels.dtype != object:
+        return labels
+    if len({type(label) for label in labels}) > 1:
+        raise error_of_types(name, labels)
+    return np.array(labels.tolist())
 
 
 def classes_of(classifier):
@@ -78,19 +101,26 @@ def check_columns(y, n_outputs):
         raise ValueError(f"y has {n} columns; the estimator predicts {n_outputs}")
 
 
-def alike_outputs(y, ranks):
-    """The targets of this rank, as of all ranks: a rank without rows does not know how many columns y has. A collective.
+def count_outputs(y, ranks):
+    """How many columns y has; a rank without rows does not know it. A collective.
+
+    Parameters
+    ----------
+    y : list of ndarray
+        Of each partition of this rank that has rows, as `by_output` returns it.
+    ranks : Communicator
 
     Raises
     ------
     ValueError
-        If y has other numbers of columns on other ranks.
+        If y has other numbers of columns in other partitions.
     """
-    n_own = y.shape[1] if y.ndim > 1 else 1
-    n_outputs = int(ranks.greatest(np.array([n_own], np.int64))[0])
-    if len(y) and n_own != n_outputs:
-        raise ValueError(f"y has {n_own} columns, but {n_outputs} on another rank; allowed is one number for all ranks")
-    return y if len(y) or n_outputs == 1 else np.zeros((0, n_outputs), y.dtype)
+    there = [part.shape[1] if part.ndim > 1 else 1 for part in y]
+    n_outputs = int(ranks.greatest(np.array([max(there, default=1)], np.int64))[0])
+    for n_own in there:
+        if n_own != n_outputs:
+            raise ValueError(f"y has {n_own} columns, but {n_outputs} in other rows; allowed is one number for all rows")
+    return n_outputs
 
 
 def same_classes(first, second):
@@ -119,9 +149,11 @@ def class_weights(class_weight, classes):
     return [check_class_weight(one, labels) for one, labels in zip(class_weight, classes, strict=True)]
 
 
-def joint_classes(numbers, labels):
-    """The classes of all outputs together, those that occur: (their numbers, tuples of labels by number)."""
-    rows, joint = np.unique(numbers, axis=0, return_inverse=True)
+def joint_classes(numbers, labels, ranks):
+    """The classes of all outputs together, those that occur on any rank: (numbers of the rows, tuples of labels by number)."""
+    there = np.concatenate([numbers, *ranks.gather(np.unique(numbers, axis=0))])
+    rows, joint = np.unique(there, axis=0, return_inverse=True)
+    joint = joint[: len(numbers)]
     names = np.empty(len(rows), object)
     names[:] = [tuple(of_output[k] for of_output, k in zip(labels, row, strict=True)) for row in rows.tolist()]
     return joint.ravel().astype(np.int32), names

@@ -80,7 +80,7 @@ def sampling_plan(sampling, labels, max_samples, rows):
     """
     classes, weight = (None, None), None
     if labels is not None and sampling.needs_classes:
-        classes = (rows.y, labels) if rows.y.ndim == 1 else joint_classes(rows.y, labels)
+        classes = (rows.y, labels) if rows.y.ndim == 1 else joint_classes(rows.y, labels, rows.ranks)
         classes = rows.of_all(classes[0]), classes[1]
     if sampling.ignores_weights:
         own = rows.integer_weight()

@@ -11,10 +11,16 @@ from dforest.core.objective import ClassObjective, MultiOutputClassObjective, Mu
 from dforest.engines.problem import Targets
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.data.agreement import common_labels, join_labels
-from dforest.estimators.data.outputs import check_columns, class_weights, classes_by_output, most_probable, same_classes
+from dforest.estimators.data.outputs import (
+    check_columns,
+    class_weights,
+    classes_by_output,
+    count_outputs,
+    most_probable,
+    same_classes,
+)
 from dforest.estimators.data.validation import check_class_weight, check_classes, check_counts, check_targets
-from dforest.estimators.scoring import accuracy, named_scorer, r2, score_of_classes, score_of_numbers, score_of_outputs
-from dforest.spmd.communicator import ALONE
+from dforest.estimators.scoring import named_scorer, r2, score_of_classes, score_of_numbers, score_of_outputs, share_of
 
 
 class ClassTargets:
@@ -23,8 +29,9 @@ class ClassTargets:
     _has_numbers = False  # whether y must be numbers
 
     def _encode(self, y, ranks):
-        if len(y) == 1 and y[0].ndim == 2:
-            self.classes_, numbers = classes_by_output(y[0])
+        n_outputs = count_outputs(y, ranks)
+        if n_outputs > 1:
+            self.classes_, numbers = classes_by_output(y, n_outputs, ranks)
             self.n_classes_ = [len(classes) for classes in self.classes_]
             return numbers
         classes, numbers = check_classes(join_labels("y", y)) if y else (np.zeros(0), np.zeros(0, np.int32))
@@ -58,7 +65,7 @@ class ClassTargets:
 
     def _no_targets(self):
         """The encoded targets of no rows."""
-        return np.zeros(0, np.int32)
+        return np.zeros((0, len(self.classes_)) if isinstance(self.classes_, list) else 0, np.int32)
 
     def _targets(self, rows, plan):
         weights, balance = plan.weights_of_draws(rows, self.n_classes_)
@@ -128,10 +135,8 @@ class ClassTargets:
             self.oob_decision_function_ = np.stack(parts, axis=2) if len(set(self.n_classes_)) == 1 else parts
         scorer = named_scorer(self.oob_score, "oob_score")
         if not callable(scorer):
-            if not has_several:
-                self.oob_score_ = accuracy(true, seen, ranks)
-            elif len(true):
-                self.oob_score_ = float((most_probable(seen, outputs) == true).all(axis=1).mean())
+            is_right = most_probable(seen, outputs) == true.reshape(len(true), len(outputs))
+            self.oob_score_ = share_of(is_right.all(axis=1), ranks)
         elif len(true):
             self.oob_score_ = ranks.first(self._score_by(scorer, true, seen, outputs))
 
@@ -146,7 +151,8 @@ class NumberTargets:
         return check_targets(y)
 
     def _encode(self, y, ranks):
-        return check_targets(np.concatenate(y)) if y else np.zeros(0)
+        n_outputs = count_outputs(y, ranks)
+        return check_targets(np.concatenate(y)) if y else np.zeros((0, n_outputs) if n_outputs > 1 else 0)
 
     def _objective(self, rows):
         return NumberObjective() if rows.y.ndim == 1 else MultiOutputNumberObjective(rows.y.shape[1])
@@ -155,7 +161,8 @@ class NumberTargets:
         return None
 
     def _no_targets(self):
-        return np.zeros(0)
+        n_outputs = getattr(self, "n_outputs_", 1)
+        return np.zeros((0, n_outputs) if n_outputs > 1 else 0)
 
     def _targets(self, rows, plan):
         if self._own_criterion() == "poisson":
@@ -199,7 +206,7 @@ class NumberTargets:
         elif true.ndim == 1:
             self.oob_score_ = r2(true, seen[:, 0], ranks)
         else:
-            self.oob_score_ = float(np.mean([r2(y, own, ALONE) for y, own in zip(true.T, seen.T, strict=True)]))
+            self.oob_score_ = float(np.mean([r2(y, own, ranks) for y, own in zip(true.T, seen.T, strict=True)]))
 
 
 def _some_rows(y, most=10_000):

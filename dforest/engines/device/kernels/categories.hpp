@@ -49,6 +49,56 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
             df_put_in(subset, ranked[i]);
 }
 
+// Set the mean responses of a node's categories. IN ranked : [n] the categories, ascending; OUT entry : [n_words] scratch; keys : [n]
+template <class Codes>
+DF_INLINE void df_find_responses(const df_problem *p, const df_node *node, const int64_t *total, const Codes &codes,
+                                 const uint32_t *ranked, uint32_t n, int64_t *entry, double *keys)
+{
+    const int64_t largest = df_leading_response(p, total);
+    for (uint32_t i = 0; i < n; i++) {
+        codes.read(ranked[i], entry);
+        keys[i] = df_mean_response(p, node, entry, largest);
+    }
+}
+
+// The same for several outputs: the responses of the one that the categories tell most about.
+template <class Codes>
+DF_CALLED void df_find_output_responses(const df_problem *p, const df_node *node, const int64_t *total, const Codes &codes,
+                                        const uint32_t *ranked, uint32_t n, int64_t *entry, double *keys)
+{
+    double highest = -1.0;
+    int64_t best = 0, in_keys = -1;
+    const auto respond = [&](int64_t o) { // returns the mean
+        const df_output *own = node->outputs + o;
+        const int64_t largest = df_has_classes(p) ? df_output_largest(own, total) : 0;
+        double mean = 0.0;
+        for (uint32_t i = 0; i < n; i++) {
+            codes.read(ranked[i], entry);
+            keys[i] = df_output_response(own, p->criterion, (int) p->is_wide, entry, largest);
+            mean += df_response_term(df_category_share(entry[1], total[1]), keys[i]);
+        }
+        in_keys = o;
+        return mean;
+    };
+    for (int64_t o = 0; o < p->n_outputs; o++) {
+        if (node->outputs[o].is_pure)
+            continue;
+        const double mean = respond(o);
+        double spread = 0.0;
+        for (uint32_t i = 0; i < n; i++) {
+            codes.read(ranked[i], entry);
+            spread += df_spread_term(df_category_share(entry[1], total[1]), keys[i], mean);
+        }
+        spread = df_response_spread(spread, node->outputs[o].exponent, node->outputs[0].exponent);
+        if (spread > highest) {
+            highest = spread;
+            best = o;
+        }
+    }
+    if (in_keys != best)
+        respond(best);
+}
+
 // Set the cut and its subset: the categories on the side opposite to missing ones.
 template <class Codes>
 DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
@@ -74,11 +124,10 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     if (is_random)
         df_draw_subset(p, node, feature, room->ranked, n, (uint32_t *) room->keys, room->subset);
     else if (!is_single) {
-        const int64_t largest = df_leading_response(p, total);
-        for (uint32_t i = 0; i < n; i++) {
-            codes.read(room->ranked[i], w.entry);
-            room->keys[i] = df_mean_response(p, node, w.entry, largest);
-        }
+        if (df_has_outputs(p))
+            df_find_output_responses(p, node, total, codes, room->ranked, n, w.entry, room->keys);
+        else
+            df_find_responses(p, node, total, codes, room->ranked, n, w.entry, room->keys);
         df_sort_categories(room->keys, room->ranked, n);
     }
     n_entries = is_random ? 1 : n + (is_single && n_missing > 0);
@@ -150,6 +199,8 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
     else if (node->is_exact && p->criterion == DF_SQUARED_ERROR && p->n_words == 3)
         df_find_exact<3>(p, node, column, total, codes, cut);
 #endif
+    else if (df_has_outputs(p))
+        df_find_best<0>(p, node, column, total, codes, words, cut);
     else if (p->n_words == 3)
         df_find_best<3>(p, node, column, total, codes, words, cut);
     else if (p->n_words == 4)

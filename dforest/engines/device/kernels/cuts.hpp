@@ -36,8 +36,10 @@ template <int n_words>
 DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
     df_fraction parts = {0.0, 1.0};
-    if (p->criterion == DF_GINI) {
-        parts.numerator = df_gini_crosses(left, total, n_words ? n_words : p->n_words);
+    if (!n_words && df_has_outputs(p))
+        parts.numerator = df_plain_score(p, node, left, total);
+    else if (p->criterion == DF_GINI) {
+        parts.numerator = df_gini_crosses(left, total, 2, n_words ? n_words : p->n_words);
         parts.unit = df_ratio_unit(left[1], total[1]);
     } else if (p->criterion == DF_SQUARED_ERROR) {
         parts.numerator = df_square_cross(left, total, (int) p->is_wide, &node->measure);

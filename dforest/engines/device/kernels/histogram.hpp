@@ -83,6 +83,37 @@ template <class Use> DF_INLINE auto df_with_codes(const df_problem *p, const cha
                                 : use((const uint64_t *) codes);
 }
 
+// The same for several outputs.
+template <class Code>
+DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, const Code *codes, const df_record *records, int64_t n,
+                                const int32_t *features, int64_t n_features, const df_draft *drafts, const df_targets *targets,
+                                uint32_t *planes, uint64_t *flags)
+{
+    const int64_t stride = p->max_entries * p->n_planes;
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const df_record record = records[i];
+            const Code *row = codes + (int64_t) record.row * p->n_features;
+            const double *y = targets->y + (int64_t) record.row * p->n_outputs;
+            const auto code_of = [&](int64_t f) {
+                const Code given = row[features[f]];
+                return drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
+            };
+            for (int64_t f = 0; f < n_features; f++) {
+                const int64_t code = code_of(f);
+                df_add_size(group, p, planes + f * stride + code * p->n_planes, &record);
+                if (flags)
+                    df_set_flag(group, flags + f * df_flag_words(p), code);
+            }
+            for (int64_t o = 0; o < p->n_outputs; o++) {
+                const df_addend addend = df_addend_of(p, targets->outputs + o, y[o], &record);
+                for (int64_t f = 0; f < n_features; f++)
+                    addend.add(group, p, planes + f * stride + code_of(f) * p->n_planes);
+            }
+        }
+    });
+}
+
 template <int kind, int known_planes>
 DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                              const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
@@ -99,12 +130,17 @@ DF_INLINE void df_count_kind(const df_group &group, const df_problem *p, const c
 // IN draws : [n]
 // IN features : [n_features]
 // IN drafts : NULL, or [n_features]
+// IN targets : of several outputs
 // INOUT planes : [n_features, max_entries, n_planes]
 // INOUT flags : NULL, or [n_features, df_flag_words]
 DF_INLINE void df_count(const df_group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
-                        const int32_t *features, int64_t n_features, const df_draft *drafts, uint32_t *planes,
-                        uint64_t *flags)
+                        const int32_t *features, int64_t n_features, const df_draft *drafts, const df_targets *targets,
+                        uint32_t *planes, uint64_t *flags)
 {
+    if (df_has_outputs(p))
+        return df_with_codes(p, codes, [&](const auto *codes) {
+            df_count_outputs(group, p, codes, records, n, features, n_features, drafts, targets, planes, flags);
+        });
     df_with_kind(p, [&](auto kind, auto n_planes) {
         df_count_kind<kind.value, n_planes.value>(group, p, codes, records, n, features, n_features, drafts, planes, flags);
     });

@@ -1,4 +1,4 @@
-// What leaves keep, as node_decision.pyx has it: draws and class weights; or draws, weight, value and impurity.
+// What leaves keep, as node_decision.pyx has it: draws and class weights; or draws, weight, a value for each output, and impurity.
 #ifndef DFOREST_KERNELS_LEAVES_HPP
 #define DFOREST_KERNELS_LEAVES_HPP
 
@@ -6,7 +6,7 @@
 
 // Draws need not have the node's targets and weights, only its rows. Exact weights are kept by a shift of the leaf's own.
 //
-// OUT words : [n_words - 1] classes; [4] otherwise; high : [n_words - 2] scratch, of classes with exact weights
+// OUT words : [n_words - 1] classes; [3 + n_outputs] otherwise; high : [n_words - 2] scratch, of classes with exact weights
 template <class Group>
 DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words, int64_t *high)
 {
@@ -28,7 +28,15 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
     const auto weight_in_node = [&](int64_t i) {
         return (int64_t) (exact ? df_node_weight(&of_node, exact[records[i].row]) : records[i].weight);
     };
+    const df_output *outputs = fit->outputs;
     if (df_has_classes(p)) {
+        // By the class of each output. use(class weight's place among all)
+        const auto each_class = [&](int64_t i, auto use) {
+            if (!df_has_outputs(p))
+                return use((int64_t) records[i].target);
+            for (int64_t o = 0; o < p->n_outputs; o++)
+                use(outputs[o].first - DF_OUTPUT_WORDS + (int64_t) fit->y[records[i].row * p->n_outputs + o]);
+        };
         group.each([&](int64_t item) {
             for (int64_t k = item; k < p->n_words - 1; k += group.n_items)
                 words[k] = 0;
@@ -38,58 +46,75 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items) {
                 df_add_shared(group, words, records[i].count);
-                if (exact) {
-                    const df_weight_parts parts = df_parts_of(fine_weight(i), records[i].count);
-                    df_add_shared(group, words + 1 + records[i].target, parts.low);
-                    df_add_shared(group, high + records[i].target, parts.high);
-                } else
-                    df_add_shared(group, words + 1 + records[i].target, (int64_t) records[i].count * records[i].weight);
+                const df_weight_parts parts = exact ? df_parts_of(fine_weight(i), records[i].count)
+                                                    : df_weight_parts{(int64_t) records[i].count * records[i].weight, 0};
+                each_class(i, [&](int64_t k) {
+                    df_add_shared(group, words + 1 + k, parts.low);
+                    if (exact)
+                        df_add_shared(group, high + k, parts.high);
+                });
             }
         });
         group.each([&](int64_t item) {
-            if (item == 0 && exact)
-                words[0] = df_draws_word(words[0], shift - df_settle_weights(words + 1, high, p->n_words - 2, words + 1));
+            if (item > 0 || !exact)
+                return;
+            int excess = 0; // that of each output, as their weights have one sum
+            for (int64_t o = 0; o < p->n_outputs; o++) {
+                const int64_t first = df_has_outputs(p) ? outputs[o].first - DF_OUTPUT_WORDS : 0;
+                const int64_t n_classes = df_has_outputs(p) ? outputs[o].n_words : p->n_words - 2;
+                excess = df_settle_weights(words + 1 + first, high + first, n_classes, words + 1 + first);
+            }
+            words[0] = df_draws_word(words[0], shift - excess);
         });
         return;
     }
     if (n == 0) { // draws of other shards
         group.each([&](int64_t item) {
-            for (int64_t k = item; k < 4; k += group.n_items)
+            for (int64_t k = item; k < 3 + p->n_outputs; k += group.n_items)
                 words[k] = 0;
         });
         return;
     }
     int64_t total[4] = {0, 0, 0, 0};
-    df_node node;
-    node.open_node.centre = grown->centre;
-    node.open_node.exponent = grown->exponent;
-    node.open_node.root_weight = 0.0;
-    node.open_node.weight_shift = 0;
-    const df_quantiser scale = df_quantiser_of(grown->centre, grown->exponent);
-    const auto target = [&](int64_t i) { return df_quantised(&scale, fit->y[records[i].row]); };
     total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });
     total[1] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i); });
-    const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
     df_weight_parts weight = {total[1], 0};
     if (exact) {
         weight.low = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).low; });
         weight.high = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).high; });
     }
-    double value = df_leaf_value(
-        group, records, n, fit->y, [&](int64_t i) { return exact ? fine_weight(i) : (int64_t) records[i].weight; },
-        exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
-    value = df_clip(value, grown->lower, grown->upper);
     double impurity = 0.0;
-    if (lo < hi) { // else there may be no scale
+    for (int64_t o = 0; o < p->n_outputs; o++) {
+        const double *y = fit->y + o;
+        const int64_t stride = p->n_outputs;
+        const double lo = df_lowest_y(group, records, n, y, stride, 1.0), hi = -df_lowest_y(group, records, n, y, stride, -1.0);
+        double value = df_leaf_value(
+            group, records, n, y, stride, [&](int64_t i) { return exact ? fine_weight(i) : (int64_t) records[i].weight; },
+            exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
+        value = df_clip(value, grown->lower, grown->upper);
+        group.each([&](int64_t item) {
+            if (item == 0)
+                memcpy(words + 2 + o, &value, sizeof value);
+        });
+        if (lo == hi) // then there may be no scale
+            continue;
+        df_output own;
+        df_scale_output(&own, p->criterion, lo, hi);
+        if (!df_has_outputs(p)) {
+            own.scale = df_quantiser_of(grown->centre, grown->exponent);
+            own.exponent = grown->exponent;
+        }
+        const auto target = [&](int64_t i) { return df_quantised(&own.scale, y[records[i].row * stride]); };
         if (p->is_wide) {
             total[2] = sum_of([&](int64_t i) { return df_low_part(weight_in_node(i) * target(i)) * records[i].count; });
             total[3] = sum_of([&](int64_t i) { return df_high_part(weight_in_node(i) * target(i)) * records[i].count; });
         } else
             total[2] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i) * target(i); });
-        df_measure_node(p, total, &node);
-        impurity = df_node_impurity(group, p, &node, total, n, target,
-                                    [&](int64_t i) { return records[i].count * weight_in_node(i); });
+        df_measure_numbers(p, total, own.scale.centre, own.exponent, &own.measure);
+        impurity += df_number_impurity(group, p, own.measure, own.exponent, total[1], n, target,
+                                       [&](int64_t i) { return records[i].count * weight_in_node(i); });
     }
+    impurity = impurity / (double) p->n_outputs;
     group.each([&](int64_t item) {
         if (item > 0)
             return;
@@ -97,8 +122,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         words[1] = total[1];
         if (exact)
             words[0] = df_draws_word(total[0], shift - df_settle_weights(&weight.low, &weight.high, 1, words + 1));
-        memcpy(words + 2, &value, sizeof value);
-        memcpy(words + 3, &impurity, sizeof impurity);
+        memcpy(words + 2 + p->n_outputs, &impurity, sizeof impurity);
     });
 }
 

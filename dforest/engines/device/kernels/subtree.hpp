@@ -18,10 +18,11 @@ typedef struct {
     const df_column *columns;  // [n_features]
     df_numbers numbers;
     const char *codes;         // [n_rows, n_features]
-    const double *y;           // [n_rows] exact targets; NULL for classes
+    const double *y;           // [n_rows, n_outputs] exact targets, or class numbers; NULL for classes of one output
     const double *exact_weight; // [n_rows] of a subtree's tree (weights.h); else of all trees; NULL: weights are exact
     df_record *records;
     df_record *scratch;
+    const df_output *outputs;  // [n_outputs] their words, if there are several
 } df_fit;
 
 typedef struct {
@@ -46,6 +47,7 @@ typedef struct {
     uint64_t *subsets;         // [1 + n_together, subset_words] of the best cut, and of those in `cuts`
     df_split *cuts;              // [n_together]
     df_draft *drafts;          // [n_together]
+    df_output *outputs;        // [n_outputs] of the node, if there are several
     int32_t *features;         // [n_together]
     uint32_t *ranked;          // [n_together, max_categories]
     uint32_t *entry;           // [n_planes]
@@ -63,7 +65,8 @@ DF_INLINE df_workspace df_workspace_at(const df_problem *p, char *memory, int64_
     workspace.subsets = (uint64_t *) (workspace.keys + n_together * p->max_categories);
     workspace.cuts = (df_split *) (workspace.subsets + (1 + n_together) * p->subset_words);
     workspace.drafts = (df_draft *) (workspace.cuts + n_together);
-    workspace.features = (int32_t *) (workspace.drafts + n_together);
+    workspace.outputs = (df_output *) (workspace.drafts + n_together);
+    workspace.features = (int32_t *) (workspace.outputs + (df_has_outputs(p) ? p->n_outputs : 0));
     workspace.ranked = (uint32_t *) workspace.features + n_together;
     workspace.flags = (uint64_t *) (workspace.ranked + (n_together * (1 + p->max_categories) + 1) / 2 * 2 - n_together);
     workspace.entry = (uint32_t *) (workspace.flags + n_together * df_flag_words(p));
@@ -166,8 +169,8 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
         const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;
     };
-    if (df_scales_targets(p) && n > 1 && df_is_narrow(n, range(), open_node->range)) {
-        const double lo = df_lowest_y(group, records, n, fit->y, 1.0), hi = -df_lowest_y(group, records, n, fit->y, -1.0);
+    if (df_scales_records(p) && n > 1 && df_is_narrow(n, range(), open_node->range)) {
+        const double lo = df_lowest_y(group, records, n, fit->y, 1, 1.0), hi = -df_lowest_y(group, records, n, fit->y, 1, -1.0);
         is_pure = lo == hi;
         if (!is_pure) {
             double centre;
@@ -187,23 +190,37 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
             });
         }
     }
-    df_add_up(group, p, records, n, workspace.entry);
+    const df_targets targets = {fit->y, workspace.outputs};
+    if (df_has_outputs(p) && !df_has_classes(p))
+        for (int64_t o = 0; o < p->n_outputs; o++) {
+            const double lo = df_lowest_y(group, records, n, fit->y + o, p->n_outputs, 1.0);
+            const double hi = -df_lowest_y(group, records, n, fit->y + o, p->n_outputs, -1.0);
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    df_scale_output(workspace.outputs + o, p->criterion, lo, hi);
+            });
+        }
+    df_add_up(group, p, records, n, &targets, workspace.entry);
     group.each([&](int64_t item) {
         if (item > 0)
             return;
         df_read_entry<0>(p, workspace.entry, workspace.total);
         df_clear_entry(p, workspace.entry);
-        shared->is_leaf = df_is_pure(p, workspace.total, is_pure)
+        bool are_equal = is_pure;
+        if (df_has_outputs(p)) {
+            open_node->exponent = df_measure_outputs(workspace.outputs, p->n_outputs, p->criterion, (int) p->is_wide, workspace.total);
+            are_equal = df_outputs_are_pure(workspace.outputs, p->n_outputs);
+        } else
+            are_equal = df_is_pure(p, workspace.total, is_pure);
+        shared->is_leaf = are_equal
                           || df_is_leaf_by_size(&p->limits, open_node->depth, workspace.total[0],
                                                 df_shifted_weight(workspace.total[1], open_node->weight_shift),
                                                 open_node->root_weight);
         if (!shared->is_leaf)
-            df_measure_node(p, workspace.total, &shared->node);
+            df_measure_node(p, workspace.total, workspace.outputs, &shared->node);
     });
     if (p->limits.impurity_threshold > 0.0 && !shared->is_leaf) {
-        const double impurity = df_node_impurity(group, p, &shared->node, workspace.total, n,
-                                                 [&](int64_t i) { return records[i].target; },
-                                                 [&](int64_t i) { return (int64_t) records[i].count * records[i].weight; });
+        const double impurity = df_node_impurity(group, p, &shared->node, workspace.total, records, n, &targets);
         group.each([&](int64_t item) {
             if (item == 0)
                 shared->is_leaf = df_is_pure_enough(&p->limits, impurity);
@@ -241,6 +258,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
     const df_problem *p = fit->problem;
     df_shared *shared = workspace.shared;
     const df_record *records = fit->records + shared->node.open_node.first;
+    const df_targets targets = {fit->y, workspace.outputs};
     const int64_t n = shared->node.open_node.n;
     group.each([&](int64_t item) {
         if (item > 0)
@@ -271,7 +289,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         if (p->has_keys)
             df_draft_cuts(group, fit, workspace, records, n);
         df_count(group, p, fit->codes, records, n, workspace.features, n_tried, p->has_keys ? workspace.drafts : (const df_draft *) 0,
-                 workspace.planes, workspace.flags);
+                 &targets, workspace.planes, workspace.flags);
         group.each([&](int64_t item) {
             for (int64_t f = item; f < n_tried; f += group.n_items) {
                 uint64_t *flags = workspace.flags + f * df_flag_words(p);
@@ -368,7 +386,7 @@ typedef struct {
     df_features features;
     char *codes;               // the block, or NULL
     uint32_t *rows;            // [most records] the row of the data that each row of the block is a copy of
-    double *y;                 // [most records] the exact target of each row of the block
+    double *y;                 // [most records, n_outputs] the exact targets of each row of the block
     double *exact_weight;      // [most records] its exact weight
 } df_room;
 
@@ -388,8 +406,8 @@ DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const d
             char *to = room.codes + i * row_bytes;
             memcpy(to, from, (size_t) row_bytes);
             room.rows[i] = row;
-            if (fit->y)
-                room.y[i] = fit->y[row];
+            for (int64_t o = 0; fit->y && o < fit->problem->n_outputs; o++)
+                room.y[i * fit->problem->n_outputs + o] = fit->y[row * fit->problem->n_outputs + o];
             if (fit->exact_weight)
                 room.exact_weight[i] = fit->exact_weight[row];
             records[i].row = (uint32_t) i;

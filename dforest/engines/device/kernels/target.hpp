@@ -1,6 +1,9 @@
-// What a target is to the kernels: classes, or numbers. What differs between the two stands here, and in leaves.hpp: the entries
-// of histograms, sums of records, scores, impurities, the extents of targets by which nodes choose scales, and which nodes are
-// pure. criterion.pyx and regression.pyx are the same on the processor.
+// What a target is to the kernels: classes, or numbers; of one output, or of several. What differs between these stands here, and in
+// leaves.hpp: the entries of histograms, sums of records, scores, impurities, the extents of targets by which nodes choose scales,
+// and which nodes are pure. criterion.pyx, regression.pyx and outputs.pyx are the same on the processor.
+//
+// The target of one output is in a draw's record. Those of several outputs, numbers or classes, follow from exact ones each time
+// they are added up, by the scales of the node's outputs (rules/outputs.h).
 //
 // An entry of a histogram consists of *planes* of 32 bits, so that draws are added by atomics that every device has. A count
 // takes a plane; a word of more bits is cut into limbs of `limb_bits`, the highest with its sign, each in a plane of its own. As
@@ -10,6 +13,8 @@
 //     classes:              the count; the weight of each class, in weight_limbs
 //     sums:                 the count; the weight, in weight_limbs (unless they are 1); the sum, in sum_limbs; if it is
 //                           wide, its higher word, in as many limbs
+//     several outputs:      the count; the weight, in weight_limbs (unless they are 1); the words of all outputs, each in
+//                           weight_limbs, of classes, or sum_limbs
 //
 // Where groups have one item, which needs no atomics, a word of more bits and the count before it are limbs of 64 bits, of two
 // planes each.
@@ -21,10 +26,18 @@
 #include "rules/categories.h"
 #include "rules/criteria.h"
 #include "rules/node.h"
+#include "rules/outputs.h"
 #include "rules/records.h"
 #include "rules/weights.h"
 
 DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
+DF_INLINE bool df_has_outputs(const df_problem *p) { return p->n_outputs > 1; }
+
+// The targets of a node's draws, of several outputs; of one output, nothing is read.
+typedef struct {
+    const double *y;           // [n_rows, n_outputs] exact targets, or class numbers
+    const df_output *outputs;  // [n_outputs] of the node
+} df_targets;
 
 #ifdef DF_ONE_ITEM
 
@@ -76,6 +89,13 @@ DF_INLINE int64_t df_join_limbs(const df_problem *p, const uint32_t *plane, int6
 
 #endif
 
+// The targets of the draws of one of some nodes. IN outputs : [n_nodes, n_outputs], or NULL
+DF_INLINE df_targets df_targets_of(const df_problem *p, const double *y, const df_output *outputs, int64_t node)
+{
+    const df_targets targets = {y, outputs + (outputs ? node * p->n_outputs : 0)};
+    return targets;
+}
+
 // A number that the compiler knows.
 template <int number> struct df_number {
     static constexpr int value = number;
@@ -109,10 +129,60 @@ template <int kind> DF_INLINE void df_add_draw(const df_group &group, const df_p
     df_add_limbs(group, p, entry + p->sum_limbs, p->sum_limbs, df_high_part(product) * record->count);
 }
 
-// The words of an entry's statistic; whether it has draws. n_words: 0 if not known.
+// What a record's draws add to the words of one of several outputs: `low` to the planes from `at` on, and if sums have two words,
+// `high` to as many behind these.
+struct df_addend {
+    int64_t at, limbs, low, high;
+    bool is_wide;
+    void add(const df_group &group, const df_problem *p, uint32_t *entry) const
+    {
+        df_add_limbs(group, p, entry + at, limbs, low);
+        if (is_wide)
+            df_add_limbs(group, p, entry + at + limbs, limbs, high);
+    }
+};
+
+// The planes of an entry before those of several outputs.
+DF_INLINE int64_t df_size_planes(const df_problem *p) { return DF_COUNT_PLANES + (p->is_unit ? 0 : p->weight_limbs); }
+
+DF_INLINE void df_add_size(const df_group &group, const df_problem *p, uint32_t *entry, const df_record *record)
+{
+    df_add_count(group, entry, record->count);
+    if (!p->is_unit)
+        df_add_limbs(group, p, entry + DF_COUNT_PLANES, p->weight_limbs, (int64_t) record->count * record->weight);
+}
+
+// IN y : the exact target, or the class number
+DF_INLINE df_addend df_addend_of(const df_problem *p, const df_output *output, double y, const df_record *record)
+{
+    const int64_t first = output->first - DF_OUTPUT_WORDS, before = df_size_planes(p);
+    if (df_has_classes(p))
+        return {before + (first + (int64_t) y) * p->weight_limbs, p->weight_limbs, (int64_t) record->count * record->weight, 0, false};
+    const int64_t product = (int64_t) record->weight * df_quantised(&output->scale, y), at = before + first * p->sum_limbs;
+    if (!p->is_wide)
+        return {at, p->sum_limbs, product * record->count, 0, false};
+    return {at, p->sum_limbs, df_low_part(product) * record->count, df_high_part(product) * record->count, true};
+}
+
+DF_INLINE bool df_read_outputs(const df_problem *p, const uint32_t *entry, int64_t *words)
+{
+    const int64_t limbs = df_has_classes(p) ? p->weight_limbs : p->sum_limbs;
+    words[0] = df_count_at(entry);
+    if (words[0] == 0)
+        return false;
+    words[1] = p->is_unit ? words[0] : df_join_limbs(p, entry + DF_COUNT_PLANES, p->weight_limbs);
+    entry += df_size_planes(p);
+    for (int64_t k = DF_OUTPUT_WORDS; k < p->n_words; k++, entry += limbs)
+        words[k] = df_join_limbs(p, entry, limbs);
+    return true;
+}
+
+// The words of an entry's statistic; whether it has draws. n_words: 0 if not known, or if there are several outputs.
 template <int n_words> DF_INLINE bool df_read_entry(const df_problem *p, const uint32_t *entry, int64_t *words)
 {
     const int64_t last = n_words ? n_words : p->n_words;
+    if (!n_words && df_has_outputs(p))
+        return df_read_outputs(p, entry, words);
     if (df_has_classes(p) && p->is_unit) {
         int64_t n = 0;
         for (int64_t k = 2; k < last; k++) {
@@ -173,9 +243,25 @@ template <class Use> DF_INLINE void df_with_kind(const df_problem *p, Use use)
         use(df_number<DF_WEIGHTED_CLASSES>(), any);
 }
 
-// Add up some draws in an entry.
-DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, uint32_t *entry)
+DF_CALLED void df_add_up_outputs(const df_group &group, const df_problem *p, const df_record *records, int64_t n,
+                                 const df_targets *targets, uint32_t *entry)
 {
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items) {
+            const double *y = targets->y + (int64_t) records[i].row * p->n_outputs;
+            df_add_size(group, p, entry, records + i);
+            for (int64_t o = 0; o < p->n_outputs; o++)
+                df_addend_of(p, targets->outputs + o, y[o], records + i).add(group, p, entry);
+        }
+    });
+}
+
+// Add up some draws in an entry.
+DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, const df_targets *targets,
+                         uint32_t *entry)
+{
+    if (df_has_outputs(p))
+        return df_add_up_outputs(group, p, records, n, targets, entry);
 #ifdef DF_ONE_ITEM
     if (!df_has_classes(p)) { // in registers
         int64_t sum[4] = {0, 0, 0, 0};
@@ -219,21 +305,31 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_re
 typedef struct {
     df_open_node open_node;
     df_measure measure;
+    const df_output *outputs;  // [n_outputs], measured, if there are several
     df_leaf_rules rules;
     double weight, first;      // words 1 and 2 of its statistic
     int64_t is_exact;          // products of weights are exact, as they are small; and no bounds are to be kept
 } df_node;
 
-DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, df_node *node)
+// What cuts are scored against, with numbers of one output.
+DF_INLINE void df_measure_numbers(const df_problem *p, const int64_t *total, double centre, int32_t exponent, df_measure *measure)
 {
+    if (p->criterion == DF_SQUARED_ERROR)
+        df_measure_squares(total, (int) p->is_wide, measure);
+    else if (p->criterion == DF_POISSON)
+        df_measure_deviance(total, (int) p->is_wide, centre, exponent, measure);
+}
+
+// IN outputs : [n_outputs] of the node, measured, if there are several
+DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, const df_output *outputs, df_node *node)
+{
+    node->outputs = outputs;
     node->rules = df_leaf_rules_of(&p->limits, node->open_node.root_weight, node->open_node.weight_shift);
-    node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded;
+    node->is_exact = total[1] <= DF_EXACT_WEIGHT && !p->is_bounded && !df_has_outputs(p);
     node->weight = (double) total[1];
     node->first = (double) total[2];
-    if (p->criterion == DF_SQUARED_ERROR)
-        df_measure_squares(total, (int) p->is_wide, &node->measure);
-    else if (p->criterion == DF_POISSON)
-        df_measure_deviance(total, (int) p->is_wide, node->open_node.centre, node->open_node.exponent, &node->measure);
+    if (!df_has_outputs(p))
+        df_measure_numbers(p, total, node->open_node.centre, node->open_node.exponent, &node->measure);
 }
 
 // What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
@@ -244,11 +340,13 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
     return df_mean_target(statistic, (int) p->is_wide, node->open_node.centre, node->open_node.exponent);
 }
 
-// The score of a criterion by logarithms or roots, which is no fraction.
+// A score that is formed as a whole, and not as a fraction: by logarithms or roots, or of several outputs.
 DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
+    if (df_has_outputs(p))
+        return df_outputs_score(node->outputs, p->n_outputs, p->criterion, (int) p->is_wide, left, total, p->n_words);
     if (df_has_classes(p))
-        return df_class_score(p->criterion, left, total, p->n_words);
+        return df_class_score(p->criterion, left, total, 2, p->n_words);
     return df_deviance_score(left, total, (int) p->is_wide, &node->measure);
 }
 
@@ -265,8 +363,8 @@ DF_INLINE int64_t df_leading_response(const df_problem *p, const int64_t *total)
     return df_has_classes(p) ? df_largest_class(total, p->n_words) : 0;
 }
 
-// Whether nodes choose the scales of their targets.
-DF_INLINE bool df_scales_targets(const df_problem *p) { return !df_has_classes(p); }
+// Whether the targets in records have a scale, which nodes choose.
+DF_INLINE bool df_scales_records(const df_problem *p) { return !df_has_classes(p) && !df_has_outputs(p); }
 
 // Whether all draws of a node have one target. is_equal : whether numbers are known to be equal
 DF_INLINE bool df_is_pure(const df_problem *p, const int64_t *total, bool is_equal)
@@ -297,14 +395,14 @@ DF_INLINE df_extent df_target_extent(const df_group &group, const df_record *rec
     return extent;
 }
 
-// The lowest y of some draws; with sign -1 the highest, negated.
+// The lowest target of some draws; with sign -1 the highest, negated. IN y : exact targets, `stride` from row to row
 template <class Group>
-DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, double sign)
+DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride, double sign)
 {
     return group.template lowest<double>([&](int64_t item) {
-        double low = sign * y[records[0].row];
+        double low = sign * y[records[0].row * stride];
         for (int64_t i = item; i < n; i += group.n_items) {
-            const double x = sign * y[records[i].row];
+            const double x = sign * y[records[i].row * stride];
             low = x < low ? x : low;
         }
         return low;
@@ -325,14 +423,12 @@ DF_CALLED double df_heaviest(const Group &group, const df_record *records, int64
     });
 }
 
-// Impurity of a node that has its measure. `target(i)` and `weight(i)` of draw i, in the node's scale, and by its shift.
+// Impurity of n draws by a criterion of numbers, for one output. `target(i)` and `weight(i)` of draw i, in the scale that the
+// measure has, and by the node's shift; total : of the weights
 template <class Group, class Target, class Weight>
-DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
-                                  int64_t n, Target target, Weight weight)
+DF_INLINE double df_number_impurity(const Group &group, const df_problem *p, const df_measure measure, int32_t target_exponent,
+                                    int64_t total, int64_t n, Target target, Weight weight)
 {
-    if (df_has_classes(p))
-        return df_class_impurity(p->criterion, total, p->n_words);
-    const df_measure measure = node->measure;
     if (p->criterion == DF_POISSON && measure.centre <= 0.0)
         return 0.0;
     const df_big sum = group.exact_sum([&](int64_t item) {
@@ -345,25 +441,50 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
         }
         return own;
     });
-    const int exponent = df_score_exponent(p->criterion, node->open_node.exponent);
-    return p->criterion == DF_POISSON ? df_deviance_impurity(&sum, total[1], exponent)
-                                      : df_square_impurity(&sum, total[1], &measure, exponent);
+    const int exponent = df_score_exponent(p->criterion, target_exponent);
+    return p->criterion == DF_POISSON ? df_deviance_impurity(&sum, total, exponent)
+                                      : df_square_impurity(&sum, total, &measure, exponent);
 }
 
-// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits.
-// `weight(i)` of a draw of record i; `total` of all
+// Impurity of a node that has its measure. IN records : [n] its draws
+template <class Group>
+DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const df_node *node, const int64_t *total,
+                                  const df_record *records, int64_t n, const df_targets *targets)
+{
+    const auto weight = [&](int64_t i) { return (int64_t) records[i].count * records[i].weight; };
+    if (!df_has_outputs(p) && df_has_classes(p))
+        return df_class_impurity(p->criterion, total, 2, p->n_words);
+    if (!df_has_outputs(p))
+        return df_number_impurity(group, p, node->measure, node->open_node.exponent, total[1], n,
+                                  [&](int64_t i) { return records[i].target; }, weight);
+    if (df_has_classes(p))
+        return df_outputs_class_impurity(node->outputs, p->n_outputs, p->criterion, total);
+    double sum = 0.0;
+    for (int64_t o = 0; o < p->n_outputs; o++) {
+        const df_output own = node->outputs[o];
+        const auto target = [&](int64_t i) {
+            return df_quantised(&own.scale, targets->y[records[i].row * p->n_outputs + o]);
+        };
+        if (!own.is_pure)
+            sum += df_number_impurity(group, p, own.measure, own.exponent, total[1], n, target, weight);
+    }
+    return sum / (double) p->n_outputs;
+}
+
+// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits. IN y : as of
+// df_lowest_y; `weight(i)` of a draw of record i; `total` of all
 template <class Group, class Weight>
-DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, Weight weight, double total,
-                               int bits, double lo, double hi)
+DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride, Weight weight,
+                               double total, int bits, double lo, double hi)
 {
     if (lo == hi)
-        return y[records[0].row]; // 0 may have either sign
+        return y[records[0].row * stride]; // 0 may have either sign
     double centre;
     const int32_t exponent = df_choose_scale(lo, hi, bits, &centre);
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items) {
-            const int64_t offset = df_leaf_offset(y[records[i].row], centre, exponent);
+            const int64_t offset = df_leaf_offset(y[records[i].row * stride], centre, exponent);
             if (bits == DF_LEAF_BITS) // weights have fewer bits than offsets, ...
                 df_add_product(&own, records[i].count * weight(i), offset);
             else // ... or more

@@ -54,9 +54,10 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
     }
 }
 
-// OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target
-DF_KERNEL df_add_chunks(const df_problem *problem, const df_record *records, const df_chunk *chunks, int64_t n_chunks,
-                        int64_t *statistics, int32_t *extents, char *memory, int64_t n_bytes, DF_LOCAL)
+// IN y : exact targets; outputs : [n_nodes, n_outputs], if there are several
+// OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target of one output
+DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_output *outputs, const df_record *records,
+                        const df_chunk *chunks, int64_t n_chunks, int64_t *statistics, int32_t *extents, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -65,12 +66,13 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const df_record *records, con
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             df_clear(group, entry, p->n_planes);
-            df_add_up(group, p, records + chunk.first, chunk.n, entry);
+            const df_targets targets = df_targets_of(p, y, outputs, chunk.node);
+            df_add_up(group, p, records + chunk.first, chunk.n, &targets, entry);
             group.each([&](int64_t item) {
                 if (item == 0)
                     df_read_entry<0>(p, entry, statistics + c * p->n_words);
             });
-            if (!df_scales_targets(p))
+            if (!df_scales_records(p))
                 continue;
             const df_extent extent = df_target_extent(group, records + chunk.first, chunk.n);
             group.each([&](int64_t item) {
@@ -83,22 +85,24 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const df_record *records, con
     }
 }
 
-// OUT extents : [n_chunks, 2] lowest and highest exact target
-DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const double *y, double *extents,
-                          DF_LOCAL)
+// IN y : [n_rows, n_outputs]; OUT extents : [n_chunks, n_outputs, 2] lowest and highest exact target
+DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const double *y, int64_t n_outputs,
+                          double *extents, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const double lo = df_lowest_y(group, records + chunk.first, chunk.n, y, 1.0);
-            const double hi = -df_lowest_y(group, records + chunk.first, chunk.n, y, -1.0);
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    extents[2 * c] = lo;
-                    extents[2 * c + 1] = hi;
-                }
-            });
+            for (int64_t o = 0; o < n_outputs; o++) {
+                const double lo = df_lowest_y(group, records + chunk.first, chunk.n, y + o, n_outputs, 1.0);
+                const double hi = -df_lowest_y(group, records + chunk.first, chunk.n, y + o, n_outputs, -1.0);
+                group.each([&](int64_t item) {
+                    if (item == 0) {
+                        extents[2 * (c * n_outputs + o)] = lo;
+                        extents[2 * (c * n_outputs + o) + 1] = hi;
+                    }
+                });
+            }
         }
     }
 }
@@ -230,11 +234,11 @@ DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t
 
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and each pass.
 //
-// IN features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
+// IN y, outputs : as of df_add_chunks; features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
 // INOUT histograms : [n_nodes, n_tried, max_entries, n_words]
 // Memory of the group: [n_together, max_entries, n_planes] of 32 bits, and n_items times n_words of 64
-DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const df_record *records, const df_chunk *chunks,
-                            int64_t n_chunks, const int32_t *features, const df_draft *drafts, int64_t n_tried,
+DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const double *y, const df_output *outputs,
+                            const df_record *records, const df_chunk *chunks, int64_t n_chunks, const int32_t *features, const df_draft *drafts, int64_t n_tried,
                             int64_t n_together, int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -248,13 +252,16 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
             const df_chunk chunk = chunks[at / n_passes];
             const int64_t first = at % n_passes * n_together;
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
+            const df_targets targets = df_targets_of(p, y, outputs, chunk.node);
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->max_entries * p->n_words;
             df_count(group, p, codes, records + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
-                     drafts ? drafts + chunk.node * n_tried + first : drafts, planes, (uint64_t *) 0);
+                     drafts ? drafts + chunk.node * n_tried + first : drafts, &targets, planes, (uint64_t *) 0);
             const int64_t c = at / n_passes, n_entries = n * p->max_entries;
             const bool is_whole = (c == 0 || chunks[c - 1].node != chunk.node)
                                   && (c + 1 == n_chunks || chunks[c + 1].node != chunk.node);
-            if (p->n_words == 3)
+            if (df_has_outputs(p))
+                df_hand_over<0>(group, p, planes, n_entries, is_whole, words, to);
+            else if (p->n_words == 3)
                 df_hand_over<3>(group, p, planes, n_entries, is_whole, words, to);
             else if (p->n_words == 4)
                 df_hand_over<4>(group, p, planes, n_entries, is_whole, words, to);
@@ -283,11 +290,12 @@ struct df_global_codes {
 
 // The best cut of each feature tried in each node, an item each.
 //
-// IN open_nodes : [n_nodes]; totals : [n_nodes, n_words]
+// IN open_nodes : [n_nodes]; outputs : [n_nodes, n_outputs] measured, if there are several; totals : [n_nodes, n_words]
 // OUT cuts : [n_nodes, n_tried]; subsets : [n_nodes, n_tried, subset_words]
 // OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, max_categories] scratch
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                       const double *highs, const df_open_node *open_nodes, int64_t n_nodes, const int64_t *totals,
+                       const double *highs, const df_open_node *open_nodes, int64_t n_nodes, const df_output *outputs,
+                       const int64_t *totals,
                        const int32_t *features, const df_draft *drafts, int64_t n_tried, const int64_t *histograms,
                        int64_t *words, double *keys, uint32_t *ranked, df_split *cuts, uint64_t *subsets, DF_LOCAL)
 {
@@ -305,7 +313,7 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
                                       ranked + at * p->max_categories, subsets + at * p->subset_words};
             df_node node;
             node.open_node = open_nodes[at / n_tried];
-            df_measure_node(p, total, &node);
+            df_measure_node(p, total, outputs + (outputs ? at / n_tried * p->n_outputs : 0), &node);
             df_find_cut(p, &node, columns, &numbers, features[at], total, drafts ? drafts + at : drafts, own, &room,
                         cuts + at);
         });
@@ -394,13 +402,13 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 
 // Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
 //
-// IN open_nodes : [n_nodes], of up to max_records records
+// IN outputs : [n_outputs] their words, if there are several; open_nodes : [n_nodes], of up to max_records records
 // OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_nodes]
 // INOUT pending, features, block, rows, block_y, block_weight : [n_groups], a `df_room` of max_records each; block may be NULL
 // Memory of the group: see Training.workspace_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, const double *exact_weight,
-                           df_record *records, df_record *scratch,
+                           df_record *records, df_record *scratch, const df_output *outputs,
                            const df_open_node *open_nodes, int64_t n_nodes, int64_t max_records, df_open_node *pending,
                            uint32_t *features, char *block, uint32_t *rows, double *block_y, double *block_weight,
                            int64_t n_together, df_grown *grown,
@@ -408,20 +416,22 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
 {
     DF_EACH_GROUP(group)
     {
-        df_fit fit = {problem, columns, {values, lows, highs}, codes, y, exact_weight, records, scratch};
+        df_fit fit = {problem, columns, {values, lows, highs}, codes, y, exact_weight, records, scratch, outputs};
         const df_workspace workspace = df_workspace_at(problem, df_memory(group, memory, n_bytes), n_together);
         df_room room = {pending + group.number * (max_records + 1),
                         df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0, 0};
         if (block) {
             room.codes = block + group.number * max_records * problem->n_features * problem->code_bytes;
             room.rows = rows + group.number * max_records;
-            room.y = block_y + group.number * max_records;
+            room.y = block_y + group.number * max_records * problem->n_outputs;
             room.exact_weight = block_weight + group.number * max_records;
         }
         df_clear_workspace(group, problem, workspace, n_together);
         group.each([&](int64_t item) {
             if (item == 0)
                 workspace.shared->n_marks = 0;
+            for (int64_t o = 0; outputs && item == 0 && o < problem->n_outputs; o++)
+                workspace.outputs[o] = outputs[o];
             for (int64_t i = item; i < problem->n_features; i += group.n_items) {
                 room.features.order[i] = (uint32_t) i;
                 room.features.marked_at[i] = 0;
@@ -464,17 +474,17 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
 
 // What nodes keep as leaves. Those of up to `alone_up_to` records are done by an item each, the others by a group.
 //
-// IN numbers : [n] which of `nodes`
+// IN outputs : [n_outputs] their words, if there are several; numbers : [n] which of `nodes`
 // OUT words : [n, n_leaf_words]; high : [n, n_leaf_words] scratch, if there are exact weights
-DF_KERNEL df_find_leaf_words(const df_problem *problem, const double *y, const double *exact_weight, df_record *records,
-                               const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to,
+DF_KERNEL df_find_leaf_words(const df_problem *problem, const double *y, const double *exact_weight, const df_output *outputs,
+                               df_record *records, const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to,
                                int64_t n_leaf_words, int64_t *words, int64_t *high,
                          DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, exact_weight, records,
-                            (df_record *) 0};
+                            (df_record *) 0, outputs};
         group.each([&](int64_t item) {
             const df_alone alone;
             for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)
