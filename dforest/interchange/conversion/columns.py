@@ -16,6 +16,12 @@ _ENCODE = (
 )
 
 
+_ENCODE_LABELS = (
+    "encode the column before fit, as by scikit-learn's OrdinalEncoder in a pipeline, and name it in categorical_features or "
+    "ordinal_features"
+)
+
+
 def check_numbers_alone(estimator, library):
     """Raise ValueError if there are categories or labels, or tests of a splitter's own."""
     check_own_tests(estimator, library)
@@ -119,6 +125,48 @@ def coded_labels(estimator, library):
     return found
 
 
+def threshold_labels(estimator, library, dtype):
+    """The numbers that X holds for categories and for levels with labels, where tests compare these with thresholds.
+
+    Parameters
+    ----------
+    estimator : estimator
+    library : str
+        For messages.
+    dtype : type
+        To which the library rounds X: ``np.float32`` or ``np.float64``.
+
+    Returns
+    -------
+    list of ndarray or None
+        For each feature the label of each category or level, of `dtype`; None for features that have neither.
+
+    Raises
+    ------
+    ValueError
+        If there are other labels than numbers, or two labels that are one number of `dtype`.
+    """
+    found = []
+    for (name, _, n_categories), labels in zip(_columns(estimator), coded_labels(estimator, library), strict=True):
+        if labels is None:
+            found.append(np.arange(n_categories, dtype=dtype) if n_categories else None)
+            continue
+        if labels.dtype == object:
+            raise ValueError(
+                f"column {name!r} holds the label {labels[0]!r}, and {library}'s trees only compare numbers; allowed are labels "
+                f"that are numbers; {_ENCODE_LABELS}"
+            )
+        with np.errstate(over="ignore", under="ignore"):
+            rounded = labels.astype(dtype)
+        if len(np.unique(rounded)) < len(labels):
+            raise ValueError(
+                f"column {name!r} has two labels that {np.dtype(dtype)} can't tell apart, to which {library} rounds X; "
+                f"{_ENCODE_LABELS}"
+            )
+        found.append(rounded)
+    return found
+
+
 def _is_text(label):
     """Whether a label is text that other languages can have: UTF-8 without NUL."""
     return isinstance(label, str) and not re.search("[\0\ud800-\udfff]", label)
@@ -153,6 +201,37 @@ def _columns(estimator):
     return zip(names, known, estimator.forest_.n_categories, strict=True)
 
 
+def as_levels(numbers, n_levels):
+    """Levels next to numbers, of which there are none between two: for every other number the next one above it."""
+    is_odd = np.arange(len(numbers)) % 2 == 1
+    return np.clip(np.where(is_odd, np.ceil(numbers), np.floor(numbers)), 0, n_levels - 1)
+
+
+def known_probes(estimator, dtype, labels, missing, **allowed):
+    """As `probes_of`, without unknown categories: in their place values are missing, or the row is left out.
+
+    Parameters
+    ----------
+    estimator, dtype : see `probes_of`
+    labels : list of ndarray or None
+        As `threshold_labels` returns them.
+    missing, **allowed : see `probe_rows`
+    """
+    encoded = probe_rows(estimator.forest_, dtype, missing, **allowed)
+    labels = {j: known for j, known in enumerate(labels) if known is not None}
+    for j, known in labels.items():
+        if estimator.forest_.n_categories[j]:
+            encoded[encoded[:, j] == len(known), j] = np.nan
+        else:
+            encoded[:, j] = as_levels(encoded[:, j], len(known))
+    if not missing:
+        encoded = encoded[~np.isnan(encoded).any(axis=1)]
+    rows = encoded.copy()
+    for j, known in labels.items():
+        rows[:, j] = _labelled(encoded[:, j], known)
+    return encoded, rows
+
+
 def probes_of(estimator, dtype, labels=None, fractions=False, **allowed):
     """Rows at the thresholds of an estimator's trees, as the trees take them and as the user has them.
 
@@ -177,14 +256,20 @@ def probes_of(estimator, dtype, labels=None, fractions=False, **allowed):
     rows = encoded.copy()
     for j, known in enumerate(labels or ()):
         if known is not None:
-            is_there = ~np.isnan(encoded[:, j])
             # The number after the last one stands for a category that was not there in training.
             is_unknown = encoded[:, j] == len(known)
-            rows[is_there & ~is_unknown, j] = known[encoded[is_there & ~is_unknown, j].astype(np.intp)]
+            rows[:, j] = _labelled(encoded[:, j], known)
             rows[is_unknown, j] = _unknown(known)
             if fractions:
                 rows[is_unknown & (np.arange(len(rows)) % 2 == 1), j] = 0.5
     return encoded, rows
+
+
+def _labelled(numbers, labels):
+    """The labels that numbers stand for; other numbers, and NaN, as they are."""
+    found, is_known = numbers.copy(), numbers < len(labels)
+    found[is_known] = labels[numbers[is_known].astype(np.intp)]
+    return found
 
 
 def _unknown(labels):

@@ -7,7 +7,7 @@ the operator ``LabelEncoder``.
 import numpy as np
 
 from dforest.extras import needed
-from dforest.interchange.conversion.columns import probes_of, text_labels
+from dforest.interchange.conversion.columns import as_levels, probes_of, text_labels
 from dforest.interchange.conversion.links import link_of, meaning, rounding, sum_rounding
 from dforest.interchange.conversion.onnx_operators import (
     OPERATORS,
@@ -131,11 +131,9 @@ class _Inputs:
         encoded, rows = probes_of(self._estimator, self._dtype, known, fractions=True, infinite=True)
         if not self.has_text:
             return encoded, rows, {"X": rows}
-        is_odd = np.arange(len(rows)) % 2 == 1
         for j in np.flatnonzero(self._estimator.forest_.n_categories == 0):
-            if self._texts[j] is not None:  # levels, of which there are none between two
-                level = np.where(is_odd, np.ceil(rows[:, j]), np.floor(rows[:, j]))
-                encoded[:, j] = rows[:, j] = np.clip(level, 0, len(self._texts[j]) - 1)
+            if self._texts[j] is not None:
+                encoded[:, j] = rows[:, j] = as_levels(rows[:, j], len(self._texts[j]))
         return encoded, rows, {
             name: column[:, None] if labels is None else _as_text(column, labels)[:, None]
             for name, column, labels in zip(self._names, rows.T, self._texts, strict=True)

@@ -1,21 +1,19 @@
-"""Fitted estimators as what `shap.TreeExplainer` takes in place of a model: a dict of trees.
-
-The dict's arrays are copies.
-"""
+"""Fitted estimators as what `shap.TreeExplainer` takes in place of a model: a dict of trees, which owns its arrays."""
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.extras import needed
-from dforest.interchange.conversion.columns import check_numbers_alone, probes_of
+from dforest.interchange.conversion.chains import threshold_trees
+from dforest.interchange.conversion.columns import check_own_tests, known_probes, threshold_labels
 from dforest.interchange.conversion.probes import check_same
 
 
 @np.errstate(under="ignore")
 def to_shap(estimator, verify):
     """What `ExportPart.to_shap` returns for a fitted estimator."""
-    check_numbers_alone(estimator, "shap")
-    forest = estimator.forest_
+    check_own_tests(estimator, "shap")
+    forest, labels = estimator.forest_, threshold_labels(estimator, "shap", np.float64)
     baseline = forest.objective.baseline
     votes = _votes(forest, getattr(estimator, "voting", "soft"))
     if baseline is None:
@@ -24,7 +22,7 @@ def to_shap(estimator, verify):
         output = "log_odds" if getattr(estimator._loss, "name", None) == "log_loss" else "raw_value"
         offset = baseline[0] if len(baseline) == 1 else np.array(baseline)
     model = {
-        "trees": [_tree(forest, t, votes(t)) for t in range(forest.n_trees)],
+        "trees": [_tree(tree, votes(t)) for t, tree in enumerate(threshold_trees(forest, labels, "shap"))],
         "input_dtype": np.float64,
         "internal_dtype": np.float64,
         "tree_output": output,
@@ -32,61 +30,54 @@ def to_shap(estimator, verify):
         "base_offset": offset,
     }
     if verify:
-        _verify(model, estimator, votes)
+        _verify(model, estimator, labels, votes)
     return model
 
 
 def _votes(forest, voting):
-    """A function that returns, for a tree, what each of its leaves adds to predictions, in the order of the nodes."""
+    """A function that returns, for a tree, what each of its nodes adds to predictions as a leaf; 0 for other nodes."""
     added, baseline = forest.leaf_votes(voting), forest.objective.baseline
     first = forest.node_offsets
 
     def of_tree(t):
         nodes = slice(first[t], first[t + 1])
-        leaves = added[forest.leaf_row[nodes][forest.feature[nodes] < 0]]
+        is_leaf = forest.feature[nodes] < 0
+        leaves = added[forest.leaf_row[nodes][is_leaf]]
+        found = np.zeros((len(is_leaf), added.shape[1] if baseline is None else len(baseline)))
         if baseline is None:
-            return leaves / forest.n_trees
-        if leaves.shape[1] == len(baseline):
-            return leaves
-        sums = np.zeros((len(leaves), len(baseline)))
-        sums[:, t % len(baseline)] = leaves[:, 0]
-        return sums
+            found[is_leaf] = leaves / forest.n_trees
+        elif leaves.shape[1] == len(baseline):
+            found[is_leaf] = leaves
+        else:
+            found[is_leaf, t % len(baseline)] = leaves[:, 0]
+        return found
 
     return of_tree
 
 
-def _tree(forest, t, votes):
-    """A tree as a dict; votes: what its leaves add."""
-    tree = forest.tree(t)
-    weight = forest.objective.total_weight(forest.node_table(t).weight).astype(np.float64) * forest.weight_unit[t]
-    inner, numbers = tree.feature >= 0, np.arange(len(tree.feature))
-    left, right = np.where(inner, numbers + 1, -1), np.where(inner, tree.right_child.astype(np.int64), -1)
+def _tree(tree, votes):
+    """A `ThresholdTree` as a dict; votes: what the nodes of the forest's tree add."""
     # Of nodes that are no leaves, shap asks what the root's leaves say on average.
-    values, depth = np.zeros((len(inner), votes.shape[1])), tree.depths()
-    values[~inner] = votes
-    by_depth = np.argsort(-depth[inner], kind="stable")
-    nodes = np.flatnonzero(inner)[by_depth]
-    for level in np.split(nodes, np.flatnonzero(np.diff(depth[nodes])) + 1):
-        sums = sum(weight[child[level], None] * values[child[level]] for child in (left, right))
+    values, weight = votes[tree.node], tree.weight
+    for level in tree.levels():
+        sums = sum(weight[child[level], None] * values[child[level]] for child in (tree.left, tree.right))
         values[level] = sums / weight[level, None]
     return {
-        "children_left": left.astype(np.int32),
-        "children_right": right.astype(np.int32),
-        "children_default": np.where(tree.missing_left, left, right).astype(np.int32),
-        "features": tree.feature.copy(),
-        "thresholds": np.where(inner, tree.threshold, 0.0).astype(np.float64),
+        "children_left": tree.left.astype(np.int32),
+        "children_right": tree.right.astype(np.int32),
+        "children_default": np.where(tree.missing_left, tree.left, tree.right).astype(np.int32),
+        "features": tree.feature.astype(np.int32),
+        "thresholds": tree.threshold,
         "values": values,
         "node_sample_weight": weight,
     }
 
 
-def _verify(model, estimator, votes):
+def _verify(model, estimator, labels, votes):
     """Raise ConversionError unless rows reach the leaves that they should, in the trees as shap has read them."""
     shap = needed("shap", "shap", "to_shap(verify=True)")
-    _, rows = probes_of(estimator, np.float64, infinite=True)
-    forest = estimator.forest_
-    reached = forest.packed(getattr(estimator, "voting", "soft")).apply(rows, 1)
+    encoded, rows = known_probes(estimator, np.float64, labels, missing=True, infinite=True)
+    reached = estimator.forest_.packed(getattr(estimator, "voting", "soft")).apply(encoded, 1)
     for t, tree in enumerate(model["trees"]):
         alone = shap.TreeExplainer({**model, "trees": [tree], "base_offset": 0.0}).model
-        place = np.cumsum(tree["features"] < 0) - 1
-        check_same("shap", rows, votes(t)[place[reached[:, t]]], alone.predict(rows))
+        check_same("shap", rows, votes(t)[reached[:, t]], alone.predict(rows))

@@ -1,7 +1,7 @@
 """Fitted forests and trees as scikit-learn's.
 
 scikit-learn's trees compare rows of float32 with thresholds of float64, and go where ours do: what they predict has the same bits
-for rows of float32. They know numbers alone. The model owns copies of all arrays.
+for rows of float32. They have no sets of categories: see `dforest.interchange.conversion.chains`. The model owns its arrays.
 """
 
 from copy import deepcopy
@@ -9,14 +9,15 @@ from copy import deepcopy
 import numpy as np
 from sklearn import ensemble, tree
 from sklearn.base import is_classifier
-from sklearn.tree._tree import NODE_DTYPE, Tree
+from sklearn.tree._tree import NODE_DTYPE, TREE_UNDEFINED, Tree
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from dforest.estimators.data.outputs import classes_of
-from dforest.interchange.conversion.columns import check_numbers_alone
+from dforest.interchange.conversion.chains import threshold_trees
+from dforest.interchange.conversion.columns import check_own_tests, known_probes, threshold_labels
 from dforest.interchange.conversion.links import meaning
-from dforest.interchange.conversion.probes import check_same, probe_rows, within_leaves
+from dforest.interchange.conversion.probes import check_same, within_leaves
 
 _CLASSES = {
     name: getattr(module, name)
@@ -31,16 +32,18 @@ _CLASSES = {
 @np.errstate(under="ignore")
 def to_sklearn(estimator, verify):
     """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
-    check_numbers_alone(estimator, "scikit-learn")
+    check_own_tests(estimator, "scikit-learn")
+    labels = threshold_labels(estimator, "scikit-learn", np.float32)
+    trees = threshold_trees(estimator.forest_, labels, "scikit-learn")
     model = _model_of(estimator)
     _give_outputs(model, estimator, deepcopy(classes_of(estimator)) if is_classifier(estimator) else None)
     if hasattr(model, "n_estimators"):
         model.estimator_ = _model_of(estimator.estimator_)
-        model.estimators_ = [_tree_model(one, estimator) for one in estimator.estimators_]
+        model.estimators_ = [_tree_model(*pair, estimator) for pair in zip(estimator.estimators_, trees, strict=True)]
     else:
-        _give_tree(model, estimator, estimator)
+        _give_tree(model, estimator, *trees, estimator)
     if verify:
-        _verify(model, estimator)
+        _verify(model, estimator, labels)
     if hasattr(estimator, "feature_names_in_"):
         model.feature_names_in_ = estimator.feature_names_in_.copy()
     return model
@@ -63,12 +66,12 @@ def _model_of(estimator):
     return model
 
 
-def _tree_model(one, forest):
+def _tree_model(one, tree, forest):
     """The tree of a forest; its classes are numbers, as in scikit-learn's forests."""
     model = _model_of(one)
     numbers = [np.arange(len(labels), dtype=np.float64) for labels in classes_of(forest)] if is_classifier(forest) else None
     _give_outputs(model, forest, numbers)
-    _give_tree(model, one, forest)
+    _give_tree(model, one, tree, forest)
     return model
 
 
@@ -80,42 +83,42 @@ def _give_outputs(model, estimator, classes):
         model.classes_, model.n_classes_ = (classes[0], n_classes[0]) if model.n_outputs_ == 1 else (classes, n_classes)
 
 
-def _give_tree(model, one, forest):
-    """Make a tree model predict as one of ours does, by the voting of its forest."""
-    ours = one.tree_
-    nodes = np.zeros(ours.node_count, NODE_DTYPE)
+def _give_tree(model, one, tree, forest):
+    """Make a tree model predict as one of ours, whose `ThresholdTree` this is, does by the voting of its forest."""
+    ours, is_leaf = one.tree_, tree.left < 0
+    nodes = np.zeros(len(tree.node), NODE_DTYPE)
     for name, array in (
-        ("left_child", ours.children_left),
-        ("right_child", ours.children_right),
-        ("feature", ours.feature),
-        ("threshold", ours.threshold),
-        ("impurity", ours.impurity),
-        ("n_node_samples", ours.n_node_samples),
-        ("weighted_n_node_samples", ours.weighted_n_node_samples),
-        ("missing_go_to_left", ours.missing_go_to_left),
+        ("left_child", tree.left),
+        ("right_child", tree.right),
+        ("feature", np.where(is_leaf, TREE_UNDEFINED, tree.feature)),
+        ("threshold", np.where(is_leaf, TREE_UNDEFINED, tree.threshold)),
+        ("impurity", ours.impurity[tree.node]),
+        ("n_node_samples", tree.draws),
+        ("weighted_n_node_samples", tree.weight),
+        ("missing_go_to_left", tree.missing_left),
     ):
         nodes[name] = array
-    values = np.array(ours.value)
-    is_leaf = ours.children_left < 0
-    votes = one.forest_.leaf_votes(getattr(forest, "voting", "soft"))[one.forest_.leaf_row[is_leaf]]
+    values = ours.value[tree.node]
+    votes = one.forest_.leaf_votes(getattr(forest, "voting", "soft"))[one.forest_.leaf_row[tree.node[is_leaf]]]
     values[is_leaf] = ours._by_output(votes)
     model.tree_ = Tree(ours.n_features, np.array(ours.n_classes), ours.n_outputs)
-    model.tree_.__setstate__({"max_depth": ours.max_depth, "node_count": ours.node_count, "nodes": nodes, "values": values})
+    state = {"max_depth": int(tree.depth.max()), "node_count": len(nodes), "nodes": nodes, "values": values}
+    model.tree_.__setstate__(state)
     model.max_features_ = one.max_features_
 
 
-def _verify(model, estimator):
+def _verify(model, estimator, labels):
     allows_missing = get_tags(model).input_tags.allow_nan and getattr(model, "monotonic_cst", None) is None
-    rows = probe_rows(estimator.forest_, np.float32, allows_missing)
+    encoded, rows = known_probes(estimator, np.float32, labels, allows_missing)
     packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
-    *labels, expected = meaning(estimator, packed.mean(rows, 1))
+    *classes, expected = meaning(estimator, packed.mean(encoded, 1))
     found = on_one_thread(model, model.predict, rows).reshape(len(rows), -1)
-    if not labels:
+    if not classes:
         check_same("scikit-learn", rows, expected, within_leaves(estimator.forest_, found))
         return
     probability = on_one_thread(model, model.predict_proba, rows)
     check_same("scikit-learn", rows, expected, np.hstack(probability) if estimator.n_outputs_ > 1 else probability)
-    check_same("scikit-learn", rows, labels[0], found)
+    check_same("scikit-learn", rows, classes[0], found)
 
 
 def on_one_thread(model, predict, rows):
