@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.config import queue_of
-from dforest.core.boost.loss import Loss
 from dforest.core.search.criteria import CRITERIA, NAMES, OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
@@ -160,15 +159,6 @@ def _own_leaves(fit):
     return f"loss={loss!r}, which says what values leaves have," if getattr(loss, "need_update_leaves_values", False) else None
 
 
-def _asks_all_targets(fit):
-    loss = fit.estimator.loss
-    if isinstance(loss, Loss):
-        for name in ("fit_intercept_only", "in_y_true_range"):
-            if getattr(type(loss), name) is not getattr(Loss, name):
-                return f"loss={loss!r}, which defines {name},"
-    return None
-
-
 FEATURES = {
     "classes": Feature("classes"),
     "numbers": Feature("numbers"),
@@ -208,7 +198,7 @@ FEATURES = {
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
     "own leaves": Feature("a loss of your own with `leaf_value`", _own_leaves, (BOOSTING,)),
-    "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", _asks_all_targets, (BOOSTING,)),
+    "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", kinds=(BOOSTING,)),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
     "outputs, categories": Feature("a y of several columns, with categories", _several_outputs_and_categories, (BOOSTING,)),
     "outputs, many codes": Feature("a y of several columns, with more than 255 codes", _several_outputs_and_many_codes,
@@ -230,8 +220,6 @@ REFUSALS = [
             "one column, or no categorical features", (BOOSTING,)),
     Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
-            (BOOSTING,)),
-    Refusal("own intercept", (RANKS,), "that needs all targets", "losses without these, whose intercept is searched",
             (BOOSTING,)),
 ]  # fmt: skip
 

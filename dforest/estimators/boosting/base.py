@@ -321,7 +321,7 @@ class BoostingEstimator(
         """What raw predictions begin with. A collective."""
         if grown is not None:
             return grown.objective.baseline
-        return self._loss.baseline(training.y, training.weight, ranks, training.offset)
+        return self._loss.baseline(training.y, training.weight, ranks, training.offset, training.share)
 
     def _state_problem(self, training, baseline, seed, ranks, engine):
         """The `BoostingProblem` that an engine is given in a fit without trees yet."""

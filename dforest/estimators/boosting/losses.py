@@ -13,6 +13,7 @@ import numpy as np
 
 from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.boost.inverse_link import class_predictions, predictions
+from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.core.boost.quantiles import quantile_of_all
 from dforest.core.component import LossError
 from dforest.core.integer_weights import integer_weights
@@ -136,7 +137,7 @@ class Loss:
         if abs(largest) > MAX_TARGET:
             raise ValueError(f"y holds {largest}; allowed are numbers up to {MAX_TARGET} in magnitude; rescale y")
 
-    def baseline(self, y, weight, ranks, offset=None):
+    def baseline(self, y, weight, ranks, offset=None, share=None):
         """What raw predictions begin with, before the first tree and without the rows' offsets.
 
         Parameters
@@ -148,6 +149,8 @@ class Loss:
             Who has rows.
         offset : ndarray of shape (n_rows, n_sums), dtype float64, optional
             What is known of each row's raw predictions. None means zeros.
+        share : RowShare, optional
+            Which rows these are, of several ranks.
 
         Returns
         -------
@@ -275,15 +278,21 @@ class OwnLoss:
         if len(y) and not self.loss.in_y_true_range(y.copy()):  # a rank may have no rows
             raise ValueError(f"y holds targets from {y.min()} to {y.max()}, which loss={self.loss!r} does not allow")
 
-    def baseline(self, y, weight, ranks, offset=None):
+    def baseline(self, y, weight, ranks, offset=None, share=None):
         """See `Loss.baseline`. Raises LossError if the loss says what is no such number.
 
-        Of rows that ranks have some each, it is what is searched if the loss does not say it.
+        A loss that finds it by itself gets the rows of all ranks, in the order of one process.
         """
-        if ranks.size > 1:
+        if ranks.size > 1 and type(self.loss).fit_intercept_only is BoostingLoss.fit_intercept_only:
             found = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, None), np.zeros(self.n_sums))
         else:
-            found = self.loss.fit_intercept_only(y.copy(), None if weight is None else weight.copy())
+            all_y, all_weight = y.copy(), None if weight is None else weight.copy()
+            if ranks.size > 1:
+                all_y = share.gathered(ranks, y)
+                all_weight = None
+                if ranks.any(weight is not None):
+                    all_weight = share.gathered(ranks, np.ones(len(y)) if weight is None else weight)
+            found = self.loss.fit_intercept_only(all_y, all_weight)
         try:
             array = np.atleast_1d(np.asarray(found, np.float64))
         except (TypeError, ValueError):

@@ -175,9 +175,11 @@ def check_given(estimator, X, y, sample_weight, offset, has_offset):
 def check_targets(estimator, y, ranks):
     """Raise ValueError if the loss does not allow that these are all targets that trees are grown on. A collective.
 
-    Of several ranks' rows the extremes tell; a loss of the user's own is asked about the own rows.
+    Of several ranks' rows the extremes tell; a loss of the user's own gets the targets of all ranks.
     """
-    if ranks.size > 1 and isinstance(estimator.loss, str):
+    if ranks.size > 1 and not isinstance(estimator.loss, str):
+        y = np.concatenate(ranks.gather(y))
+    elif ranks.size > 1:
         ends = ranks.least(np.stack([y.min(axis=0, initial=np.inf), -y.max(axis=0, initial=-np.inf)]))
         y = np.stack([ends[0], -ends[1]])
     estimator._loss.check_targets(y)
