@@ -176,12 +176,12 @@ class MpiCommunicator(ByteCommunicator):
         self._wait(request.Test)
         return combined
 
-    def sum_scattered(self, array):
+    def sum_scattered(self, array, edges=None):
         array = np.ascontiguousarray(array)
         check_integers(array)
         if not self._may_reduce(array):
-            return super().sum_scattered(array)
-        counts = np.diff(self.edges(len(array)))
+            return super().sum_scattered(array, edges)
+        counts = np.diff(self.edges(len(array)) if edges is None else edges)
         width = array.size // len(array)
         share = np.empty((counts[self.rank], *array.shape[1:]), array.dtype)
         self._count(array.nbytes - share.nbytes)

@@ -62,6 +62,8 @@ def check_collectives(ranks, seeds, longest=3000):
         edges = ranks.edges(shape[0])
         same(ranks.sum(arrays[ranks.rank]), total)
         same(ranks.sum_scattered(arrays[ranks.rank]), total[edges[ranks.rank] : edges[ranks.rank + 1]])
+        edges = np.concatenate([[0], np.sort(rng.integers(0, len(total) + 1, ranks.size - 1)), [len(total)]])
+        same(ranks.sum_scattered(arrays[ranks.rank], edges), total[edges[ranks.rank] : edges[ranks.rank + 1]])
         number = [*INTEGERS, "f4", "f8", "f2"][rng.integers(len(INTEGERS) + 3)]
         arrays = [random_array(rng, number, shape) for _ in range(ranks.size)]
         for found, expected in [

@@ -3,15 +3,22 @@
 Each rank asks the shard of its own rows, and the answers are put together: sums of integers, and greatest numbers. Best cuts are
 found by all ranks, each for its share of the pairs of a node and a feature, as histograms are added up by share. The runs of open
 nodes are given in a common numbering of all rows, as if one shard had them all.
+
+Where nodes try all features, a rank's share is the same features in all nodes, and it keeps the sums of these until a node is
+divided: of its children the one of fewer rows is counted and added up, and the histograms of the other are the difference.
+
+A `RankBoostingShard` owns the table of runs, and the histograms that it keeps.
 """
 
 import numpy as np
 
 from dforest.engines.device.boosting import SUM_BYTES
-from dforest.engines.pairs import BestCuts
+from dforest.engines.pairs import BestCuts, offsets
 from dforest.engines.ranks.shard import Runs
 from dforest.engines.shard import BoostingShard
+from dforest.rules.records import record
 
+KEPT_ROOM = 16  # times the room of the ranks that kept histograms may take
 AHEAD = 4  # nodes that are divided at once, ahead of their turn, so that ranks meet less often; equal on all ranks
 
 
@@ -29,6 +36,12 @@ class RankBoostingShard(BoostingShard):
         self.ranks, self.own = ranks, own
         self.n_rows, self.has_hessian = ranks.total(own.n_rows), own.has_hessian
         self._runs = Runs()
+        # Where the entries of each feature begin among those of all, and which features this rank finds cuts of.
+        self._entries = offsets(own.n_entries)
+        self._shares = np.searchsorted(self._entries, ranks.edges(int(self._entries[-1])))
+        # What is added up of an entry: a Hessian of 1 is a number of rows.
+        self._added = [0, 1, 2] if own.has_hessian or own.times is not None else [0, 2]
+        self._kept, self._parents, self._rescaled = {}, {}, set()
 
     def draw(self, seed):
         total = self.ranks.total(self.own.draw(seed))
@@ -45,6 +58,7 @@ class RankBoostingShard(BoostingShard):
     def begin(self, tree, kind):
         self.own.begin(tree, kind)
         self._runs = Runs()
+        self._kept, self._parents, self._rescaled = {}, {}, set()
         nothing = np.zeros(1, np.int64)
         self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
 
@@ -53,8 +67,13 @@ class RankBoostingShard(BoostingShard):
 
     def quantise_again(self, open_nodes, factors):
         self.own.quantise_again(self._own(open_nodes), factors)
+        self._rescaled.update(_keys(open_nodes))
 
     def find_cuts(self, open_nodes, features, exponents):
+        node_bytes = SUM_BYTES * self.own.n_outputs * int(self._entries[-1])
+        all_features = np.tile(np.arange(len(self.own.n_entries), dtype=features.dtype), (len(features), 1))
+        if np.array_equal(features, all_features) and node_bytes <= self.ranks.room:
+            return self._find_all_cuts(open_nodes, exponents, self.ranks.room // node_bytes)
         best, own_nodes = BestCuts(len(open_nodes)), self._own(open_nodes)
         for pairs in self.own.pairs(features).batches(self.ranks.room // (SUM_BYTES * self.own.n_outputs)):
             best.take(pairs, *self._best_cuts(open_nodes, own_nodes, pairs, exponents))
@@ -75,11 +94,77 @@ class RankBoostingShard(BoostingShard):
         found = own.best_cuts(open_nodes, share, by_output, exponents)
         return [np.concatenate(ranks.gather(array)) for array in found]
 
+    def _find_all_cuts(self, open_nodes, exponents, at_once):
+        """`find_cuts` of all features. at_once : of how many nodes there is room for the histograms of all ranks"""
+        keys, share = _keys(open_nodes), slice(*self._shares[self.ranks.rank :][:2].tolist())
+        differences = {key: self._parents[key] for key in keys if self._follows(key)}
+        counted = dict.fromkeys(key for key in keys if key not in differences)
+        counted |= dict.fromkeys(sibling for _, sibling in differences.values())
+        sums = self._add_up_histograms(list(counted), at_once)
+        for key, (parent, sibling) in differences.items():
+            sums[key] = self._kept[parent] - sums[sibling]
+        for key in keys:
+            self._kept.pop(self._parents.get(key, (None, None))[0], None)
+        own = BestCuts(len(keys))
+        if share.start < share.stop:
+            pairs = self.own.pairs(np.tile(np.arange(share.start, share.stop, dtype=np.int32), (len(keys), 1)))
+            histograms = np.empty((self.own.n_outputs, len(keys), *next(iter(sums.values())).shape[1:2], 3), np.int64)
+            for i, key in enumerate(keys):
+                histograms[:, i, :, self._added] = np.moveaxis(sums[key], 2, 0)
+                if 1 not in self._added:
+                    histograms[:, i, :, 1] = histograms[:, i, :, 2]
+            histograms = self.own.device.array(histograms.reshape(self.own.n_outputs, -1, 3))
+            own.take(pairs, *self.own.best_cuts(open_nodes, pairs, histograms, exponents))
+        for key in keys:
+            if (len(self._kept) + 1) * sums[key].nbytes <= KEPT_ROOM * self.ranks.room:
+                self._kept[key] = sums[key]
+        return self._best_of_ranks(own)
+
+    def _follows(self, key):
+        """Whether the histograms of a node are the difference of those of its parent and of its sibling, of fewer rows."""
+        parent, sibling = self._parents.get(key, (None, None))
+        is_other = sibling is not None and (sibling[1], sibling[0]) < (key[1], key[0])
+        return is_other and parent in self._kept and key not in self._rescaled and sibling not in self._rescaled
+
+    def _add_up_histograms(self, keys, at_once):
+        """This rank's share of the histograms of nodes over the rows of all ranks.
+
+        Returns
+        -------
+        dict of ndarray of shape (n_outputs, n_entries, n_added), dtype int64
+            By key.
+        """
+        own, found, n_features = self.own, {}, len(self.own.n_entries)
+        for first in range(0, len(keys), at_once):
+            some = keys[first : first + at_once]
+            pairs = own.pairs(np.tile(np.arange(n_features, dtype=np.int32), (len(some), 1)))
+            nodes = np.zeros(len(some), record("df_open_node"))
+            nodes["first"], nodes["n"] = self._runs.own_of_keys(some).T
+            histograms = own.count(nodes, pairs).get()[:, :, self._added]
+            by_entry = histograms.reshape(own.n_outputs, len(some), -1, len(self._added)).transpose(2, 1, 0, 3)
+            share = self.ranks.sum_scattered(np.ascontiguousarray(by_entry), self._entries[self._shares])
+            found |= zip(some, np.ascontiguousarray(share.transpose(1, 2, 0, 3)), strict=True)
+        return found
+
+    def _best_of_ranks(self, own):
+        """The best cuts of all ranks' shares, and their subsets, given those of this rank's: of equal ones the first one."""
+        cuts = np.stack(self.ranks.gather(own.cuts))
+        rank = cuts["score"].argmax(axis=0)
+        best = cuts[rank, np.arange(len(rank))]
+        if not self.own.n_words.any():
+            return best, own.subsets
+        words = self.ranks.gather(np.concatenate(own.subsets))
+        n_words = np.where(np.isneginf(cuts["score"]), 0, self.own.n_words[cuts["feature"]])
+        firsts = np.cumsum(n_words, axis=1) - n_words
+        return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())]
+
     def partition(self, open_nodes, cuts, subsets):
         own = self._own(open_nodes)
-        own_left = self.own.partition(own, cuts, subsets)
-        n_left = self.ranks.sum(own_left)
+        own_left, n_left = self.own.partition(own, cuts, subsets), cuts["n_left"].copy()
         self._runs.note_children(open_nodes, n_left, own, own_left)
+        for (first, n), n_of_left in zip(_keys(open_nodes), n_left.tolist(), strict=True):
+            left, right = (first, n_of_left), (first + n_of_left, n - n_of_left)
+            self._parents |= {left: ((first, n), right), right: ((first, n), left)}
         return n_left
 
     def add_up(self, open_nodes):
@@ -102,3 +187,8 @@ class RankBoostingShard(BoostingShard):
 
     def raw_sums(self):
         return self.own.raw_sums()
+
+
+def _keys(open_nodes):
+    """By which nodes of a tree are told apart: list of (first, n), of the runs of their rows among all."""
+    return list(zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True))
