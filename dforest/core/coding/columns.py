@@ -275,9 +275,8 @@ def code_sparse_unsorted(stored, numbers, n_categories, n_threads):
         own_facts[:, 1] = np.uint64(implied).view(np.int64)
         own_facts[:, 3] = np.bincount(column[kept], minlength=len(of_columns))
         categories = np.concatenate([np.arange(n, dtype=values.dtype) for n in n_codes[own]])
-        coded[b] = SparseBatch(
-            numbers[own], np.full(len(of_columns), kind, np.int64), own_facts, *3 * [categories], rows[kept], codes[kept], has_keys
-        )
+        kinds = np.full(len(of_columns), kind, np.int64)
+        coded[b] = SparseBatch(numbers[own], kinds, own_facts, *3 * [categories], rows[kept], codes[kept], has_keys)
 
     each(len(batches), work, n_threads)
     return coded
