@@ -98,7 +98,7 @@ def asked(feature, kind, folder):
     elif feature == "missing":
         given["X"] = HOLES
     elif feature == "sparse":
-        given["X"] = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0))
+        given["X"], parameters = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0)), [{}, {"categorical_features": [2]}]
     elif feature == "several outputs":
         given["y"], parameters = BOTH, [{}, *([{"categorical_features": [2], "oob_score": True, "warm_start": True}] * is_forest)]
     elif feature == "offset":

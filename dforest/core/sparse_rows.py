@@ -75,6 +75,20 @@ class SparseRows:
             rows = np.arange(first, end, step)
         return SparseRows.of(self.matrix()[rows])
 
+    def column(self, j):
+        """The values of a column: ndarray of shape (n_rows,)."""
+        return self.matrix()[:, [j]].toarray()[:, 0]
+
+    def with_column(self, j, values):
+        """These rows with other values in a column, all of which are stored."""
+        own, columns, starts = self.matrix_arrays()
+        row = np.repeat(np.arange(len(self)), np.diff(starts))
+        kept, is_before = columns != j, columns < j
+        starts = np.append(0, np.cumsum(np.bincount(row[kept], minlength=len(self))))
+        places = starts[:-1] + np.bincount(row[is_before], minlength=len(self))
+        own, columns = np.insert(own[kept], places, values), np.insert(columns[kept], places, np.int32(j))
+        return SparseRows(own, columns, starts + np.arange(len(starts)), self.n_features)
+
     def astype(self, dtype, copy=True):
         return SparseRows(self.values.astype(dtype, copy=copy), self.columns, self.starts, self.n_features)
 
@@ -152,6 +166,19 @@ class SparseColumns:
 def parts_of(X):
     """The arrays that an ndarray, or `SparseRows`, is made of: a tuple."""
     return X.arrays if isinstance(X, SparseRows) else (X,)
+
+
+def column_of(X, j):
+    """A column of an ndarray, or of `SparseRows`, as an ndarray of shape (n_rows,)."""
+    return X.column(j) if isinstance(X, SparseRows) else X[:, j]
+
+
+def with_column(X, j, values):
+    """Rows with other values in a column, or one value in all: `SparseRows` are made anew, an ndarray is changed in place."""
+    if isinstance(X, SparseRows):
+        return X.with_column(j, values)
+    X[:, j] = values
+    return X
 
 
 def joined(parts):

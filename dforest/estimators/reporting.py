@@ -24,7 +24,7 @@ class ReportPart:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features), optional
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
             Rows to show predictions for, preferably rows that were not used for training. If they are the training rows in
             their order, a forest recognises them, and the page shows out-of-bag predictions. None means that the page shows only
             what the estimator itself knows.

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import average_precision_score, mean_absolute_error, r2_score
@@ -483,5 +482,3 @@ def test_errors_of_importances_by_a_score():
         model.oob_importance(X, y, scoring=lambda true, predicted: np.nan)
     with pytest.raises(ValueError, match="X has 399 rows"):
         model.oob_importance(X[1:], y[1:], scoring="accuracy")
-    with pytest.raises(TypeError, match=r"X is a sparse matrix, which scoring='accuracy' does not support"):
-        model.oob_importance(csr_array(X), y, scoring="accuracy")

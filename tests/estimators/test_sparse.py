@@ -118,8 +118,35 @@ def test_what_rows_left_out_say(method, n_jobs):
         for name in ("oob_score_", "oob_error_", "oob_curve_", "oob_error_per_observation_", "variable_importance_",
                      "variable_importance_std_"):  # fmt: skip
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
-        both = found.oob_importance(X, target).importances, expected.oob_importance(dense, target).importances
-        np.testing.assert_array_equal(*both)
+        for scoring in (None, "accuracy" if is_classifier(model) else "r2"):
+            asked = {"scoring": scoring, "n_repeats": 2, "random_state": 0}
+            both = found.oob_importance(X, target, **asked), expected.oob_importance(dense, target, **asked)
+            np.testing.assert_array_equal(both[0].importances, both[1].importances)
+
+
+def test_columns_with_other_values():
+    X, _ = data()
+    rows, values = SparseRows.of(in_order(X)), np.random.default_rng(0).normal(size=X.shape[0])
+    for part, j in ((slice(None), 0), (slice(3, 50), 7), (slice(0, 0), 3), (slice(7, 9), 29)):
+        dense = rows[part].toarray()
+        np.testing.assert_array_equal(rows[part].column(j), dense[:, j])
+        for new in (values[part], 0.0):
+            dense[:, j] = new
+            found = rows[part].with_column(j, new)
+            found.check()
+            np.testing.assert_array_equal(found.toarray(), dense)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, HistGradientBoostingRegressor])
+def test_reports(kind):
+    """They are those of the dense X; also on training rows, out of bag."""
+    X, y = data(300)
+    X.data[~np.isfinite(X.data)] = 2.0
+    dense, y = X.toarray(), targets(kind, y)
+    model = kind(random_state=0, min_samples_leaf=4) if kind in BOOSTED else make(kind, oob_score=True)
+    model.fit(X[:200], y[:200])
+    for some in (slice(200), slice(200, None)):
+        assert str(model.report(X[some], y[some])) == str(model.report(dense[some], y[some]))
 
 
 def test_neighbours_intervals_and_shapley_values():
@@ -502,8 +529,6 @@ def test_bad_input():
 def test_what_there_is_no_code_for():
     X, y = data()
     classes = targets(RandomForestClassifier, y)
-    with pytest.raises(TypeError, match="X is a sparse matrix, which reports do not support"):
-        make(RandomForestClassifier).fit(X, classes).report(X, classes)
 
 
 class Sums(PythonSplitter):

@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences
 from sklearn.base import clone
@@ -20,7 +21,7 @@ from dforest.errors import RankError
 pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
-from dask import delayed  # noqa: E402
+from dask import compute, delayed  # noqa: E402
 from helpers import dask_programs as programs  # noqa: E402
 
 import dforest.dask  # noqa: E402
@@ -90,6 +91,26 @@ def test_arrays(client):
     gap = np.r_[X[:200], X[400:]], np.r_[y[:200], y[400:]]
     dkeep = da.from_array(np.repeat([True, False, True], 200), 200)
     assert not differences(model.fit(dX[dkeep], dy.rechunk(200)[dkeep]).to_local(), one.fit(*gap))
+
+
+@pytest.mark.parametrize("kind", ["RandomForestRegressor", "HistGradientBoostingRegressor"])
+def test_sparse_blocks(client, kind):
+    """As blocks of arrays and as delayed partitions, some of them empty; lazy answers take them too."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 12), density=0.2, rng=rng, format="csr")
+    y = X[:, :4].sum(axis=1) + 0.1 * rng.standard_normal(300)
+    parameters = {"n_estimators": 4, "oob_score": True} if "Forest" in kind else {"max_iter": 4}
+    one = getattr(dforest, kind)(random_state=0, **parameters).fit(X.toarray(), y)
+    blocks = da.from_array(X.toarray(), ((70, 0, 230), 12)).map_blocks(sp.csr_matrix)
+    parts = [delayed(X[rows]) for rows in (slice(70), slice(70, 70), slice(70, 300))]
+    for rows, targets in ((blocks, da.from_array(y, ((70, 0, 230),))), (parts, list(map(delayed, np.split(y, [70, 70]))))):
+        model = getattr(dforest.dask, kind)(random_state=0, **parameters).fit(rows, targets)
+        assert not differences(model.to_local(), one)
+        assert getattr(model, "oob_score_", None) == getattr(one, "oob_score_", None)
+        answer = model.predict(rows)
+        answer = np.concatenate(compute(*answer)) if isinstance(answer, list) else answer.compute()
+        np.testing.assert_array_equal(answer, one.predict(X))
+        assert model.score(rows, targets) == pytest.approx(one.score(X, y))
 
 
 def frame(n=300):

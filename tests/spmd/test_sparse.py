@@ -87,11 +87,13 @@ def model_of(rng, is_forest, is_class):
 def test_models(seed, is_forest, is_class):
     rng = np.random.default_rng(seed)
     n, size = int(rng.integers(40, 300)), int(rng.choice([1, 2, 3, 5]))
-    X = matrix(rng, n, 8, rng.choice([np.float32, np.float64]))
+    X, labelled = matrix(rng, n, 8, rng.choice([np.float32, np.float64])), [2, 5]
+    are_labels = np.isin(X.indices, labelled)
+    X.data[are_labels] = rng.integers(-1, 4, np.count_nonzero(are_labels))
     y = np.nan_to_num(X.toarray()).clip(-2, 2).sum(axis=1) + 0.3 * rng.standard_normal(n)
     y = np.digitize(y, np.quantile(y, [0.3, 0.6])) if is_class else y
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) if rng.random() < 0.5 else None
-    model = model_of(rng, is_forest, is_class)
+    model = model_of(rng, is_forest, is_class).set_params(categorical_features=labelled if rng.random() < 0.5 else None)
     cut = Cut.random(rng, n, size, CUTS[rng.integers(len(CUTS))])
     alone = clone(model).fit(X.toarray(), y, weight)
     found = without_error(fit_by_ranks(model, X, y, weight, cut, size))

@@ -253,40 +253,41 @@ def code_sparse_unsorted(stored, numbers, n_categories, n_threads):
     -------
     list of SparseBatch
     """
-    facts = unsorted_facts([stored], numbers.tolist(), n_threads)
+    facts, has_keys = unsorted_facts([stored], numbers.tolist(), n_threads), n_categories is None
+    kind = CONTINUOUS if has_keys else CATEGORICAL
+    n_codes = np.zeros(len(numbers), np.int64) if has_keys else np.asarray(n_categories, np.int64)[numbers]
     batches = batches_of(np.diff(stored.starts)[numbers])
     coded = [None] * len(batches)
 
     def work(b, _):
         own = slice(*batches[b])
         of_columns = [stored.column(j) for j in numbers[own]]
-        lengths = [len(values) for values, _ in of_columns]
         values, rows = map(np.concatenate, zip(*of_columns, strict=True))
-        has_missing, is_wide = facts[own].T
-        if n_categories is None:
-            n_bytes, n_codes = 8 if is_wide.any() else 4, np.zeros(len(lengths), np.int64)
-            kind, numbers_of = CONTINUOUS, np.empty(0, values.dtype)
-            rule = CodeRule(MISSING_KEY[n_bytes], key_bits=8 * n_bytes)
-            codes, implied = np.empty(len(values), f"u{n_bytes}"), np.empty(1, f"u{n_bytes}")
-            write_codes(values[:, None], 0, FIRST, [rule], [codes])
-            write_codes(np.zeros((1, 1), values.dtype), 0, FIRST, [rule], [implied])
-            implied = implied[0]
+        column = np.repeat(np.arange(len(of_columns)), [len(values) for values, _ in of_columns])
+        if has_keys:
+            codes, implied = keys_of(values, facts[own, 1].any())
         else:
-            n_codes, implied, kind = np.asarray(n_categories, np.int64)[numbers[own]], 0, CATEGORICAL
-            numbers_of = np.concatenate([np.arange(n, dtype=values.dtype) for n in n_codes])
-            codes = np.where(np.isnan(values), np.repeat(n_codes, lengths), values).astype(np.min_scalar_type(n_codes.max()))
+            codes, implied = np.where(np.isnan(values), n_codes[own][column], values), 0
+            codes = codes.astype(np.min_scalar_type(n_codes[own].max()))
         kept = codes != implied
-        column = np.repeat(np.arange(len(lengths)), lengths)
-        n_kept = np.bincount(column[kept], minlength=len(lengths))
-        implied = np.full(len(lengths), implied, np.uint64).view(np.int64)
-        own_facts = np.stack([n_codes, implied, has_missing, n_kept], axis=1).astype(np.int64)
-        kinds = np.full(len(lengths), kind, np.int64)
-        coded[b] = SparseBatch(
-            numbers[own], kinds, own_facts, numbers_of, numbers_of, numbers_of, rows[kept], codes[kept], n_categories is None
-        )
+        own_facts = np.empty((len(of_columns), 4), np.int64)
+        own_facts[:, 0], own_facts[:, 2] = n_codes[own], facts[own, 0]
+        own_facts[:, 1] = np.uint64(implied).view(np.int64)
+        own_facts[:, 3] = np.bincount(column[kept], minlength=len(of_columns))
+        categories = np.concatenate([np.arange(n, dtype=values.dtype) for n in n_codes[own]])
+        kinds = np.full(len(of_columns), kind, np.int64)
+        coded[b] = SparseBatch(numbers[own], kinds, own_facts, *3 * [categories], rows[kept], codes[kept], has_keys)
 
     each(len(batches), work, n_threads)
     return coded
+
+
+def keys_of(values, is_wide):
+    """(keys of 64 or 32 bits of values, ndarray; that of zero)."""
+    n_bytes = 8 if is_wide else 4
+    rule, keys = CodeRule(MISSING_KEY[n_bytes], key_bits=8 * n_bytes), np.empty(len(values) + 1, f"u{n_bytes}")
+    write_codes(np.append(values, values.dtype.type(0))[:, None], 0, FIRST, [rule], [keys])
+    return keys[:-1], keys[-1]
 
 
 def batches_of(n_stored):

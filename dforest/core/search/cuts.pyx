@@ -15,7 +15,7 @@ from dforest.core.loops cimport DF_FEW_DRAWS, DF_STRIDE, df_extent, loops
 from dforest.core.search.chooser cimport chooser_class_of, take_cut
 from dforest.core.search.criterion cimport add_record
 from dforest.core.search.cut_list cimport LANES, LONE, RECORDS, RUN, SINGLES, add_missing, expand
-from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MAX_BUCKETS, Record, code_t, column_t, in_subset
+from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MAX_BUCKETS, Record, column_t, in_subset
 from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn
 from dforest.rules.cut cimport df_is_valid, df_leads_left
 from dforest.rules.numerics cimport df_imbalance

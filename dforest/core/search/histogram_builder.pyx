@@ -16,7 +16,7 @@ from dforest.core.search.histogram cimport complete
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.search.words cimport DF_LANE_DRAWS, DF_PAIR_DRAWS, DF_SUM_DRAWS, unpack_lanes, unpack_word
 from dforest.core.sorting cimport insertion_sort, radix_sort
-from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, TARGET_SUM, add_draws, code_t, column_t
+from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, TARGET_SUM, add_draws, column_t
 
 
 @cython.final

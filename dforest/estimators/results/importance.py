@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state
 from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.permutation import Permutations, permutation_rise
+from dforest.core.sparse_rows import column_of, with_column
 from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.results.oob import exponent_of, mean_in_order, place_of, row_ranges_of
 from dforest.spmd import permutations
@@ -103,7 +104,7 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray of shape (n_rows, n_features), or SparseRows
     predict : callable
         Predicts the rows, given an array like X.
     score : callable
@@ -113,7 +114,7 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
     n_repeats : int
         How many permutations there are of each feature. They are the same for all features, and scikit-learn's for such a seed.
     random_state : int, RandomState instance or None
-    donors : ndarray of the shape of X, optional
+    donors : ndarray or SparseRows of the shape of X, optional
         Rows whose values are dealt out, where X is not what its columns are drawn from. None means X.
 
     Returns
@@ -126,14 +127,14 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
         shuffles.shuffle(shuffled)
         places.append(places[-1][shuffled])
     donors = X if donors is None else donors
-    baseline, X = score(predict(X)), X.copy()
+    baseline, changed = score(predict(X)), X.copy()
     decrease = np.zeros((X.shape[1], n_repeats))
     for j in np.flatnonzero(used):
-        own = X[:, j].copy()
+        values = column_of(donors, j)
         for r, place in enumerate(places[1:]):
-            X[:, j] = donors[place, j]
-            decrease[j, r] = baseline - score(predict(X))
-        X[:, j] = own
+            decrease[j, r] = baseline - score(predict(with_column(changed, j, values[place])))
+        if isinstance(X, np.ndarray):
+            changed[:, j] = X[:, j]
     return decrease
 
 

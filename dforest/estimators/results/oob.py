@@ -235,7 +235,7 @@ class Predictor:
     ----------
     forest : Forest
     rows : TrainingRows
-        Numbered, in one part of one rank, and dense.
+        Numbered, in one part of one rank.
     voting : {"soft", "hard"}
     n_threads : int
     """

@@ -4,7 +4,6 @@ from importlib.metadata import version
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -45,8 +44,8 @@ class OutOfBagPart:
             ``sklearn.metrics.make_scorer`` returns; or a metric that is called with true and predicted values, and with
             `sample_weight` if there are weights. Larger scores must be better; so wrap errors by
             ``make_scorer(metric, greater_is_better=False)``. Of two classes, scores of scikit-learn that have a `pos_label` look
-            at the class 1, or, if there is no such class, at ``classes_[1]``. A fit by several processes, and sparse X, need
-            None, which means the errors of single trees.
+            at the class 1, or, if there is no such class, at ``classes_[1]``. A fit by several processes needs None, which means
+            the errors of single trees.
         n_repeats : int, default=5
             Number of permutations of each feature with `scoring`. Without it, each tree has one permutation.
         random_state : int, RandomState instance or None, default=None
@@ -70,8 +69,6 @@ class OutOfBagPart:
         ValueError
             If the forest has no out-of-bag rows, if it was grown on other rows or on these in another order, if `scoring` can't
             score the predictions, or if processes that call this together have different forests.
-        TypeError
-            If X is a sparse matrix and `scoring` is given.
 
         References
         ----------
@@ -94,8 +91,6 @@ class OutOfBagPart:
             return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
         check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
         score = chosen_score(scoring)
-        if issparse(X):
-            raise TypeError(f"X is a sparse matrix, which scoring={scoring!r} does not support; allowed is X.toarray()")
         with self._communicator().together() as ranks:
             if ranks.size > 1:
                 raise ValueError(f"scoring={scoring!r} needs one process that has all rows; with {ranks.size} allowed is None")

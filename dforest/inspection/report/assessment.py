@@ -6,6 +6,7 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import is_classifier
 
+from dforest.core.sparse_rows import column_of, with_column
 from dforest.estimators.results.importance import features_used, score_decrease
 from dforest.inspection.report.rows import SEED
 from dforest.inspection.report.text import shortened
@@ -373,14 +374,11 @@ def dependence(rows, feature, shown):
     """
     estimator = rows.model.estimator
     X = rows.X[rows.sample(DEPENDENCE_ROWS)]
-    X = X[np.isfinite(X[:, feature])]
+    X = X[np.isfinite(column_of(X, feature))]
     if not len(X):
         return None
-    grid = _grid(X[:, feature], estimator.categories_[feature] is not None, rows.model.is_categorical[feature])
-    several = np.repeat(X[None], len(grid), axis=0)
-    several[:, :, feature] = grid[:, None]
-    found = rows.model.predict(several.reshape(-1, X.shape[1])).reshape(len(grid), len(X), -1)
-    found = found[:, :, shown or [0]]
+    grid = _grid(column_of(X, feature), estimator.categories_[feature] is not None, rows.model.is_categorical[feature])
+    found = np.stack([rows.model.predict(with_column(X, feature, value)) for value in grid])[:, :, shown or [0]]
     mean = found.mean(axis=1).T
     if len(shown) > 1:
         return Dependence(feature, grid, mean, None, None, shown)

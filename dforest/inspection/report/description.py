@@ -6,6 +6,7 @@ from numbers import Integral
 
 import numpy as np
 
+from dforest.core.sparse_rows import column_of
 from dforest.inspection.report.markup import count, details, element, joined, listed, number, paragraph, percent, table
 from dforest.inspection.report.text import shortened
 
@@ -113,7 +114,7 @@ def features_table(study, shown):
         kind = "categorical" if study.model.is_categorical[j] else "ordinal" if study.model.is_ordinal[j] else "number"
         line = [study.names[j], kind if labels is None else f"{kind}, {count(len(labels), 'label')}"]
         if rows is not None:
-            column = rows.X[:, j]
+            column = column_of(rows.X, j)
             known = column[~np.isnan(column)]
             line.append(percent(1 - len(known) / len(column)))
             if not len(known):

@@ -237,7 +237,7 @@ class ImportanceDisplay(_Display):
         ----------
         estimator : estimator
             A fitted forest, or fitted boosted trees, of dforest.
-        X : array-like of shape (n_rows, n_features), default=None
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), default=None
             Rows, which the kinds "permutation" and "oob" need.
         y : array-like of shape (n_rows,), default=None
             True targets of these rows.

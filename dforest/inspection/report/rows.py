@@ -5,7 +5,6 @@ tell: each leaf of a tree knows how many draws reached it, and which rows a tree
 """
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
 from dforest.config import on_host
@@ -46,14 +45,14 @@ class Rows:
     ----------
     forest : estimator
         Fitted.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, frame or sparse matrix of shape (n_rows, n_features)
     y : array-like of shape (n_rows,), or None
 
     Attributes
     ----------
     given : tuple
         X and y on the processor, as they were given.
-    X : ndarray of shape (n_rows, n_features), dtype float32 or float64
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or SparseRows of these
         With the numbers of labels.
     y : ndarray of shape (n_rows,), or None
         Class numbers, or numbers.
@@ -66,15 +65,11 @@ class Rows:
     ValueError
         If X or y are not such as the forest was fitted with.
     TypeError
-        If they are collections of Dask, or X is sparse.
+        If they are collections of Dask.
     """
 
     def __init__(self, forest, X, y):
         check_in_memory(X=X, y=y)
-        if issparse(X):
-            raise TypeError(
-                "X is a sparse matrix, which reports do not support; allowed are arrays and frames, such as X.toarray()"
-            )
         X, y = on_host(X), None if y is None else on_host(y)
         self.given = X, y
         if y is None:
