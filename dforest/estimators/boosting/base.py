@@ -160,7 +160,7 @@ class BoostingEstimator(
         self.do_early_stopping_ = is_scored
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
-        check_support(Fit(self, self._loss.n_outputs, self._features), places)
+        check_support(Fit(self, self._loss.n_outputs), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset
