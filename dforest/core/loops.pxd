@@ -81,6 +81,7 @@ cdef extern from "core/loops.h" nogil:
         DF_BOOST_CODES
         DF_SUBSET_WORDS
         DF_ROOM_NUMBERS
+        DF_OUTPUT_NUMBERS
     ctypedef struct df_boost_cut:          # see records.h
         double score
         int32_t feature
@@ -107,8 +108,13 @@ cdef extern from "core/loops.h" nogil:
         const int64_t* g
         const int64_t* h
         const int64_t* n
+    ctypedef struct df_boost_memory:
+        pass
     ctypedef struct df_boost_outputs:
         pass
+    df_boost_room df_boost_room_in(df_boost_memory* memory)
+    df_boost_outputs df_boost_outputs_at(double* memory, int n)
+    void df_boost_write_subset(const uint16_t* order, int n, int n_codes, uint64_t* left, int n_words, df_boost_cut* cut)
     bint df_boost_goes_left(const df_boost_cut* cut, const uint64_t* left, int code, int missing)
     df_boost_room df_boost_room_at(double* memory, int n)
     int df_whole_lanes(int n)
@@ -142,9 +148,12 @@ cdef extern from "core/loops.h" nogil:
     ctypedef void (*df_boost_cut_beside_default)(const uint64_t* words, int n_codes, bint has_missing, int default_code,
                                                  int64_t n_others, df_boost_sums total, const df_boost_limits* limits,
                                                  const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
-    ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing,
-                                         const df_boost_limits* limits, double unit, bint is_first,
-                                         df_boost_outputs* outputs) noexcept nogil
+    ctypedef double (*df_boost_spread_of)(const df_boost_entries* entries, int n, double smoothing) noexcept nogil
+    ctypedef int (*df_boost_order_of)(const df_boost_entries* entries, int n, double smoothing,
+                                      const df_boost_room* room) noexcept nogil
+    ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing, const uint16_t* order,
+                                         int n, const df_boost_limits* limits, double unit, bint is_first,
+                                         const df_boost_room* room, df_boost_outputs* outputs) noexcept nogil
     ctypedef struct df_boost_loops:        # lists are by the kind of words
         df_boost_fill* fill
         df_boost_fill* fill_times
@@ -162,8 +171,10 @@ cdef extern from "core/loops.h" nogil:
         df_boost_find* cut
         df_boost_find* subset
         df_boost_cut_beside_default* cut_beside_default
+        df_boost_spread_of* spread
+        df_boost_order_of* order
         df_boost_add_output* add_output
-        void (*choose_of_outputs)(const df_boost_outputs* outputs, int n_codes, df_boost_cut* cut) noexcept nogil
+        void (*choose_of_outputs)(const df_boost_outputs* outputs, int n, df_boost_cut* cut) noexcept nogil
         int64_t (*divide)(const uint32_t* rows, int64_t first_row, int64_t n, const uint8_t* codes, const uint8_t* goes_left,
                           uint32_t* left, uint32_t* end) noexcept nogil
         void (*quantise)(int loss, const df_boost_rows* rows, int64_t begin, int64_t end, const double* factors, bint has_hessian,

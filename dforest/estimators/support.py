@@ -10,8 +10,6 @@ at every place.
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
 from dforest.config import queue_of
 from dforest.core.search.criteria import CRITERIA, NAMES, OF_KERNELS
 from dforest.core.search.splitter import Splitter
@@ -21,7 +19,6 @@ from dforest.estimators.kinds import BoostedTrees
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
 FORESTS = HIST, DENSE
-NARROW = 255  # bins or categories of a column whose codes are bytes
 ONE_PROCESS = "a fit in one process that has all rows"
 
 
@@ -34,13 +31,10 @@ class Fit(NamedTuple):
         Its parameters.
     n_outputs : int or None
         How many columns y has.
-    features : Features or None
-        Of the columns of X.
     """
 
     estimator: object
     n_outputs: int | None = None
-    features: object = None
 
     @property
     def kind(self):
@@ -134,26 +128,6 @@ def _several_outputs_and(name):
     return said
 
 
-def _several_outputs_and_categories(fit):
-    both = _several_outputs(fit) is not None and fit.features is not None and (fit.features.n_categories > 0).any()
-    return f"a y of {fit.n_outputs} columns with categorical features" if both else None
-
-
-def _many_bins(fit):
-    is_known = fit.features is not None  # as several outputs are, which together with this are refused everywhere
-    return f"max_bins={fit.estimator.max_bins}" if is_known and fit.estimator.max_bins > NARROW else None
-
-
-def _many_categories(fit):
-    many = [] if fit.features is None else np.flatnonzero(fit.features.n_categories > NARROW).tolist()
-    return f"{fit.features.title(many[0])} of {fit.features.n_categories[many[0]]} categories" if many else None
-
-
-def _several_outputs_and_many_codes(fit):
-    many = _many_bins(fit) or _many_categories(fit)
-    return f"a y of {fit.n_outputs} columns with {many}" if many and _several_outputs(fit) else None
-
-
 def _own_leaves(fit):
     loss = fit.estimator.loss
     return f"loss={loss!r}, which says what values leaves have," if getattr(loss, "need_update_leaves_values", False) else None
@@ -166,8 +140,8 @@ FEATURES = {
     "class weights": Feature("weights of classes"),
     "missing": Feature("missing values"),
     "categories": Feature("categories"),
-    "many bins": Feature("more than 255 bins", _many_bins, (BOOSTING,)),
-    "many categories": Feature("more than 255 categories of a column", _many_categories, (BOOSTING,)),
+    "many bins": Feature("more than 255 bins", kinds=(BOOSTING,)),
+    "many categories": Feature("more than 255 categories of a column", kinds=(BOOSTING,)),
     "ordinal": Feature("ordinal features"),
     "sparse": Feature("sparse X"),
     "several outputs": Feature("a y of several columns", _several_outputs),
@@ -200,9 +174,8 @@ FEATURES = {
     "own leaves": Feature("a loss of your own with `leaf_value`", _own_leaves, (BOOSTING,)),
     "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", kinds=(BOOSTING,)),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
-    "outputs, categories": Feature("a y of several columns, with categories", _several_outputs_and_categories, (BOOSTING,)),
-    "outputs, many codes": Feature("a y of several columns, with more than 255 codes", _several_outputs_and_many_codes,
-                                   (BOOSTING,)),
+    "outputs, categories": Feature("a y of several columns, with categories", kinds=(BOOSTING,)),
+    "outputs, many codes": Feature("a y of several columns, with more than 255 codes", kinds=(BOOSTING,)),
 }  # fmt: skip
 
 NOT_WRITTEN = "there is no code for it yet"
@@ -216,9 +189,6 @@ REFUSALS = [
             "callbacks that need no estimate, such as TimeLimit"),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
-    Refusal("outputs, categories", _EVERYWHERE, "outputs would put categories into different orders",
-            "one column, or no categorical features", (BOOSTING,)),
-    Refusal("outputs, many codes", _EVERYWHERE, NOT_WRITTEN, f"one column, or up to {NARROW}", (BOOSTING,)),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
             (BOOSTING,)),
 ]  # fmt: skip

@@ -78,7 +78,7 @@ DF_ALWAYS_INLINE df_boost_room df_boost_room_in(df_boost_memory *memory) {
     return room;
 }
 
-/* The same in memory of DF_ROOM_NUMBERS numbers for each of n codes, whole lanes. */
+/* The room in memory of DF_ROOM_NUMBERS numbers for each of n codes, whole lanes. */
 static inline df_boost_room df_boost_room_at(double *memory, int n) {
     df_boost_room room;
     room.scores = memory;
@@ -316,65 +316,6 @@ DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *
     df_boost_cut_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut);
 }
 
-/* The cuts of a column whose leaves have several values, one for each output: scores are added up over outputs. */
-typedef struct {
-    double right[DF_BOOST_CODES], left[DF_BOOST_CODES]; /* with the rest on either side; -HUGE_VAL: a side has too little */
-    double common;                                      /* what scores have in common that is no gain */
-    int64_t count[DF_BOOST_CODES], rest, n, most;       /* rows of the first entries, of the rest, and of all */
-} df_boost_outputs;
-
-/* Add the scores of an output. unit : what its scores are multiplied by; is_first : of the outputs */
-DF_ALWAYS_INLINE void df_boost_add_output_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                               const df_boost_limits *limits, double unit, int is_first,
-                                               df_boost_outputs *outputs) {
-    df_boost_memory memory;
-    const df_boost_arrays first = df_boost_room_in(&memory).first;
-    df_boost_cut node;
-    df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
-    double *scores = memory.scores;
-    df_boost_count_rows(kind, entries, n_codes + has_missing, &node);
-    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, memory.words, &node);
-    if (has_missing)
-        rests[1] = df_boost_entry(kind, entries, n_codes);
-    if (is_first) {
-        memset(outputs->right, 0, sizeof(outputs->right));
-        memset(outputs->left, 0, sizeof(outputs->left));
-        memcpy(outputs->count, first.n, n_codes * sizeof(int64_t));
-        outputs->common = 0.0;
-        outputs->rest = rests[1].count;
-        outputs->n = node.n;
-        outputs->most = node.most;
-    }
-    for (int side = 0; side < 2; side++) {
-        double *sums = side ? outputs->left : outputs->right;
-        df_boost_scores(&first, n_codes, rests[side], &node, limits, NULL, scores);
-        for (int i = 0; i < n_codes; i++) {
-            const int64_t n = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
-            const int is_valid = df_is_enough(limits, n, (double)h) && df_is_enough(limits, node.n - n, (double)(node.hessian - h));
-            sums[i] += !is_valid ? -HUGE_VAL : scores[i] > 0.0 ? scores[i] * unit : 0.0;
-        }
-    }
-    if (!df_is_bounded(limits, 0))
-        outputs->common += df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
-}
-
-/* The best cut, whose score is its gain, when all outputs have been added. */
-DF_ALWAYS_INLINE void df_boost_choose_of_outputs(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut) {
-    memset(cut, 0, sizeof(*cut));
-    cut->score = -1.0;
-    df_boost_consider(outputs->right, n_codes, 0, cut);
-    if (outputs->rest > 0)
-        df_boost_consider(outputs->left, n_codes, 1, cut);
-    cut->n = outputs->n;
-    cut->most = outputs->most;
-    if (cut->score < 0.0)
-        return;
-    cut->score -= outputs->common;
-    cut->n_left = outputs->count[cut->code] + (cut->missing_left ? outputs->rest : 0);
-    if (outputs->rest == 0)
-        cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
-}
-
 /* Merge sorted runs of categories, of `width` each, until there is one. Keys are those of the categories in `order`. */
 DF_ALWAYS_INLINE void df_boost_merge(double *keys, uint16_t *order, int n, int width, double *other_keys, uint16_t *other_order) {
     for (; width < n; width *= 2) {
@@ -426,30 +367,29 @@ DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entr
     return n_ordered;
 }
 
-/* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order.
- * OUT left : [n_words] a bit for each code that goes left */
-DF_ALWAYS_INLINE void df_boost_subset_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                         const df_boost_limits *limits, const df_boost_constraint *constraint,
-                                         const df_boost_room *room, uint64_t *left, int n_words, df_boost_cut *cut) {
+/* Sums over the first n categories of an order, given those of the node. OUT first : [n]. Returns the sums of the rest: of all that
+ * are not in this order. */
+DF_ALWAYS_INLINE df_boost_sums df_boost_add_ordered(const int kind, const df_boost_entries *entries, const uint16_t *order, int n,
+                                                    const df_boost_arrays *first, const df_boost_cut *node) {
     df_boost_sums sums = {0, 0, 0};
-    const uint16_t *order = room->order;
-    int i, n;
-    df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
-    df_boost_add_entries(kind, entries, n_codes + has_missing, &room->first, room->words, cut);
-    n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, room);
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, order[i]);
-        room->first.g[i] = sums.gradient += entry.gradient;
-        room->first.h[i] = sums.hessian += entry.hessian;
-        room->first.n[i] = sums.count += entry.count;
+        first->g[i] = sums.gradient += entry.gradient;
+        first->h[i] = sums.hessian += entry.hessian;
+        first->n[i] = sums.count += entry.count;
     }
-    sums.gradient = cut->gradient - sums.gradient;
-    sums.hessian = cut->hessian - sums.hessian;
-    sums.count = cut->n - sums.count;
-    df_boost_choose(&room->first, n, sums, limits, constraint, room->scores, cut);
-    for (i = 0; i < n_words; i++)
+    sums.gradient = node->gradient - sums.gradient;
+    sums.hessian = node->hessian - sums.hessian;
+    sums.count = node->n - sums.count;
+    return sums;
+}
+
+/* Which codes a cut after some of n categories sends to the left, given where the rest goes. OUT left : [n_words] a bit for each;
+ * INOUT cut : missing_left becomes that of missing values */
+DF_ALWAYS_INLINE void df_boost_write_subset(const uint16_t *order, int n, int n_codes, uint64_t *left, int n_words, df_boost_cut *cut) {
+    for (int i = 0; i < n_words; i++)
         left[i] = cut->missing_left ? ~(uint64_t)0 : 0;
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         const uint64_t bit = (uint64_t)1 << (order[i] % 64);
         if (i <= (int)cut->code)
             left[order[i] / 64] |= bit;
@@ -459,6 +399,21 @@ DF_ALWAYS_INLINE void df_boost_subset_in(const int kind, const df_boost_entries 
     cut->missing_left = (uint32_t)(left[n_codes / 64] >> (n_codes % 64) & 1);
 }
 
+/* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order.
+ * OUT left : [n_words] a bit for each code that goes left */
+DF_ALWAYS_INLINE void df_boost_subset_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                         const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                         const df_boost_room *room, uint64_t *left, int n_words, df_boost_cut *cut) {
+    df_boost_sums rest;
+    int n;
+    df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &room->first, room->words, cut);
+    n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, room);
+    rest = df_boost_add_ordered(kind, entries, room->order, n, &room->first, cut);
+    df_boost_choose(&room->first, n, rest, limits, constraint, room->scores, cut);
+    df_boost_write_subset(room->order, n, n_codes, left, n_words, cut);
+}
+
 /* That of a narrow column. */
 DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
                                            const df_boost_limits *limits, const df_boost_constraint *constraint,
@@ -466,6 +421,102 @@ DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entrie
     df_boost_memory memory;
     const df_boost_room room = df_boost_room_in(&memory);
     df_boost_subset_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut->left, DF_SUBSET_WORDS, cut);
+}
+
+/* Cuts of a column whose leaves have several values, one for each output: scores are added up over outputs.
+ *
+ * Categories are ordered by one of the outputs, the one that they tell most about: see df_boost_spread. */
+typedef struct {
+    double *right, *left;      /* of the cut after each entry, with the rest on either side; -HUGE_VAL: a side has too little */
+    int64_t *count;            /* rows of the first entries */
+    double common;             /* what scores have in common that is no gain */
+    int64_t rest, n, most;     /* rows of the rest, and of all */
+} df_boost_outputs;
+
+/* In memory of DF_OUTPUT_NUMBERS numbers for each of n codes. */
+static inline df_boost_outputs df_boost_outputs_at(double *memory, int n) {
+    df_boost_outputs outputs;
+    outputs.right = memory;
+    outputs.left = memory + n;
+    outputs.count = (int64_t *)(memory + 2 * (size_t)n);
+    return outputs;
+}
+
+/* How much an output differs between the categories with rows enough: the weighted variance of what they are ordered by. With the
+ * keys 1 and 3, and Hessians of 1 with smoothing: the mean is 2, the spread (1 - 2)^2 + (3 - 2)^2 = 2. */
+DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *entries, int n, double smoothing) {
+    int64_t gradient = 0;
+    double weight = 0.0, mean, spread = 0.0;
+    for (int i = 0; i < n; i++) {
+        const df_boost_sums entry = df_boost_entry(kind, entries, i);
+        if (entry.count >= DF_CATEGORY_ROWS) {
+            gradient += entry.gradient;
+            weight += (double)entry.hessian + smoothing;
+        }
+    }
+    mean = (double)gradient / weight;
+    for (int i = 0; i < n; i++) {
+        const df_boost_sums entry = df_boost_entry(kind, entries, i);
+        if (entry.count >= DF_CATEGORY_ROWS) {
+            const double d = df_category_key((double)entry.gradient, (double)entry.hessian, smoothing) - mean;
+            spread += ((double)entry.hessian + smoothing) * (d * d);
+        }
+    }
+    return spread;
+}
+
+/* Add the scores of an output, of the cuts after each of n entries. order : [n] of categories; NULL: by code; unit : what scores are
+ * multiplied by; is_first : of the outputs */
+DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                             const uint16_t *order, int n, const df_boost_limits *limits, double unit, int is_first,
+                                             const df_boost_room *room, df_boost_outputs *outputs) {
+    const df_boost_arrays first = room->first;
+    df_boost_cut node;
+    df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
+    double *scores = room->scores;
+    df_boost_count_rows(kind, entries, n_codes + has_missing, &node);
+    df_boost_add_entries(kind, entries, n_codes + has_missing, &first, room->words, &node);
+    if (order != NULL)
+        rests[1] = df_boost_add_ordered(kind, entries, order, n, &first, &node);
+    else if (has_missing)
+        rests[1] = df_boost_entry(kind, entries, n_codes);
+    if (is_first) {
+        memset(outputs->right, 0, n * sizeof(double));
+        memset(outputs->left, 0, n * sizeof(double));
+        memcpy(outputs->count, first.n, n * sizeof(int64_t));
+        outputs->common = 0.0;
+        outputs->rest = rests[1].count;
+        outputs->n = node.n;
+        outputs->most = node.most;
+    }
+    for (int side = 0; side < 2; side++) {
+        double *sums = side ? outputs->left : outputs->right;
+        df_boost_scores(&first, n, rests[side], &node, limits, NULL, scores);
+        for (int i = 0; i < n; i++) {
+            const int64_t count = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
+            const int is_valid = df_is_enough(limits, count, (double)h) && df_is_enough(limits, node.n - count, (double)(node.hessian - h));
+            sums[i] += !is_valid ? -HUGE_VAL : scores[i] > 0.0 ? scores[i] * unit : 0.0;
+        }
+    }
+    if (!df_is_bounded(limits, 0))
+        outputs->common += df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
+}
+
+/* The best cut after some of n entries, whose score is its gain, when all outputs have been added. */
+DF_ALWAYS_INLINE void df_boost_choose_of_outputs(const df_boost_outputs *outputs, int n, df_boost_cut *cut) {
+    memset(cut, 0, sizeof(*cut));
+    cut->score = -1.0;
+    df_boost_consider(outputs->right, n, 0, cut);
+    if (outputs->rest > 0)
+        df_boost_consider(outputs->left, n, 1, cut);
+    cut->n = outputs->n;
+    cut->most = outputs->most;
+    if (cut->score < 0.0)
+        return;
+    cut->score -= outputs->common;
+    cut->n_left = outputs->count[cut->code] + (cut->missing_left ? outputs->rest : 0);
+    if (outputs->rest == 0)
+        cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
 }
 
 /* Whether a cut sends a code to the left. left : of categories: a bit for each code that goes there; NULL: the column has none;

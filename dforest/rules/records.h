@@ -174,7 +174,8 @@ typedef struct {
 enum {
     DF_BOOST_CODES = 256,      // of a narrow column, with the one for missing, at most; ...
     DF_SUBSET_WORDS = 4,       // ... and a bit for each
-    DF_ROOM_NUMBERS = 7        // of 8 bytes that the search for a cut writes for each code of a wide column (boost_cuts.h)
+    DF_ROOM_NUMBERS = 7,       // of 8 bytes that the search for a cut writes for each code of a column (boost_cuts.h), ...
+    DF_OUTPUT_NUMBERS = 3      // ... and more if leaves have several values
 };
 
 // The best cut of a column in a node of a boosted tree, in units of narrow gradients (boost_cuts.h).

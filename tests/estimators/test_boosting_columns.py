@@ -233,17 +233,6 @@ def test_columns_of_many_codes_are_the_naive_twins(n_jobs):
     np.testing.assert_array_equal(model.predict(X), twin.predict_raw(naive, X)[:, 0])
 
 
-@pytest.mark.parametrize("many", [{"max_bins": 256}, {"categorical_features": [0]}])
-def test_columns_of_many_codes_have_limits(many):
-    X = np.arange(256.0)[:, None]
-    model = HistGradientBoostingRegressor(min_samples_leaf=10, **many)
-    if "max_bins" in many:
-        with pytest.raises(ValueError, match="a y of 2 columns with max_bins=256 is not supported .* or up to 255"):
-            model.fit(X, np.column_stack([X, X]))
-        assert not hasattr(model, "forest_")
-        assert len(np.unique(model.fit(X, X[:, 0]).forest_.threshold)) > 1
-
-
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"interaction_cst": [0, 1]}, r"interaction_cst=\[0, 1\]: Interaction constraints must be a sequence of tuples or lists"),
     ({"interaction_cst": [{0, 9}]}, r"interaction_cst holds 9; allowed are .* numbers of features, from 0 to 2"),

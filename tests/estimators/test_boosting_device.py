@@ -71,6 +71,8 @@ def test_columns_of_many_codes(loss, seed):
 def test_several_outputs(loss, seed):
     model, X, y, weight = random_fit(seed, loss)
     model, y = with_outputs(seed, model, y)
+    if seed % 2:
+        X, y, weight = with_many_codes(seed, model, X, y, weight)
     here = clone(model).fit(X, y, weight)
     with standing_in(strict_device()):
         assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed]))

@@ -45,10 +45,36 @@ def test_models_are_the_naive_twins(loss, weighted):
     assert model._raw(X).tobytes() == grown.raw.tobytes()
 
 
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("n_labels", [9, 300])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "quantile"])
+def test_categories_and_many_codes_are_the_naive_twins(loss, n_labels, n_jobs):
+    """Labels that tell about the second output are ordered by it."""
+    rng = np.random.default_rng(0)
+    X, y, model = data(loss, n=2000 if n_labels > 255 else 400)
+    X[:, 1] = np.concatenate([np.arange(n_labels), (rng.random(len(X) - n_labels) ** 2 * n_labels).astype(int)])
+    effect = rng.normal(size=n_labels)[X[:, 1].astype(int)]
+    y[:, 1] = y[:, 1] + 3 * effect if loss == "squared_error" else y[:, 1] * np.exp(effect)
+    X[n_labels:, 1][rng.random(len(X) - n_labels) < 0.1] = np.nan
+    model.set_params(max_iter=2, max_bins=500, categorical_features=[1], n_jobs=n_jobs).fit(X, y)
+    assert {1} < set(model.forest_.feature)
+    grown = twin.grow_booster(
+        X, y, loss=loss, max_iter=2, max_leaf_nodes=7, min_samples_leaf=3, max_bins=500, n_categories=[0, n_labels, 0, 0, 0],
+        quantile=model.quantile,
+    )  # fmt: skip
+    assert model._raw(X).tobytes() == grown.raw.tobytes()
+    trees = [twin.flatten(tree) for trees in grown.rounds for tree in trees]
+    assert (model.forest_.payload_words == np.concatenate([tree["payload_words"] for tree in trees])).all()
+
+
 @OF_OUTPUTS
-def test_equal_outputs_are_those_of_one(loss):
+@pytest.mark.parametrize("has_categories", [False, True])
+def test_equal_outputs_are_those_of_one(loss, has_categories):
     """Of gains that are added up the best are the same, and so is all else."""
     X, y, model = data(loss)
+    if has_categories:
+        X[:, 0] = np.abs(np.round(X[:, 0]))
+        model.set_params(categorical_features=[0], max_bins=1000)
     both = clone(model).fit(X, np.column_stack([y[:, 0], y[:, 0]]))
     one = clone(model).fit(X, y[:, 0])
     assert both.forest_.feature.tobytes() == one.forest_.feature.tobytes()
@@ -160,7 +186,6 @@ class Own(PythonLoss):
         ({"loss": "huber"}, "loss='huber' is for a y of one column, and y has 3; allowed are names of losses other than"),
         ({"loss": Own()}, r"loss=.* is for a y of one column, and y has 3; allowed are names of losses other than"),
         ({"monotonic_cst": [1, 0, 0, 0, 0]}, r"a y of 3 columns with monotonic_cst=\[1, 0, 0, 0, 0\] is not supported"),
-        ({"categorical_features": [0]}, "a y of 3 columns with categorical features is not supported"),
         ({"loss": "poisson"}, 'y holds -.*; allowed with loss="poisson" are numbers from 0'),
     ],
 )

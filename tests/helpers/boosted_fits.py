@@ -117,7 +117,7 @@ def with_outputs(seed, model, y):
     """A regressor of a random problem, and targets of several columns: the model without what is for one, and the targets."""
     rng = np.random.default_rng(seed)
     others = [y[rng.permutation(len(y))] * 10.0 ** rng.integers(-3, 4) for _ in range(rng.integers(1, 4))]
-    return model.set_params(monotonic_cst=None, categorical_features=None), np.column_stack([y, *others])
+    return model.set_params(monotonic_cst=None), np.column_stack([y, *others])
 
 
 def with_many_codes(seed, model, X, *of_rows):

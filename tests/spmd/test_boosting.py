@@ -52,6 +52,8 @@ def test_several_outputs(loss, seed):
     """A rank without rows does not know how many there are."""
     model, X, y, weight = random_fit(seed, loss)
     model, y = with_outputs(seed, model, y)
+    if seed % 2:
+        X, y, weight = with_many_codes(seed, model, X, y, weight)
     alone = clone(model).fit(X, y, weight)
     cut = Cut.random(np.random.default_rng(seed), len(y), 3, CUTS[seed % len(CUTS)])
     for found in fit_by_ranks(model, X, y, weight, cut, 3):

@@ -66,7 +66,9 @@ def best_cut(rows, columns, features, integers, limits, bounds):
             rows_of.setdefault(int(column.codes[row]), []).append(row)
         sums = [{code: sums_of(members, one) for code, members in rows_of.items()} for one in integers]
         if column.kind == CATEGORICAL:
-            first = by_gradient(sums[0], judges[0].smoothing)
+            spreads = [spread(own, judge.smoothing) * unit for own, judge, unit in zip(sums, judges, units, strict=True)]
+            widest = spreads.index(max(spreads))
+            first = by_gradient(sums[widest], judges[widest].smoothing)
         else:
             first = list(range(column.missing))
         others = set(range(column.missing + 1)) - set(first)
@@ -105,6 +107,22 @@ def by_gradient(sums, smoothing):
     """Those categories of a node that have rows enough, by their gradients."""
     many = [code for code, (_, _, n) in sums.items() if n >= ROWS_OF_CATEGORY]
     return sorted(many, key=lambda code: (float(sums[code][0]) / (float(sums[code][1]) + smoothing), code))
+
+
+def spread(sums, smoothing):
+    """How much the categories of a node that have rows enough differ: the weighted variance of what they are ordered by."""
+    many = [sums[code] for code in sorted(sums) if sums[code][2] >= ROWS_OF_CATEGORY]
+    if not many:
+        return 0.0
+    weights = [float(h) + smoothing for _, h, _ in many]
+    total = 0.0
+    for weight in weights:
+        total += weight
+    mean, found = float(sum(g for g, _, _ in many)) / total, 0.0
+    for (g, _, _), weight in zip(many, weights, strict=True):
+        d = float(g) / weight - mean
+        found += weight * (d * d)
+    return found
 
 
 def shrunk(gradient, l1):

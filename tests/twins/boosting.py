@@ -29,10 +29,12 @@ The rules:
   they get the values of the leaves that they reach.
 - A cut sends the first codes of an order to the left. Numbers are ordered by code, and *the rest* are rows whose value is
   missing. Categories with at least 10 rows in the node are ordered by G / (H + 10), of equal ones the lower code first, missing
-  values being one more category; the rest are all other categories. The rest is tried on the right, then on the left, where it
-  has rows; else it goes to the side of more rows, or right. The highest score wins, of equal ones the lowest feature, then the
-  shortest list of first codes, then the right side for the rest. The gain is the score less what all cuts of the node have in
-  common; a node with a gain above 0 may be divided. Best first, of equal gains the first in preorder.
+  values being one more category; the rest are all other categories. Of several outputs, they are ordered by the one of which
+  these G / (H + 10) have the largest variance, each weighted by H + 10, in units of the loss; of equal ones by the first. The
+  rest is tried on the right, then on the left, where it has rows; else it goes to the side of more rows, or right. The highest
+  score wins, of equal ones the lowest feature, then the shortest list of first codes, then the right side for the rest. The
+  gain is the score less what all cuts of the node have in common; a node with a gain above 0 may be divided. Best first, of
+  equal gains the first in preorder.
 - With monotonic constraints, a node has bounds. The *step* of some rows is -G / (H + l2), kept within the bounds of their node,
   and a step v changes the loss by (2 G + (H + l2) v) v / 2. The gain of a cut is twice what the two steps of its sides save,
   compared with that of the node; a cut of a constrained feature is only valid if the steps have its direction. The middle of

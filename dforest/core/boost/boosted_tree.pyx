@@ -105,8 +105,6 @@ cdef class BoostedTree:
         self.tried = <uint8_t*> malloc(2 * n)
         for j in range(n):
             widest = max(widest, bundles.columns[j].n_codes + bundles.columns[j].has_missing)
-            if bundles.columns[j].wide >= 0 and self.n_outputs > 1:
-                raise ValueError(f"column {j} has more than {DF_BOOST_CODES} codes; allowed with several outputs are fewer")
         self.by_code = <uint8_t*> malloc(widest + DF_BOOST_CODES)
         self.by_shared = self.by_code + widest
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
@@ -478,16 +476,16 @@ cdef class BoostedTree:
         if self.n_outputs > 1:
             if node.cut.score > 0.0:
                 node.gain = self.weight_unit * ldexp(node.cut.score, self.unit)
-            return 0
-        gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
-                                <double> node.cut.hessian)
-        if gain > 0.0:
-            scale = &self.outputs_of(node).scale
-            node.gain = df_absolute_gain(gain, scale.narrow_g, scale.narrow_h, self.weight_unit)
-            column = &self.bundles.columns[node.cut.feature]
-            if column.wide >= 0 and column.is_category:
-                room = &rooms[column.wide]
-                memcpy(self.make_sides(node, room.n_words), room.left, room.n_words * sizeof(uint64_t))
+        else:
+            gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
+                                    <double> node.cut.hessian)
+            if gain > 0.0:
+                scale = &self.outputs_of(node).scale
+                node.gain = df_absolute_gain(gain, scale.narrow_g, scale.narrow_h, self.weight_unit)
+        column = &self.bundles.columns[node.cut.feature]
+        if node.gain > 0.0 and column.wide >= 0 and column.is_category:
+            room = &rooms[column.wide]
+            memcpy(self.make_sides(node, room.n_words), room.left, room.n_words * sizeof(uint64_t))
         return 0
 
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil:

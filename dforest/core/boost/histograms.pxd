@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport BundledColumn, Bundles
-from dforest.core.loops cimport df_boost_arrays, df_boost_cut, df_boost_entries, df_boost_room
+from dforest.core.loops cimport df_boost_arrays, df_boost_cut, df_boost_entries, df_boost_outputs, df_boost_room
 from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 
@@ -11,6 +11,7 @@ from dforest.rules.bounds cimport df_bounds
 cdef struct WideRoom:                  # what a search for cuts of a wide column writes to
     df_boost_room room
     df_boost_arrays unpacked           # the sums of its codes, if it has a default
+    df_boost_outputs outputs           # if there are several
     uint64_t* left                     # of a column of categories: a bit for each code that the best cut sends left
     int n_words                        # of these
 
@@ -75,4 +76,6 @@ cdef class Histograms:
                             df_boost_cut* best) noexcept nogil
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
                      const df_boost_arrays* unpacked) noexcept nogil
+    cdef df_boost_entries entries_of_column(self, const BundledColumn* column, const Search* search, Py_ssize_t output,
+                                            const df_boost_arrays* unpacked) noexcept nogil
     cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil

@@ -12,13 +12,15 @@ A `Histograms` serves one grower, and owns slots, parts and the rooms of wide co
 nodes.
 """
 cimport cython
+from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport (
-    DF_BOOST_CODES, DF_BOOST_TILE, DF_ROOM_NUMBERS, df_boost_arrays, df_boost_constraint, df_boost_cut_in, df_boost_find,
-    df_boost_outputs, df_boost_room_at, df_boost_subset_in, df_whole_lanes, loops,
+    DF_BOOST_CODES, DF_BOOST_TILE, DF_OUTPUT_NUMBERS, DF_ROOM_NUMBERS, DF_SUBSET_WORDS, df_boost_arrays, df_boost_constraint,
+    df_boost_cut_in, df_boost_find, df_boost_memory, df_boost_outputs_at, df_boost_room_at, df_boost_room_in, df_boost_subset_in,
+    df_boost_write_subset, df_whole_lanes, loops,
 )
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
@@ -119,12 +121,15 @@ cdef class Histograms:
                 wide = &self.rooms[which * self.bundles.n_wide + column.wide]
                 n = df_whole_lanes(column.n_codes + column.has_missing)
                 wide.n_words = <int> (n + 63) // 64
-                memory = <double*> malloc(((DF_ROOM_NUMBERS + 3) * n + wide.n_words) * sizeof(double))
+                memory = <double*> malloc(((DF_ROOM_NUMBERS + 3 + DF_OUTPUT_NUMBERS * (self.n_outputs > 1)) * n + wide.n_words)
+                                          * sizeof(double))
                 if memory == NULL:
                     raise MemoryError()
                 wide.room = df_boost_room_at(memory, <int> n)
                 wide.unpacked = arrays_at(memory + DF_ROOM_NUMBERS * n, n)
                 wide.left = <uint64_t*> (memory + (DF_ROOM_NUMBERS + 3) * n)
+                if self.n_outputs > 1:
+                    wide.outputs = df_boost_outputs_at(<double*> (wide.left + wide.n_words), <int> n)
         return 0
 
     cdef void use(self, int kind) noexcept nogil:
@@ -415,18 +420,46 @@ cdef class Histograms:
         entries.words = NULL
         entries.g, entries.h, entries.n = unpacked.g, unpacked.h, unpacked.n
 
+    cdef df_boost_entries entries_of_column(self, const BundledColumn* column, const Search* search, Py_ssize_t output,
+                                            const df_boost_arrays* unpacked) noexcept nogil:
+        """The entries of all codes of a column in an output. OUT unpacked : where they are, if the column has a default"""
+        cdef df_boost_entries entries = self.entries_of(search.slot, output, search.has_words)
+        entries = entries_at(&entries, column.first)
+        if column.default >= 0:
+            self.unpack(column, search.totals + output, &entries, unpacked)
+        return entries
+
     cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil:
         """The best cut of a column by all outputs together; its score is its gain."""
-        cdef df_boost_outputs outputs
-        cdef int64_t[3 * DF_BOOST_CODES] memory
-        cdef df_boost_arrays unpacked = arrays_at(memory, DF_BOOST_CODES)
+        cdef df_boost_memory memory
+        cdef int64_t[3 * DF_BOOST_CODES] of_codes
+        cdef double[DF_OUTPUT_NUMBERS * DF_BOOST_CODES] of_outputs
+        cdef WideRoom own
+        cdef WideRoom* wide = &own
         cdef df_boost_entries entries
-        cdef Py_ssize_t k
+        cdef const uint16_t* order = NULL
+        cdef int n_codes = column.n_codes + column.has_missing, n = column.n_codes
+        cdef double spread, highest = -1.0
+        cdef Py_ssize_t k, widest = 0
+        if column.wide >= 0:
+            wide = &search.rooms[column.wide]
+        else:
+            own.room, own.unpacked = df_boost_room_in(&memory), arrays_at(of_codes, DF_BOOST_CODES)
+            own.outputs, own.left, own.n_words = df_boost_outputs_at(of_outputs, DF_BOOST_CODES), cut.left, DF_SUBSET_WORDS
+        if column.is_category:
+            for k in range(self.n_outputs):
+                entries = self.entries_of_column(column, search, k, &wide.unpacked)
+                spread = search.units[k] * loops.boost.spread[self.kind](&entries, n_codes, search.limits[k].smoothing)
+                if spread > highest:
+                    highest = spread
+                    widest = k
+            entries = self.entries_of_column(column, search, widest, &wide.unpacked)
+            n = loops.boost.order[self.kind](&entries, n_codes, search.limits[widest].smoothing, &wide.room)
+            order = wide.room.order
         for k in range(self.n_outputs):
-            entries = self.entries_of(search.slot, k, search.has_words)
-            entries = entries_at(&entries, column.first)
-            if column.default >= 0:
-                self.unpack(column, search.totals + k, &entries, &unpacked)
-            loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, search.limits + k, search.units[k],
-                                              k == 0, &outputs)
-        loops.boost.choose_of_outputs(&outputs, column.n_codes, cut)
+            entries = self.entries_of_column(column, search, k, &wide.unpacked)
+            loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, order, n, search.limits + k,
+                                              search.units[k], k == 0, &wide.room, &wide.outputs)
+        loops.boost.choose_of_outputs(&wide.outputs, n, cut)
+        if column.is_category:
+            df_boost_write_subset(order, n, column.n_codes, wide.left, wide.n_words, cut)

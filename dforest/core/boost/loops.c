@@ -53,14 +53,20 @@
                                         df_boost_cut *cut) {                                                                   \
         df_boost_subset_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                    \
     }                                                                                                                          \
+    static double df_boost_spread_##label(const df_boost_entries *entries, int n, double smoothing) {                          \
+        return df_boost_spread(kind, entries, n, smoothing);                                                                   \
+    }                                                                                                                          \
+    static int df_boost_order_##label(const df_boost_entries *entries, int n, double smoothing, const df_boost_room *room) {   \
+        return df_boost_order(kind, entries, n, smoothing, room);                                                              \
+    }                                                                                                                          \
     static void df_boost_add_output_##label(const df_boost_entries *entries, int n_codes, int has_missing,                     \
-                                            const df_boost_limits *limits, double unit, int is_first,                          \
-                                            df_boost_outputs *outputs) {                                                       \
-        df_boost_add_output_loop(kind, entries, n_codes, has_missing, limits, unit, is_first, outputs);                        \
+                                            const uint16_t *order, int n, const df_boost_limits *limits, double unit,          \
+                                            int is_first, const df_boost_room *room, df_boost_outputs *outputs) {              \
+        df_boost_add_output_in(kind, entries, n_codes, has_missing, order, n, limits, unit, is_first, room, outputs);          \
     }
 
-static void df_boost_choose_of_outputs_loop(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut) {
-    df_boost_choose_of_outputs(outputs, n_codes, cut);
+static void df_boost_choose_of_outputs_loop(const df_boost_outputs *outputs, int n, df_boost_cut *cut) {
+    df_boost_choose_of_outputs(outputs, n, cut);
 }
 
 static void df_boost_predictions(int loss, const double *raw, int64_t n, double *prediction) {
@@ -94,6 +100,8 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .cut = DF_EACH_KIND(df_boost_cut),
     .cut_beside_default = DF_EACH_KIND(df_boost_cut_beside_default),
     .subset = DF_EACH_KIND(df_boost_subset),
+    .spread = DF_EACH_KIND(df_boost_spread),
+    .order = DF_EACH_KIND(df_boost_order),
     .add_output = DF_EACH_KIND(df_boost_add_output),
     .choose_of_outputs = df_boost_choose_of_outputs_loop,
     .divide = df_boost_divide_loop,

@@ -21,8 +21,13 @@ typedef void (*df_boost_cut_beside_default)(const uint64_t *words, int n_codes, 
                                             df_boost_sums total, const df_boost_limits *limits,
                                             const df_boost_constraint *constraint, df_boost_cut *cut);
 
-typedef void (*df_boost_add_output)(const df_boost_entries *entries, int n_codes, int has_missing, const df_boost_limits *limits,
-                                    double unit, int is_first, df_boost_outputs *outputs);
+typedef double (*df_boost_spread_of)(const df_boost_entries *entries, int n, double smoothing);
+
+typedef int (*df_boost_order_of)(const df_boost_entries *entries, int n, double smoothing, const df_boost_room *room);
+
+typedef void (*df_boost_add_output)(const df_boost_entries *entries, int n_codes, int has_missing, const uint16_t *order, int n,
+                                    const df_boost_limits *limits, double unit, int is_first, const df_boost_room *room,
+                                    df_boost_outputs *outputs);
 
 /* Lists are by the kind of words. */
 typedef struct {
@@ -36,8 +41,10 @@ typedef struct {
     void (*spill[3])(uint64_t *words, int64_t n_entries, int64_t *g, int64_t *h, int64_t *n);
     df_boost_find cut[3], subset[3]; /* of numbers, of categories */
     df_boost_cut_beside_default cut_beside_default[3];
+    df_boost_spread_of spread[3];
+    df_boost_order_of order[3];
     df_boost_add_output add_output[3];
-    void (*choose_of_outputs)(const df_boost_outputs *outputs, int n_codes, df_boost_cut *cut);
+    void (*choose_of_outputs)(const df_boost_outputs *outputs, int n, df_boost_cut *cut);
     int64_t (*divide)(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *codes, const uint8_t *goes_left,
                       uint32_t *left, uint32_t *end);
     void (*quantise)(int loss, const df_boost_rows *rows, int64_t begin, int64_t end, const double *factors, int has_hessian,

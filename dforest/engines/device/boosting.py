@@ -60,6 +60,8 @@ class DeviceBoostingShard(BoostingShard):
         self.n_words = np.where(is_category, -(-self.n_entries // 64), 0)
         self.is_wide = self.n_entries > constants()["DF_BOOST_CODES"]
         self.max_entries = max(self.n_entries[~self.is_wide], default=1)  # of a narrow column
+        numbers = constants()
+        self.room_numbers = numbers["DF_ROOM_NUMBERS"] + numbers["DF_OUTPUT_NUMBERS"] * (self.n_outputs > 1)
         self.places = (np.arange(len(columns)) + np.cumsum(self.is_wide) - self.is_wide).astype(np.int32)
         table = np.zeros(len(columns), record("df_column"))
         table["n_codes"] = [len(column.values) for column in columns]
@@ -176,7 +178,7 @@ class DeviceBoostingShard(BoostingShard):
 
     def find_cuts(self, open_nodes, features, exponents):
         best = BestCuts(len(open_nodes))
-        entry_bytes = SUM_BYTES * self.n_outputs + 8 * constants()["DF_ROOM_NUMBERS"] * self.is_wide.any()
+        entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * self.is_wide.any()
         for pairs in self.pairs(features).batches(self.tuning.histogram_bytes // entry_bytes):
             best.take(pairs, *self.best_cuts(open_nodes, pairs, self.count(open_nodes, pairs), exponents))
         return best.cuts, best.subsets
@@ -267,7 +269,7 @@ class DeviceBoostingShard(BoostingShard):
         """
         device, n = self.device, len(pairs.node)
         lanes = -(-np.diff(pairs.entries) // CUT_LANES) * CUT_LANES
-        rooms = offsets(np.where(self.is_wide[pairs.feature], constants()["DF_ROOM_NUMBERS"] * lanes, 0))
+        rooms = offsets(np.where(self.is_wide[pairs.feature], self.room_numbers * lanes, 0))
         table = np.zeros(n, record("df_boost_pair"))
         table["node"], table["feature"], table["room"] = pairs.node, pairs.feature, rooms[:-1]
         table["entry"], table["word"] = pairs.entries[:-1], pairs.words[:-1]

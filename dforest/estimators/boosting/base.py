@@ -184,7 +184,7 @@ class BoostingEstimator(
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
-        check_support(Fit(self, self._loss.n_outputs, self._features), places)
+        check_support(Fit(self, self._loss.n_outputs), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset

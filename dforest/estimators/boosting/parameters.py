@@ -216,8 +216,7 @@ BOOSTING_PARAMETERS = (
         255,
         [Interval(Integral, 2, 65535, closed="both")],
         """Largest number of bins that the values of a feature are sorted into, from 2 to 65,535; missing values have one more.
-        Categories are not binned. A feature with more than 255 bins or categories takes more time and memory, and is not
-        supported for a y of several columns.""",
+        Categories are not binned. A feature with more than 255 bins or categories takes more time and memory.""",
         of=BOOSTING,
         group=SPLITS,
     ),

@@ -199,7 +199,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
         targets = [by_output(y) for y in targets]
         y = self._encode(targets, ranks)
-        check_support(Fit(self, 1 if y.ndim == 1 else y.shape[1], features), places)
+        check_support(Fit(self, 1 if y.ndim == 1 else y.shape[1]), places)
         rows = training_rows(self, partitions, parts, y, ranks)
         rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
         self._check_plan(rows, plan)

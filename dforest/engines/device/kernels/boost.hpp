@@ -346,22 +346,47 @@ DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uin
 // The best cut of a column by all outputs together. IN histograms : of the first output; `step` numbers on is the next one's
 static inline void df_boost_find_of_outputs(const df_column *column, const int32_t *exponents, int64_t n_outputs,
                                             const int64_t *histograms, int64_t step, const double *limits, int64_t min_samples,
-                                            df_boost_cut *cut)
+                                            const df_boost_room *room, df_boost_outputs *outputs, uint64_t *subset, df_boost_cut *cut)
 {
-    df_boost_outputs outputs;
+    const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n_all = n_codes + has_missing;
+    const auto limits_of = [&](int64_t k) {
+        return df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * k], exponents[2 * k + 1], limits[3]);
+    };
+    const auto entries_of = [&](int64_t k) {
+        const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + k * step), 0, 0, 0};
+        return entries;
+    };
     int32_t highest = df_unit_of_scores(exponents[0], exponents[1]);
     for (int64_t k = 1; k < n_outputs; k++) {
         const int32_t unit = df_unit_of_scores(exponents[2 * k], exponents[2 * k + 1]);
         highest = unit > highest ? unit : highest;
     }
-    for (int64_t k = 0; k < n_outputs; k++) {
-        const int32_t *own = exponents + 2 * k;
-        const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
-        const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + k * step), 0, 0, 0};
-        df_boost_add_output_loop(DF_WIDE_WORDS, &entries, (int) column->n_codes, (int) column->has_missing, &limit,
-                                 ldexp(1.0, df_unit_of_scores(own[0], own[1]) - highest), k == 0, &outputs);
+    const auto unit_of = [&](int64_t k) {
+        return ldexp(1.0, df_unit_of_scores(exponents[2 * k], exponents[2 * k + 1]) - highest);
+    };
+    const uint16_t *order = 0;
+    int n = n_codes;
+    if (column->kind == DF_CATEGORICAL) {
+        double most = -1.0;
+        int64_t widest = 0;
+        for (int64_t k = 0; k < n_outputs; k++) {
+            const df_boost_entries entries = entries_of(k);
+            const double spread = unit_of(k) * df_boost_spread(DF_WIDE_WORDS, &entries, n_all, limits_of(k).smoothing);
+            widest = spread > most ? k : widest;
+            most = spread > most ? spread : most;
+        }
+        const df_boost_entries entries = entries_of(widest);
+        n = df_boost_order(DF_WIDE_WORDS, &entries, n_all, limits_of(widest).smoothing, room);
+        order = room->order;
     }
-    df_boost_choose_of_outputs(&outputs, (int) column->n_codes, cut);
+    for (int64_t k = 0; k < n_outputs; k++) {
+        const df_boost_limits limit = limits_of(k);
+        const df_boost_entries entries = entries_of(k);
+        df_boost_add_output_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, order, n, &limit, unit_of(k), k == 0, room, outputs);
+    }
+    df_boost_choose_of_outputs(outputs, n, cut);
+    if (order)
+        df_boost_write_subset(order, n, n_codes, subset, (n_all + 63) / 64, cut);
 }
 
 // The best cut of each pair, an item each.
@@ -393,12 +418,16 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
             const df_boost_constraint *constrained = directions ? &constraint : 0;
             const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + 3 * pair->entry), 0, 0, 0};
             df_boost_cut *cut = cuts + at;
+            const int lanes = df_whole_lanes(n);
+            double *wide = df_is_wide(column) ? rooms + pair->room : 0;
             df_boost_memory memory;
-            const df_boost_room room = df_is_wide(column) ? df_boost_room_at(rooms + pair->room, df_whole_lanes(n))
-                                                          : df_boost_room_in(&memory);
-            if (n_outputs > 1)
-                df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits, min_samples, cut);
-            else if (column->kind == DF_CATEGORICAL)
+            const df_boost_room room = wide ? df_boost_room_at(wide, lanes) : df_boost_room_in(&memory);
+            if (n_outputs > 1) {
+                double narrow[DF_OUTPUT_NUMBERS * DF_BOOST_CODES];
+                df_boost_outputs outputs = df_boost_outputs_at(wide ? wide + DF_ROOM_NUMBERS * (int64_t) lanes : narrow, lanes);
+                df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits, min_samples,
+                                         &room, &outputs, subsets + pair->word, cut);
+            } else if (column->kind == DF_CATEGORICAL)
                 df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, subsets + pair->word,
                                    (n + 63) / 64, cut);
             else
