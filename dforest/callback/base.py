@@ -13,7 +13,8 @@ class Callback:
     Attributes
     ----------
     needs : tuple of str
-        Of `dforest.estimators.support.FEATURES`: what a fit with this callback asks for.
+        What a fit with this callback has to offer: of `dforest.estimators.growth.Growth.offers`, or of a subclass. What takes
+        several ranks to be made, all of them make if one has a callback that needs it.
     """
 
     needs = ()

@@ -61,23 +61,25 @@ class TimeLimit(FitRecords):
 class MemoryLimit(FitRecords):
     """A callback that refuses a fit that would take too much memory, and ends one that takes more than expected.
 
-    Before the first tree of a forest, or of boosted trees, the memory is estimated, as by the method `estimate_memory`. While trees are grown, their nodes are
-    counted; if there are so many more than expected that another tree or iteration would exceed the limit, the fit ends with the
-    trees grown so far. As memory is not measured, which tree is the last depends on the trees alone.
+    Before the first tree of a forest, or of boosted trees, the memory is estimated, as by the method `estimate_memory`. While
+    trees are grown, their nodes are counted; if there are so many more than expected that another tree or iteration would exceed
+    the limit, the fit ends with the trees grown so far. As memory is not measured, which tree is the last depends on the trees
+    alone.
 
     Parameters
     ----------
     max_bytes : int
-        Memory limit of a fit in bytes, beside the X and y that it is given, from 1 on.
+        Memory limit of a fit in bytes, beside the X and y that it is given, from 1 on. It is the host's memory that counts. If
+        several processes fit together, it is the limit of the process that has this callback, which holds for its own rows.
 
     Raises
     ------
     MemoryError
-        By `fit`, before the first tree is begun, if the estimate for all trees exceeds the limit. The message shows the
-        estimate piece by piece; the estimator is left as it was.
+        By `fit`, before the first tree is begun, if the estimate for all trees exceeds the limit; or, on a device with memory of
+        its own, if the estimate of that exceeds what the device has. The message shows the estimate piece by piece; the
+        estimator is left as it was. If several processes fit together, all of them raise it.
     ValueError
-        By `fit`, if the estimator is none of dforest's forests or boosted trees, or is not fitted on the processor of one
-        process, with all rows together.
+        By `fit`, if the estimator is none of dforest's forests or boosted trees.
 
     Examples
     --------
@@ -109,6 +111,13 @@ class MemoryLimit(FitRecords):
                 f"a fit of {growth.n_wanted} trees would take about {memory.total / 2**20:.1f} MiB, more than "
                 f"MemoryLimit(max_bytes={self.max_bytes}) allows, which is {self.max_bytes / 2**20:.1f} MiB. Fewer trees or "
                 f"threads, {growth.limits} make it smaller:\n{memory}"
+            )
+        memory_of_device = growth.device_bytes
+        if memory.on_device > memory_of_device:
+            raise MemoryError(
+                f"a fit of {growth.n_wanted} trees would take about {memory.on_device / 2**20:.1f} MiB of the memory of the "
+                f"device {growth.device_name!r}, which has {memory_of_device / 2**20:.1f} MiB. Fewer rows or columns, or lower "
+                f"max_bins, make it smaller:\n{memory}"
             )
         n_nodes = (2 * memory.n_leaves - 1) * (growth.n_wanted - growth.n_before)
         self.record(estimator).update(beside=memory.data + memory.codes + memory.scratch, of_node=memory.forest / n_nodes)

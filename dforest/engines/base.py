@@ -255,6 +255,26 @@ class Engine(ABC):
             If a device cannot be used.
         """
 
+    @abstractmethod
+    def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
+        """Estimate the memory that growing trees takes in this process, before they are grown.
+
+        Parameters
+        ----------
+        problem : Problem or BoostingProblem
+        n_trees : int
+        n_leaves : int
+            Leaves of a tree.
+        n_distinct : int, optional
+            How many different leaves a forest has: see `dforest.engines.memory.estimate_memory`.
+        scores : int, default=0
+            Bytes that scoring iterations of boosted trees takes meanwhile.
+
+        Returns
+        -------
+        MemoryEstimate, BoostingMemoryEstimate or LevelMemoryEstimate
+        """
+
 
 def leaves_of_rows(n_rows, rows, is_first, feature):
     """The leaf of each row, given a tree's records in the order in which growing left them: leaf by leaf, leaves in preorder.

@@ -82,7 +82,7 @@ class BoostingMemoryEstimate:
         return self.forest + self.scratch + self.moving
 
 
-def estimate_boosting_memory(problem, n_trees, n_threads, n_leaves, n_scored=0, n_ahead=0):
+def estimate_boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
     """Estimate the memory that growing boosted trees on the processor takes.
 
     Parameters
@@ -92,10 +92,8 @@ def estimate_boosting_memory(problem, n_trees, n_threads, n_leaves, n_scored=0, 
         How many trees, and at most how many threads.
     n_leaves : int
         Leaves of a tree.
-    n_scored : int, default=0
-        Numbers that scores are found from, of all rows that are scored.
-    n_ahead : int, default=0
-        Trees that are grown before held-out rows are predicted by them, at most.
+    scores : int, default=0
+        As the attribute.
 
     Returns
     -------
@@ -128,20 +126,37 @@ def estimate_boosting_memory(problem, n_trees, n_threads, n_leaves, n_scored=0, 
     n_large = min(n_open, 1 + n_drawn // max(1, most, _SPILL)) if has_sums else 0
     words = 8 * n_entries * n_outputs
     histograms = words * (n_open + 2 * n_large) + words * n_threads * (1 + 3 * has_sums)
-    n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
-    of_node = FOREST_NODE + columns[0].values.itemsize
-    of_tree = n_nodes * of_node + (n_leaves - 1) * 8 * problem.objective.n_node_values + n_leaves * 8 * n_words
     grown = record("df_open_node").itemsize + record("df_boost_cut").itemsize + _GROWN
     grown += n_outputs * (record("df_gradient_sums").itemsize + _GROWN_OUTPUT)
+    forest, moving = bytes_of_trees(problem, n_trees, n_leaves)
     return BoostingMemoryEstimate(
         codes=bytes_of_codes(columns),
         values=bytes_of_values(columns),
         rows=rows,
         gradients=n_rows * of_row + 8 * n_drawn,
         histograms=histograms,
-        tree=n_nodes * grown + 2 * of_tree,
-        scores=8 * n_scored + n_ahead * (2 * of_tree + n_leaves * _LEAF + n_nodes * (_PACKING + 2 * columns[0].values.itemsize)),
-        forest=n_trees * (of_tree + n_leaves * _LEAF),
-        moving=n_trees * n_leaves * 8 * n_words,
+        tree=(2 * n_leaves - 1) * grown + 2 * _of_tree(problem, n_leaves),
+        scores=scores,
+        forest=forest,
+        moving=moving,
         n_threads=n_threads,
     )
+
+
+def _of_tree(problem, n_leaves):
+    """Bytes of a tree's arrays."""
+    n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
+    of_node = FOREST_NODE + problem.columns[0].values.itemsize
+    return n_nodes * of_node + (n_leaves - 1) * 8 * problem.objective.n_node_values + n_leaves * 8 * n_words
+
+
+def bytes_of_trees(problem, n_trees, n_leaves):
+    """(bytes of so many trees as a `Forest`, bytes that their leaves take a second time when the forest is made)."""
+    n_words = problem.objective.n_leaf_words
+    return n_trees * (_of_tree(problem, n_leaves) + n_leaves * _LEAF), n_trees * n_leaves * 8 * n_words
+
+
+def bytes_of_waiting(problem, n_trees, n_leaves):
+    """Bytes of copies of trees that held-out rows are to be predicted by, of a `Forest` of these, and of its packed nodes."""
+    slots = (2 * n_leaves - 1) * (_PACKING + 2 * problem.columns[0].values.itemsize)
+    return n_trees * (2 * _of_tree(problem, n_leaves) + n_leaves * _LEAF + slots)

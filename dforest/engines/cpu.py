@@ -9,7 +9,9 @@ from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
+from dforest.engines.boosting_memory import estimate_boosting_memory
 from dforest.engines.fit_report import FitReport
+from dforest.engines.memory import estimate_memory
 from dforest.engines.problem import BoostingProblem
 
 
@@ -31,6 +33,11 @@ class CpuEngine(Engine):
     def open(self, problem):
         kind = CpuBoostingSession if isinstance(problem, BoostingProblem) else CpuSession
         return kind(problem, self.n_threads)
+
+    def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
+        if isinstance(problem, BoostingProblem):
+            return estimate_boosting_memory(problem, n_trees, self.n_threads, n_leaves, scores)
+        return estimate_memory(problem, n_trees, self.n_threads, n_leaves, n_distinct)
 
 
 class CpuSession(Session):

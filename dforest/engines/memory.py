@@ -114,7 +114,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     n_rows, n_words = len(targets.classes), problem.objective.n_leaf_words
     given = targets.classes, targets.numbers, targets.weight, problem.directions
     data = DataView(problem.columns, *given, exact_weight=targets.exact_weight_or_room)
-    n_records = _distinct_rows(problem.sampling, n_rows)
+    n_records = distinct_rows(problem.sampling, n_rows)
     has_buckets = bucketed_columns(data, splitter, criterion)
     widths = [1 if few else column.codes.itemsize for column, few in zip(problem.columns, has_buckets, strict=True)]
     blocks = block_memory(data, splitter, rules, problem.sampling.max_records(n_rows))
@@ -123,10 +123,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
     n_threads = min(n_threads, n_trees)
     n_outputs = problem.objective.n_outputs
     of_outputs = _RECORD + 8 + 4 * n_outputs if n_outputs > 1 else 0  # a record's copy, with a target, and all targets' integers
-    of_trees = (n_trees + n_threads) * n_nodes * (FOREST_NODE + problem.columns[0].values.itemsize)
-    if n_distinct is None:
-        n_distinct = n_trees * n_leaves if problem.objective.keeps_values else 0
-    of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
+    forest, moving = bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads)
     return MemoryEstimate(
         codes=bytes_of_codes(problem.columns),
         values=bytes_of_values(problem.columns),
@@ -136,10 +133,20 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         search=_search_bytes(problem, widths, n_records),
         blocks=blocks,
         tree=n_nodes * _NODE + n_leaves * 8 * n_words,
-        forest=of_trees + of_leaves,
-        moving=n_distinct * 8 * n_words,
+        forest=forest,
+        moving=moving,
         n_threads=n_threads,
     )
+
+
+def bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads):
+    """(bytes of a `Forest`, bytes that its leaves take a second time when it is made). All as of `estimate_memory`."""
+    n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
+    of_trees = (n_trees + n_threads) * n_nodes * (FOREST_NODE + problem.columns[0].values.itemsize)
+    if n_distinct is None:
+        n_distinct = n_trees * n_leaves if problem.objective.keeps_values else 0
+    of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
+    return of_trees + of_leaves, n_distinct * 8 * n_words
 
 
 def bytes_of_codes(columns):
@@ -167,7 +174,7 @@ def _rows_bytes(problem, widths, has_blocks):
     return 8 * n_rows + sum(column.codes.nbytes + column.rows.nbytes for column in sparse)
 
 
-def _distinct_rows(plan, n_rows):
+def distinct_rows(plan, n_rows):
     """How many rows a tree draws, about."""
     if isinstance(plan, Bootstrap):
         return min(n_rows, math.ceil(-n_rows * math.expm1(-plan.n_draws / n_rows)))

@@ -82,7 +82,7 @@ class Growth(ABC):
         self.estimator, self._tasks, self._ranks = estimator, tasks, ranks
         self.n_before = self.n_trees = n_before
         self.n_wanted, self.n_together, self.n_nodes = n_wanted, n_together, 0
-        self.seeds = self.problem = None
+        self.seeds = self.problem = self._engine = None
         self.settings, self.digests, self.memory = {}, {}, None
         self._kept = []  # lists to which each tree is added that comes
 
@@ -115,6 +115,16 @@ class Growth(ABC):
     @abstractmethod
     def _estimate_memory(self):
         """The estimate of the memory of the whole fit. A collective."""
+
+    @property
+    def device_bytes(self):
+        """How much memory the device has that trees are grown on; infinite without a device."""
+        return getattr(getattr(self._engine, "device", None), "memory_bytes", np.inf)
+
+    @property
+    def device_name(self):
+        """What the engine is called that grows trees."""
+        return self._engine.name
 
     # What the fit does
 

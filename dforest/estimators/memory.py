@@ -6,7 +6,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from dforest.engines.boosting_memory import BoostingMemoryEstimate
+from dforest.engines.level_memory import LevelMemoryEstimate
 from dforest.engines.memory import MemoryEstimate
+from dforest.estimators.support import DEVICE, Fit, check_support, places_of
 
 FIXED = 1 << 20  # bytes that any fit takes
 FEW_ROWS = 4096  # of which trees are grown on all
@@ -16,6 +18,8 @@ _SORTED = 28  # bytes for each row, of a thread that codes a column
 @dataclass(frozen=True)
 class FitMemory:
     """Estimate of the memory that a fit takes, in bytes, beside the X and y that it is given.
+
+    If several processes ("ranks") fit together, it is that of one process, which has some of the rows, and in the end all trees.
 
     The method `estimate_memory` of forests, single trees and boosted trees returns it; ``print`` shows it as a table.
 
@@ -28,8 +32,9 @@ class FitMemory:
         Bytes of the columns as numbers of bins or ranks, and of the values that these numbers stand for.
     coding : int
         Bytes that are needed only while these numbers are computed.
-    growth : MemoryEstimate or BoostingMemoryEstimate
-        Bytes that growing the trees takes, piece by piece, and those of the forest; the second is of boosted trees.
+    growth : MemoryEstimate, BoostingMemoryEstimate or LevelMemoryEstimate
+        Bytes that growing the trees takes, piece by piece, and those of the forest: on the processor those of a forest, or of
+        boosted trees; or on a device, or by several processes.
     estimates : int
         Bytes that out-of-bag estimates and importances by permutation take once the trees are grown.
     n_leaves : int
@@ -48,7 +53,7 @@ class FitMemory:
     data: int
     codes: int
     coding: int
-    growth: MemoryEstimate | BoostingMemoryEstimate
+    growth: MemoryEstimate | BoostingMemoryEstimate | LevelMemoryEstimate
     estimates: int
     n_leaves: int
 
@@ -61,6 +66,11 @@ class FitMemory:
     def scratch(self):
         """Bytes that are needed beside the forest while trees are grown, by all threads: int."""
         return self.growth.scratch
+
+    @property
+    def on_device(self):
+        """Most bytes that growing takes at a time of the memory of a device, if that is not the host's: int; not in `total`."""
+        return getattr(self.growth, "on_device", 0)
 
     @property
     def total(self):
@@ -78,7 +88,17 @@ class FitMemory:
             "estimates afterwards": self.estimates,
         }
         lines = [f"{name:<24}{n_bytes / 2**20:>12.1f} MiB" for name, n_bytes in pieces.items()]
-        return "\n".join([*lines, f"{'at most at a time':<24}{self.total / 2**20:>12.1f} MiB"])
+        lines.append(f"{'at most at a time':<24}{self.total / 2**20:>12.1f} MiB")
+        if self.on_device:
+            lines.append(f"{'on the device':<24}{self.on_device / 2**20:>12.1f} MiB")
+        return "\n".join(lines)
+
+
+def place_of_fit(estimator, arrays, ranks):
+    """(the places, the `Device` or None) of a fit to be estimated. Raises the errors of `check_support`."""
+    places = places_of(estimator, arrays, ranks.size > 1)
+    check_support(Fit(estimator, has_sparse=issparse(arrays[0])), places)
+    return places, estimator._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
 
 
 def bytes_of_copies(arrays, given):
@@ -97,10 +117,30 @@ def bytes_of_coding(n_rows, n_columns, n_threads):
     return _SORTED * n_rows * min(n_threads, n_columns)
 
 
-def some_rows(n_rows, sizes):
-    """The numbers of some of so many rows, ascending, for each size: list of ndarray. They are the same in each process."""
-    order = np.random.default_rng(0).permutation(n_rows)
-    return [np.sort(order[:size]) for size in sizes]
+def some_rows(n_rows, sizes, share, ranks):
+    """Some of the rows, of so many as each size says: the same ones in each process. A collective.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of all ranks.
+    sizes : list of int
+    share : RowShare or None
+        Which of them this rank has; None: all.
+    ranks : Communicator
+
+    Returns
+    -------
+    list of (ndarray, RowShare or None)
+        For each size, which of the own rows are among them, and what share of them these are.
+    """
+    order, found = np.random.default_rng(0).permutation(n_rows), []
+    for size in sizes:
+        is_chosen = np.zeros(n_rows, bool)
+        is_chosen[order[:size]] = True
+        own = is_chosen if share is None else is_chosen[share.numbers()]
+        found.append((np.flatnonzero(own), None if share is None else share.of_some(ranks, own)))
+    return found
 
 
 def columns_of_some(columns, chosen, n_rows):

@@ -423,7 +423,7 @@ PARAMETERS = (
         ["boolean"],
         """Whether the forest keeps copies of the training rows, which the methods `forest_weights`, `proximity`,
         `outlier_scores` and, in regression, `predict_quantiles` and `predict_interval` need. The copies are pickled with the
-        forest.""",
+        forest. If several processes fit the forest, each of them gets the rows of all.""",
         of=FORESTS,
         group=ESTIMATES,
     ),

@@ -107,14 +107,6 @@ def _without_kernels(fit):
     return f"criterion={criterion!r}" if is_lacking else None
 
 
-def _callback_that_needs(feature):
-    def said(fit):
-        callbacks = getattr(fit.estimator, "_skl_callbacks", ())
-        return next((repr(callback) for callback in callbacks if feature in getattr(callback, "needs", ())), None)
-
-    return said
-
-
 def _several_outputs(fit):
     return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
 
@@ -153,7 +145,7 @@ FEATURES = {
     "callbacks": Feature("callbacks"),
     "live votes": Feature("callbacks: `OutOfBagPlateau`", kinds=FORESTS),
     "live scores": Feature("callbacks: `OutOfBagPlateau` by a scorer", kinds=FORESTS),
-    "memory limit": Feature("callbacks: `MemoryLimit`", _callback_that_needs("memory limit")),
+    "memory limit": Feature("callbacks: `MemoryLimit`, and `estimate_memory`"),
     "checkpoint": Feature("callbacks: `Checkpoint`"),
     "random splits": Feature('`splitter="random"`', kinds=FORESTS),
     "entropy": Feature("entropy, Hellinger distance", kinds=FORESTS),
@@ -185,8 +177,6 @@ REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
-    Refusal("memory limit", _APART, "memory is estimated for the processor of one process alone",
-            "callbacks that need no estimate, such as TimeLimit"),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
     Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",

@@ -10,7 +10,6 @@ _MOVED = {
     "dforest.estimators.embedding": "dforest.estimators.forest.embedding",
     "dforest.estimators.ensemble": "dforest.estimators.forest.batch",
     "dforest.estimators.features": "dforest.estimators.data.features",
-    "dforest.estimators.memory": "dforest.estimators.forest.memory",
     "dforest.estimators.neighbours": "dforest.estimators.results.neighbours",
     "dforest.estimators.tree": "dforest.estimators.forest.tree",
     "dforest.fit_report": "dforest.engines.fit_report",

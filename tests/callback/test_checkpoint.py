@@ -10,6 +10,9 @@ import time
 import numpy as np
 import pytest
 from helpers.callbacks import CLASSES, NUMBERS, WEIGHT, FailAfter, StopAfter, X, assert_equal_fits, one_line, target_of
+from helpers.rings import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 
@@ -21,7 +24,10 @@ from dforest import (
 )
 from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
+from dforest.estimators.data.agreement import digest_of_rows
 from dforest.estimators.forest import memory
+from dforest.spmd.communicator import ALONE
+from dforest.spmd.threads import ThreadGroup
 
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mdi"),
@@ -107,29 +113,35 @@ def test_memory_of_trees_in_the_file_counts(tmp_path, monkeypatch):
 PROGRAM = """
 import sys
 import numpy as np
-from dforest import RandomForestRegressor
+from dforest import HistGradientBoostingRegressor, RandomForestRegressor
 from dforest.callback import Checkpoint
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(3000, 6)), rng.normal(size=3000)
-model = RandomForestRegressor(400, random_state=0, n_jobs=2, oob_score=True).set_callbacks(Checkpoint(sys.argv[1], 2))
+model = {model}.set_callbacks(Checkpoint(sys.argv[1], 2))
 print("growing", flush=True)
 model.fit(X, y)
 import pickle
 pickle.dump(model.set_callbacks(), open(sys.argv[2], "wb"))
 """
+LONG = [
+    "RandomForestRegressor(400, random_state=0, n_jobs=2, oob_score=True)",
+    "HistGradientBoostingRegressor(max_iter=400, random_state=0, n_jobs=2, early_stopping=True, n_iter_no_change=400)",
+]
 
 
 @pytest.mark.slow
-def test_killed_processes(tmp_path):
+@pytest.mark.parametrize("model", LONG)
+def test_killed_processes(model, tmp_path):
     """Killed again and again at any moment, a fit comes to its end: with the bytes of one that nobody killed."""
+    program = PROGRAM.format(model=model)
     whole, killed, path = (str(tmp_path / name) for name in ("whole", "killed", "trees"))
-    subprocess.run([sys.executable, "-P", "-c", PROGRAM, str(tmp_path / "other"), whole], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-P", "-c", program, str(tmp_path / "other"), whole], check=True, stdout=subprocess.DEVNULL)
     def size():
         return os.path.getsize(path) if os.path.exists(path) else 0
 
     chance, sizes = random.Random(0), [0]
     while not os.path.exists(killed):
-        with subprocess.Popen([sys.executable, "-P", "-c", PROGRAM, path, killed], stdout=subprocess.PIPE, text=True) as fit:
+        with subprocess.Popen([sys.executable, "-P", "-c", program, path, killed], stdout=subprocess.PIPE, text=True) as fit:
             assert fit.stdout.readline() == "growing\n"
             while len(sizes) < 7 and size() == sizes[-1] and fit.poll() is None:
                 time.sleep(0.001)
@@ -155,6 +167,30 @@ def test_any_beginning_of_the_file_will_do(tmp_path):
         resumed = clone(model).set_callbacks(Checkpoint(path, 3)).fit(X, CLASSES)
         assert_equal_fits(resumed, whole)
         assert path.read_bytes()[: len(content)] == content or end < 21
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=examples(30), deadline=None)
+def test_digests_of_rows(seed):
+    """They depend on what each row has, and on its number, but not on who has it."""
+    rng = np.random.default_rng(seed)
+    n, kind = int(rng.integers(1, 60)), rng.choice([np.float32, np.float64, np.int32, np.uint8])
+    X = (4 * rng.standard_normal((n, int(rng.integers(1, 4))))).astype(kind)
+    whole = digest_of_rows(ALONE, [X], np.arange(n))
+    owner = rng.integers(0, 3, n)
+
+    def own(ranks):
+        rows = np.flatnonzero(owner == ranks.rank)[::-1]
+        return digest_of_rows(ranks, [X[rows]], rows)
+
+    assert ThreadGroup(3).run(own) == [whole] * 3
+    other = X.copy()
+    row, column = rng.integers(0, n), rng.integers(0, X.shape[1])
+    other[row, column] += 1
+    assert digest_of_rows(ALONE, [other], np.arange(n)) != whole
+    assert (digest_of_rows(ALONE, [X[::-1]], np.arange(n)) == whole) == np.array_equal(X, X[::-1])
+    assert digest_of_rows(ALONE, [np.append(X, X[:1], axis=0)], np.arange(n + 1)) != whole
+    assert digest_of_rows(ALONE, [X, X], np.arange(n)) != whole
 
 
 def test_damaged_files(tmp_path):
@@ -267,6 +303,6 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="categorical"):  # found later: the empty file goes
         RandomForestRegressor(3, categorical_features=[99]).set_callbacks(Checkpoint(other)).fit(X, NUMBERS)
     assert not other.exists()
-    for given, allowed in [(dict(path=3), "strings and path-like"), (dict(path="x", every=0), "integers from 1")]:
+    for parameters, allowed in [(dict(path=3), "strings and path-like"), (dict(path="x", every=0), "integers from 1")]:
         with pytest.raises(ValueError, match=f"allowed are {allowed}"):
-            Checkpoint(**given)
+            Checkpoint(**parameters)

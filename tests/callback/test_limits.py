@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from helpers.boosting import assert_equal_models
 from helpers.callbacks import assert_equal_fits
-from helpers.device_forests import fit_there, standing_in
+from helpers.device_forests import differences, standing_in, tuned
 from helpers.host_device import strict_device
+from helpers.ranks import Cut, fit_by_ranks
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor, config_context
 from dforest.callback import MemoryLimit, TimeLimit
 from dforest.callback.base import Callback
 from dforest.errors import LimitError
 from dforest.estimators.boosting import memory as boosted_memory
 from dforest.estimators.forest import memory
+from dforest.spmd.threads import ThreadGroup
 
 X, Y = load_diabetes(return_X_y=True)
 
@@ -79,10 +81,51 @@ def test_a_fit_ends_that_takes_more_than_expected(monkeypatch):
     assert_equal_fits(stopped, clone(model).set_params(n_estimators=stopped.n_estimators_).fit(X, Y))
 
 
-def test_memory_limits_are_for_the_processor():
-    with standing_in(strict_device(n_threads=2)), pytest.raises(ValueError) as error:
-        fit_there(RandomForestRegressor(3).set_callbacks(MemoryLimit(10**9)), X, Y)
-    assert "MemoryLimit(max_bytes=1000000000) is not supported for device=" in str(error.value)
+@pytest.mark.parametrize("model", [RandomForestRegressor(5, random_state=0), HistGradientBoostingRegressor(max_iter=5)])
+def test_limits_of_devices(model):
+    """What the host's memory is to have, and what the device has."""
+    device = strict_device(n_threads=2, is_cpu=False)
+    with standing_in(device):
+        model = clone(model).set_params(device="sycl")
+        memory = model.estimate_memory(X, Y)
+        assert memory.on_device > 0
+        fitted = clone(model).set_callbacks(MemoryLimit(2 * memory.total)).fit(X, Y)
+        with pytest.raises(MemoryError, match=rf"more than MemoryLimit\(max_bytes={memory.total - 1}\) allows"):
+            clone(model).set_callbacks(MemoryLimit(memory.total - 1)).fit(X, Y)
+        device.memory_bytes = 4 * memory.on_device
+        few = clone(model).estimate_memory(X, Y).on_device  # fewer trees at a time
+        device.memory_bytes = few - 1
+        tuned_to = {"batch_bytes": 4 * memory.on_device}
+        with tuned(tuned_to), pytest.raises(MemoryError, match="MiB of the memory of the device 'this processor', which has"):
+            clone(model).set_callbacks(MemoryLimit(2 * memory.total)).fit(X, Y)
+    assert fitted.forest_.n_trees == 5
+
+
+@pytest.mark.parametrize("model", [RandomForestRegressor(5, random_state=0), HistGradientBoostingRegressor(max_iter=5)])
+def test_limits_of_ranks(model, monkeypatch):
+    """All ranks are refused by the limit of one, which is that of its own process, and all end together."""
+    cut, model = Cut(np.array([0, 300, len(X)]), np.arange(2)), clone(model).set_params(random_state=0)
+
+    def fit(*limits):
+        return fit_by_ranks(model, X, Y, None, cut, 2, callbacks=[[MemoryLimit(n)] if n else [] for n in limits])
+
+    def estimate(ranks):
+        with config_context(communicator=ranks):
+            return clone(model).estimate_memory(X[cut.rows(ranks.rank)], Y[cut.rows(ranks.rank)]).total
+
+    totals = ThreadGroup(2).run(estimate)
+    alone = clone(model).fit(X, Y)
+    for own in fit(2 * totals[0], 2 * totals[1]):
+        assert not differences(own, alone)
+    for error in fit(None, totals[1] - 1):
+        assert isinstance(error, MemoryError) and str(error).startswith("on rank 1: a fit of 5 trees would take about")
+    model.set_params(**{"n_estimators" if "n_estimators" in model.get_params() else "max_iter": 60})
+    monkeypatch.setattr(memory, "count_leaves", lambda *_: (20, 1200))
+    monkeypatch.setattr(boosted_memory, "count_leaves", lambda *_: 2)
+    totals = ThreadGroup(2).run(estimate)
+    first, second = fit(totals[0] + 2**14, None)
+    assert 1 <= first.forest_.n_trees < 60
+    assert not differences(first, second)
 
 
 def test_boosted_trees_are_refused_that_would_take_too_much():

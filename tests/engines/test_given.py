@@ -72,6 +72,8 @@ class GivenEngine(Engine):
     def __init__(self, n_threads):
         self.n_threads = n_threads
 
+    estimate_memory = CpuEngine.estimate_memory
+
     def open(self, problem):
         return GivenSession(problem, self.n_threads)
 

@@ -1,12 +1,16 @@
 """Estimates of the memory of fits, measured in processes of their own."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.device_forests import standing_in
+from helpers.host_device import strict_device
+from helpers.ranks import Cut
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 
@@ -21,8 +25,9 @@ from dforest import (
     RandomTreesEmbedding,
 )
 from dforest.callback.base import Callback
-from dforest.errors import DeviceError
+from dforest.engines.cpu import CpuEngine
 from dforest.estimators.forest.memory import count_leaves
+from dforest.spmd.communicator import ALONE
 from dforest.spmd.threads import ThreadGroup
 
 # What is resident at most during a fit, beyond what was before; and what is expected.
@@ -32,16 +37,36 @@ from pathlib import Path
 import numpy as np
 import dforest
 
-kind, n_rows, n_features, n_classes, parameters = json.loads(sys.argv[1])
+kind, n_rows, n_features, n_classes, parameters, place = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 X = rng.random((n_rows, n_features), np.float32)
 y = X[:, 0] * X[:, 1] + 0.5 * rng.random(n_rows)
 if n_classes:
     y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
-model = getattr(dforest, kind)(random_state=0, **parameters)
-model.fit(X[:300], y[:300])                     # all that is imported, and threads, are there
-expected = model.estimate_memory(X, y).total
-del model.forest_
+
+def everywhere(work, n):
+    # What `work` says of a model and n rows: alone, on a device, or on two ranks, each with half of them.
+    model = getattr(dforest, kind)(random_state=0, **parameters)
+    if place == "processor":
+        return [work(model, X[:n], y[:n])]
+    if place == "device":
+        from helpers.device_forests import standing_in
+        from dforest.backends.host import HostDevice
+        with standing_in(HostDevice(2)):
+            return [work(model.set_params(device="sycl"), X[:n], y[:n])]
+    from dforest.spmd.threads import ThreadGroup
+    from sklearn.base import clone
+    def run(ranks):
+        own = slice(n * ranks.rank // 2, n * (ranks.rank + 1) // 2)
+        with dforest.config_context(communicator=ranks):
+            return work(clone(model), X[own], y[own])
+    return ThreadGroup(2).run(run)
+
+def fit(model, *data):
+    model.fit(*data)
+
+everywhere(fit, 300)                            # all that is imported, and threads, are there
+expected = sum(everywhere(lambda model, *data: model.estimate_memory(*data).total, n_rows))
 
 def resident(name):
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -50,7 +75,7 @@ def resident(name):
 ctypes.CDLL(None).malloc_trim(0)
 Path("/proc/self/clear_refs").write_text("5")   # the peak begins anew
 before = resident("VmRSS")
-model.fit(X, y)
+everywhere(fit, n_rows)
 print(json.dumps([resident("VmHWM") - before, expected]))
 """
 
@@ -61,6 +86,14 @@ def resets_peaks():
     except OSError:
         return False
     return sys.platform == "linux"
+
+
+def measured(*problem):
+    """(bytes that a fit takes, bytes that were expected): the median of three fits."""
+    command, path = [sys.executable, "-P", "-c", MEASURED, json.dumps(problem)], str(Path(__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([path, os.environ.get("PYTHONPATH", "")])}
+    runs = [subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout for _ in range(3)]
+    return sorted(json.loads(run) for run in runs)[1]
 
 
 @pytest.mark.slow
@@ -81,10 +114,26 @@ def resets_peaks():
 )
 def test_a_fit_takes_what_is_estimated(problem):
     """Within a quarter: the median of three fits, as how threads meet moves the peak of one by a tenth."""
-    command = [sys.executable, "-P", "-c", MEASURED, json.dumps(problem)]
-    runs = [subprocess.run(command, capture_output=True, check=True, text=True).stdout for _ in range(3)]
-    peak, expected = sorted(json.loads(run) for run in runs)[1]
+    peak, expected = measured(*problem, "processor")
     assert 0.75 * peak <= expected <= 1.25 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not resets_peaks(), reason="this system does not measure the peak since a moment")
+@pytest.mark.parametrize("place", ["device", "ranks"])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ("RandomForestRegressor", 150_000, 10, 0, dict(n_estimators=8, n_jobs=1)),
+        ("RandomForestClassifier", 150_000, 10, 3, dict(n_estimators=8, n_jobs=1)),
+        ("HistGradientBoostingClassifier", 100_000, 10, 4, dict(max_iter=3, n_jobs=1, early_stopping=True)),
+    ],
+    ids=lambda problem: problem[0],
+)
+def test_a_fit_elsewhere_takes_what_is_estimated(problem, place):
+    """Within two fifths: of a device whose memory is the host's, and of two ranks together."""
+    peak, expected = measured(*problem, place)
+    assert 0.6 * peak <= expected <= 1.4 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
 
 
 X, Y = load_digits(return_X_y=True)
@@ -132,7 +181,7 @@ def test_leaves_are_counted():
 
         class Looker(Callback):
             def on_growth_begin(self, estimator, seen=seen):
-                seen.append(count_leaves(estimator._growth.problem, 20, 1, estimator))
+                seen.append(count_leaves(estimator._growth.problem, 20, CpuEngine(1), estimator, ALONE))
 
         forest = model.set_callbacks(Looker()).fit(rows, y).forest_
         n_leaves, n_distinct = seen[0]
@@ -191,8 +240,6 @@ def test_boosted_trees():
     assert clone(numbers).set_params(early_stopping=True).estimate_memory(X, Y, **offset).total > plain.total
     with pytest.raises(ValueError, match="y has the shape|inconsistent numbers"):
         numbers.estimate_memory(X, Y[:-1])
-    with pytest.raises((ValueError, DeviceError), match="device='gpu'"):
-        clone(numbers).set_params(device="gpu").estimate_memory(X, Y)
 
 
 @pytest.mark.parametrize("parameters", [{"max_leaf_nodes": None}, {"max_leaf_nodes": None, "max_depth": 4}, {"subsample": 0.3}])
@@ -205,20 +252,60 @@ def test_leaves_of_boosted_trees(parameters):
     assert expected == pytest.approx(np.count_nonzero(grown.feature < 0) / 5, rel=0.3)
 
 
+ELSEWHERE = [
+    RandomForestRegressor(6, random_state=0),
+    RandomForestClassifier(6, random_state=0, max_leaf_nodes=20),
+    ExtraTreesRegressor(4, random_state=0, max_depth=5),
+    HistGradientBoostingRegressor(max_iter=4, random_state=0),
+    HistGradientBoostingClassifier(max_iter=3, random_state=0, early_stopping=True, subsample=0.5),
+]
+
+
+@pytest.mark.parametrize("model", ELSEWHERE, ids=lambda model: type(model).__name__)
+def test_memory_of_a_device(model):
+    """Of one with memory of its own, which the account of its arrays tells."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((6000, 8))
+    y = rows[:, 0] + rng.random(6000)
+    y = np.digitize(y, [0.7, 1.3]) if hasattr(model, "predict_proba") else y
+    with standing_in(strict_device(is_cpu=False)):
+        model = clone(model).set_params(device="sycl")
+        found = model.estimate_memory(rows, y)
+        most = model.fit(rows, y).fit_report_.bytes_most
+    assert 0.5 * most <= found.on_device <= 2 * most, (most, found.on_device)
+    assert "on the device" in str(found)
+    assert found.n_leaves == clone(model).set_params(device=None).estimate_memory(rows, y).n_leaves
+
+
+@pytest.mark.parametrize("model", ELSEWHERE, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("kind", ["random", "empty"])
+def test_memory_of_ranks(model, kind):
+    """All know how many leaves trees have, those of a process that has all rows; each has the memory of its own rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((6000, 8))
+    y = rows[:, 0] + rng.random(6000)
+    y = np.digitize(y, [0.7, 1.3]) if hasattr(model, "predict_proba") else y
+    cut = Cut.random(rng, 6000, 3, kind)
+
+    def estimate(ranks):
+        own = cut.rows(ranks.rank)
+        with dforest.config_context(communicator=ranks):
+            return len(own), clone(model).estimate_memory(rows[own], y[own])
+
+    found = ThreadGroup(3).run(estimate)
+    alone = clone(model).estimate_memory(rows, y)
+    for n_own, own in found:
+        assert own.n_leaves == alone.n_leaves
+        assert own.growth.codes == alone.growth.codes * n_own // 6000 or model.get_params().get("early_stopping")
+        assert own.forest >= 0.9 * alone.forest and own.on_device == 0
+
+
 def test_embeddings_too():
     assert RandomTreesEmbedding(50).estimate_memory(load_iris().data).total > 0
 
 
 def test_bad_input():
-    with pytest.raises((ValueError, DeviceError), match="device='gpu'"):
-        RandomForestClassifier(device="gpu").estimate_memory(X, Y)
     with pytest.raises(ValueError, match="max_depth"):
         RandomForestClassifier(max_depth=-1).estimate_memory(X, Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         RandomForestClassifier().estimate_memory(X, Y[:-1])
-
-    def estimate(ranks):
-        with dforest.config_context(communicator=ranks), pytest.raises(ValueError, match="estimated for a fit by 2 ranks"):
-            RandomForestClassifier().estimate_memory(X, Y)
-
-    assert ThreadGroup(2).run(estimate) == [None, None]

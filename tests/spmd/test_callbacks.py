@@ -11,7 +11,7 @@ from helpers.ranks import Cut, fit_by_ranks, sizes
 from sklearn.base import clone
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor, config_context
-from dforest.callback import Checkpoint, KeepOnInterrupt, MemoryLimit, ProgressBar, TimeLimit
+from dforest.callback import Checkpoint, KeepOnInterrupt, ProgressBar, TimeLimit
 from dforest.callback.base import Callback, is_step
 from dforest.errors import LimitError
 from dforest.spmd.threads import ThreadGroup
@@ -225,10 +225,3 @@ def test_checkpoints_of_other_rows(tmp_path):
     changed[-1] += 1
     for error in fit_by_ranks(model, X, changed, None, cut, 2, callbacks=[[Checkpoint(path)], []]):
         assert "was written for another y than that of this fit" in str(error)
-
-
-def test_what_callbacks_of_ranks_may_not_need():
-    callback = MemoryLimit(10**9)
-    for error in fit_watched(RandomForestClassifier(3), [[], [StopAfter(2), callback]], cut_for(2, "even")):
-        assert isinstance(error, ValueError)
-        assert str(error).startswith(f"on rank 1: {callback!r} is not supported for a fit by several ranks, or of several part")

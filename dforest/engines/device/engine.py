@@ -11,8 +11,10 @@ from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
-from dforest.engines.device.training import Training, Tuning
+from dforest.engines.device.training import Training, Tuning, trees_of_batch
 from dforest.engines.forest_driver import ForestDriver
+from dforest.engines.layout import Layout
+from dforest.engines.level_memory import boosting_memory, forest_memory
 from dforest.engines.problem import BoostingProblem
 
 
@@ -42,6 +44,17 @@ class DeviceEngine(Engine):
         if criterion not in OF_KERNELS:
             raise ValueError(f"criterion={criterion!r} is not supported for {what}; allowed are {', '.join(OF_KERNELS)}")
         return DeviceSession(problem, self.device, self.n_threads)
+
+    def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
+        device = self.device
+        tuning, n_threads = Tuning(device, backend.TUNING), self.n_threads
+        if isinstance(problem, BoostingProblem):
+            sizes = tuning.ahead, tuning.histogram_bytes
+            return boosting_memory(problem, n_trees, n_leaves, n_threads, device.is_cpu, *sizes, scores)
+        n_records, subset_words = problem.sampling.max_records(problem.n_rows), Layout(problem).subset_words
+        n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, subset_words)
+        sizes = n_together, tuning.subtree_up_to, tuning.histogram_bytes
+        return forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, device.is_cpu, *sizes)
 
 
 class DeviceSession(Session):

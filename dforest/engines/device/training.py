@@ -189,20 +189,27 @@ class Training:
         outputs = 0 if self.layout.outputs is None else self.layout.outputs.nbytes
         return constants()["DF_SHARED_BYTES"] + 8 * words + records + outputs + planes
 
-    def bytes_of_tree(self, n):
-        """(memory that a tree of n records takes in a batch, that of it which is in one array), at most."""
-        grown, subset = 2 * record("df_grown").itemsize, 16 * self.layout.subset_words  # twice: where they grow, and put together
-        return n * (2 * record("df_record").itemsize + 1 + 2 * grown + 2 * subset) + 8 * self.n_rows, n * max(grown, subset)
-
     def batches(self, n_trees, n_records):
         """Slices of the trees, each of which fits the device, given how many records a tree has at most."""
-        need, in_array = self.bytes_of_tree(n_records)
-        have, array = self.tuning.batch_bytes, self.tuning.array_bytes
-        if need > have or in_array > array:
-            raise DeviceError(
-                f"a tree of {self.n_rows} rows needs {need / 2**20:.0f} MiB on {self.device.name!r} in addition to the data, and "
-                f"{in_array / 2**20:.0f} MiB of it in one array; available are {have / 2**20:.0f} MiB for trees, and "
-                f"{array / 2**20:.0f} MiB for one array"
-            )
-        size = max(1, min(have // need, array // in_array, 2 * self.device.n_units))
+        size = trees_of_batch(self.device, self.tuning, self.n_rows, n_records, self.layout.subset_words)
         return [slice(first, first + size) for first in range(0, n_trees, size)]
+
+
+def trees_of_batch(device, tuning, n_rows, n_records, subset_words):
+    """How many trees of so many records at most, of so many rows, fit a device at the same time.
+
+    Raises
+    ------
+    DeviceError
+        If not even one does.
+    """
+    grown, subset = 2 * record("df_grown").itemsize, 16 * subset_words  # twice: where they grow, and put together
+    need = n_records * (2 * record("df_record").itemsize + 1 + 2 * grown + 2 * subset) + 8 * n_rows
+    in_array, have, array = n_records * max(grown, subset), tuning.batch_bytes, tuning.array_bytes
+    if need > have or in_array > array:
+        raise DeviceError(
+            f"a tree of {n_rows} rows needs {need / 2**20:.0f} MiB on {device.name!r} in addition to the data, and "
+            f"{in_array / 2**20:.0f} MiB of it in one array; available are {have / 2**20:.0f} MiB for trees, and "
+            f"{array / 2**20:.0f} MiB for one array"
+        )
+    return max(1, min(have // need, array // in_array, 2 * device.n_units))

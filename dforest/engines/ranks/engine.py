@@ -22,11 +22,12 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
+from dforest.engines.level_memory import RECORD_BYTES, boosting_memory, forest_memory
 from dforest.engines.problem import BoostingProblem
-from dforest.engines.ranks.boosting import AHEAD, RankBoostingShard
+from dforest.engines.ranks.boosting import AHEAD, KEPT_ROOM, RankBoostingShard
 from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
-from dforest.engines.ranks.whole_trees import WholeTrees, grows_whole
+from dforest.engines.ranks.whole_trees import WholeTrees, grows_whole, whole_bytes
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawDealer
 
@@ -37,7 +38,6 @@ MAX_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that 
 MAX_TREES = 64  # of a batch
 DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree; fewer of wide plans
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
-PACKED_BYTES = 64  # that a record in a shipment takes, beside its codes: record, packed record, and what a grower moves it to
 NODE_BYTES = 13  # that a node of a forest takes at least: feature, link, a threshold of 32 bits, the side of missing values
 
 
@@ -65,6 +65,20 @@ class RankEngine(Engine):
             return RankBoostingSession(problem, self.ranks, self.device)
         return RankSession(problem, self.ranks, self.device, self.n_threads)
 
+    def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
+        ranks, n_threads, is_host = self.ranks, self.n_threads, self.device.is_cpu
+        if isinstance(problem, BoostingProblem):
+            return boosting_memory(
+                problem, n_trees, n_leaves, n_threads, is_host, AHEAD, ranks.room, scores, ranks.size,
+                KEPT_ROOM * ranks.room,
+            )  # fmt: skip
+        sizes = _Sizes(problem, ranks, max(column.codes.itemsize for column in problem.columns))
+        return forest_memory(
+            problem, n_trees, n_leaves, n_distinct, n_threads, is_host, sizes.n_trees, sizes.ship_up_to, sizes.histogram_bytes,
+            max(sizes.histogram_bytes, MAX_ROOM if sizes.ship_up_to == ALL else 0),
+            whole_bytes(problem) if grows_whole(problem) else 0,
+        )  # fmt: skip
+
 
 class RankSession(Session):
     """A rank at work on a problem; see `Session`."""
@@ -80,7 +94,7 @@ class RankSession(Session):
             self._training = Training(self._recorder, problem, tuning)
         self._pieces = problem.share.pieces()
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
-        self.sizes = _Sizes(problem, ranks, self._training)
+        self.sizes = _Sizes(problem, ranks, self._training.codes.dtype.itemsize)
         if grows_whole(problem):
             self._shipping = WholeTrees(ranks, problem, self._training.codes.get(), n_threads)
         else:
@@ -198,20 +212,20 @@ class _Sizes:
         Most memory for histograms at a time.
     """
 
-    def __init__(self, problem, ranks, training):
+    def __init__(self, problem, ranks, code_bytes):
         own_rows = -(-problem.n_rows // ranks.size)
-        row_bytes = problem.n_features * training.codes.dtype.itemsize + 8 * (problem.objective.n_outputs - 1)  # and targets
+        row_bytes = problem.n_features * code_bytes + 8 * (problem.objective.n_outputs - 1)  # and targets
         # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
         room = max(ranks.room, own_rows * row_bytes)
         own_records = min(own_rows, problem.sampling.max_records(problem.n_rows))
         self.n_trees = max(1, min(room // (own_records * DRAW_BYTES), MAX_TREES))
-        self.shipment_records = max(1, room // (row_bytes + PACKED_BYTES))
+        self.shipment_records = max(1, room // (row_bytes + RECORD_BYTES))
         # Subtrees of a shipment's size would be dealt out unevenly.
         self.ship_up_to = max(1, min(self.shipment_records, problem.n_rows // ranks.size) // 2)
         self.histogram_bytes = room
         is_whole = grows_whole(problem)
         # Best first, ranks would meet for every few nodes; so whole trees are shipped, as many at a time as there are owners.
-        whole_bytes = problem.sampling.max_records(problem.n_rows) * (row_bytes + PACKED_BYTES)
+        whole_bytes = problem.sampling.max_records(problem.n_rows) * (row_bytes + RECORD_BYTES)
         if is_whole or (problem.rules.max_leaf_nodes and whole_bytes <= MAX_ROOM):
             self.ship_up_to, self.n_trees = ALL, max(self.n_trees, min(ranks.size, MAX_TREES))
         for name, number in TUNING.items():

@@ -26,6 +26,14 @@ def grows_whole(problem):
     return not has_kernels(problem) or isinstance(problem.splitter, DenseSplitter)
 
 
+def whole_bytes(problem):
+    """Bytes that a rank needs for the rows of all ranks, whose codes it has twice for a while."""
+    row_bytes = 2 * problem.n_features * max(column.codes.itemsize for column in problem.columns)
+    for array in (problem.targets.numbers, problem.X):
+        row_bytes += 0 if array is None else array.itemsize * (1 if array.ndim == 1 else array.shape[1])
+    return problem.n_rows * row_bytes
+
+
 class WholeTrees:
     """Deals out trees to owners, and all trees to all ranks. Making one is a collective.
 

@@ -27,7 +27,7 @@ class BoostedGrowth(Growth):
     def __init__(self, estimator, tasks, ranks, n_before, n_wanted, n_together, to_score):
         super().__init__(estimator, tasks, ranks, n_before * n_together, n_wanted * n_together, n_together)
         self.ends_at_once, self._to_score = False, to_score
-        self._training = self._held_out = self._monitor = self._engine = self._fitted = None
+        self._training = self._held_out = self._monitor = self._fitted = None
 
     @property
     def dtype(self):
@@ -36,7 +36,7 @@ class BoostedGrowth(Growth):
     def _estimate_memory(self):
         n_iterations = (self.n_wanted - self.n_before) // self.n_together
         samples, given = (self._training, self._held_out), (*self._tasks.data, *self._to_score)
-        return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given)
+        return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given, self._ranks)
 
     @property
     def is_watched(self):

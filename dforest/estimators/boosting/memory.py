@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import clone
 
 from dforest.core.sparse_rows import parts_of
-from dforest.engines.boosting_memory import estimate_boosting_memory
-from dforest.engines.cpu import CpuEngine
+from dforest.engines.boosting_memory import bytes_of_waiting
+from dforest.engines.fitting import engine_on
 from dforest.estimators.boosting.scores import MAX_SCORED
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.validation import count_threads
@@ -19,9 +19,9 @@ from dforest.estimators.memory import (
     bytes_of_copies,
     columns_of_some,
     leaves_of_all,
+    place_of_fit,
     some_rows,
 )
-from dforest.estimators.support import DEVICE, places_of, said_of_place
 
 _PART = 8  # an iteration is grown on one in so many rows, and another one on half as many
 
@@ -46,13 +46,15 @@ class BoostingMemoryPart:
         -------
         FitMemory
             The estimate in bytes, beside the data themselves; ``print`` shows it as a table. What a loss or a scorer of your own
-            takes is not known.
+            takes is not known. If several processes fit together, they estimate together too, and each learns what it will take
+            itself.
 
         Raises
         ------
         ValueError
-            If trees would be grown on a device or by several processes, for which there is no estimate, or if `fit` would refuse
-            the parameters or the data.
+            If `fit` would refuse the parameters or the data.
+        DeviceError
+            If the device cannot be used.
 
         Examples
         --------
@@ -69,23 +71,19 @@ class BoostingMemoryPart:
         model._validate_params()
         to_score = X_val, y_val, sample_weight_val, offset_val
         with model._communicator().together() as ranks:
-            if ranks.size > 1:
-                raise ValueError(f"memory can't be estimated for a fit by {ranks.size} ranks; allowed is one rank")
-            partitions = [Partition(0, X, y, sample_weight, None, offset)]
-            places = places_of(model, [*partitions[0][1:], *to_score], False)
-            if DEVICE in places:
-                raise ValueError(f"memory can't be estimated for {said_of_place(DEVICE, model.device)}; allowed is the processor")
+            partitions = [Partition(ranks.rank, X, y, sample_weight, None, offset)]
+            places, device = place_of_fit(model, [*partitions[0][1:], *to_score], ranks)
             training, held_out = model._learn(partitions, to_score, ranks, places, None)
-            seed, model._row_seed = model._draw_seeds(None)
+            seed, model._row_seed = ranks.first(model._draw_seeds(None))
             training, held_out = model._held_out(training, held_out, ranks)
-            engine = CpuEngine(count_threads(model.n_jobs))
+            engine = engine_on(device, count_threads(model.n_jobs), ranks)
             problem = model._state_problem(training, model._baseline(training, None, ranks), seed, ranks, engine)
-        given = X, y, sample_weight, offset, *to_score
-        return memory_of(model, problem, training, held_out, model.max_iter, engine, given)
+            given = X, y, sample_weight, offset, *to_score
+            return memory_of(model, problem, training, held_out, model.max_iter, engine, given, ranks)
 
 
-def memory_of(estimator, problem, training, held_out, n_iterations, engine, given):
-    """The `FitMemory` of a fit.
+def memory_of(estimator, problem, training, held_out, n_iterations, engine, given, ranks):
+    """The `FitMemory` of a fit. A collective.
 
     Parameters
     ----------
@@ -98,28 +96,31 @@ def memory_of(estimator, problem, training, held_out, n_iterations, engine, give
     engine : Engine
     given : tuple
         What `fit` is given.
+    ranks : Communicator
     """
     n_rows, n_sums, n_threads = len(training.y), problem.n_sums, engine.n_threads
     own = [array for sample in (training, held_out) if sample is not None for array in (*parts_of(sample.X), *sample[1:5])]
-    n_leaves = count_leaves(problem, engine)
-    n_scored = n_ahead = 0
+    n_leaves, scores = count_leaves(problem, engine, ranks), 0
     if estimator.do_early_stopping_:
-        n_scored = n_sums * (2 * min(n_rows, MAX_SCORED) + (0 if held_out is None else 2 * len(held_out.y)))
-        n_ahead = 0 if held_out is None else min(estimator.n_iter_no_change + 1, n_iterations)
-    sizes = n_iterations * problem.n_trees_per_iteration, n_threads, n_leaves, n_scored, n_ahead * problem.n_trees_per_iteration
-    growth = estimate_boosting_memory(problem, *sizes)
+        scores = 16 * n_sums * min(n_rows, MAX_SCORED)
+    if estimator.do_early_stopping_ and held_out is not None:
+        n_ahead = min(estimator.n_iter_no_change + 1, n_iterations) * problem.n_trees_per_iteration
+        scores += 16 * n_sums * len(held_out.y) + bytes_of_waiting(problem, n_ahead, n_leaves)
+    n_trees = n_iterations * problem.n_trees_per_iteration
+    growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=scores)
     coding = bytes_of_coding(n_rows, len(problem.columns), n_threads)
     data = FIXED + bytes_of_copies(own, given)
     return FitMemory(data, growth.codes + growth.values, coding, growth, 0, n_leaves)
 
 
-def count_leaves(problem, engine):
+def count_leaves(problem, engine, ranks):
     """How many leaves a tree has, about: measured on trees of few rows, of the first iteration.
 
     Parameters
     ----------
     problem : BoostingProblem
     engine : Engine
+    ranks : Communicator
     """
     n_rows, rules = problem.n_rows, problem.rules
     most = max(1, (n_rows if problem.n_drawn is None else problem.n_drawn) // max(1, rules.min_samples_leaf))
@@ -127,9 +128,9 @@ def count_leaves(problem, engine):
         most = most if limit is None else min(most, limit)
     sizes = [n_rows] if n_rows <= FEW_ROWS else [n_rows // (2 * _PART), n_rows // _PART]
     counts = []
-    for chosen in some_rows(n_rows, sizes):
+    for size, (chosen, share) in zip(sizes, some_rows(n_rows, sizes, problem.share, ranks), strict=True):
         counted = _Leaves()
-        few = problem if len(chosen) == n_rows else _some(problem, chosen)
+        few = problem if size == n_rows else _some(problem, chosen, size, share)
         raw = np.zeros((problem.n_sums, len(few.y))) if few.raw is None else few.raw.copy()  # which engines write to
         with engine.open(replace(few, raw=raw)) as session:
             session.grow(range(problem.n_grown, problem.n_grown + problem.n_trees_per_iteration), counted)
@@ -148,19 +149,19 @@ class _Leaves:
         return True
 
 
-def _some(problem, chosen):
-    """The problem of some of the rows."""
+def _some(problem, chosen, n_rows, share):
+    """The problem of some of the rows, given which of those here are among them, and how many there are on all ranks."""
 
     def of_some(array, axis=0):
         return None if array is None else np.ascontiguousarray(np.take(array, chosen, axis))
 
-    share = len(chosen) / problem.n_rows
     return replace(
         problem,
         columns=columns_of_some(problem.columns, chosen, len(problem.y)),
         y=of_some(problem.y),
         weight=of_some(problem.weight),
         raw=of_some(problem.raw, 1),
-        n_rows=len(chosen),
-        n_drawn=None if problem.n_drawn is None else max(1, round(problem.n_drawn * share)),
+        n_rows=n_rows,
+        n_drawn=None if problem.n_drawn is None else max(1, round(problem.n_drawn * n_rows / problem.n_rows)),
+        share=share,
     )

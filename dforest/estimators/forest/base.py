@@ -234,7 +234,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         if growth is not None:
-            before = growth.start(problem, **settings)
+            before = growth.start(problem, engine, **settings)
         first = 0 if before is None else before.n_trees
         self.forest_, self.fit_report_ = before, FitReport(engine.name)
         try:

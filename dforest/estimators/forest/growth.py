@@ -87,9 +87,8 @@ class ForestGrowth(Growth):
         return self.is_growing and self.n_trees > 0
 
     def _estimate_memory(self):
-        return memory_of(
-            self.estimator, self.problem, self.rows, self.n_wanted - self.n_before, self._plan.n_threads, self._tasks.data
-        )
+        n_trees = self.n_wanted - self.n_before
+        return memory_of(self.estimator, self.problem, self.rows, n_trees, self._engine, self._tasks.data)
 
     @property
     def curve(self):
@@ -139,12 +138,13 @@ class ForestGrowth(Growth):
             self.agree_on_seeds([seed])
             self._plan.seed = self.seeds[0], is_tree
 
-    def start(self, problem, **settings):
+    def start(self, problem, engine, **settings):
         """Begin with growing.
 
         Parameters
         ----------
         problem : Problem
+        engine : Engine
         **settings
             As of `ForestSink.forest`.
 
@@ -153,6 +153,7 @@ class ForestGrowth(Growth):
         before : Forest or None
             The trees that there are.
         """
+        self._engine = engine
         found = self._begin(problem, settings, self._of_rows)
         self._forest = self._forest if found is None else found
         if self._counts_votes:

@@ -9,8 +9,7 @@ from sklearn.base import clone
 
 from dforest.core.sampling import Bootstrap
 from dforest.core.sparse_rows import parts_of
-from dforest.engines.cpu import CpuEngine
-from dforest.engines.memory import estimate_memory
+from dforest.engines.fitting import engine_on
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.validation import count_samples
 from dforest.estimators.memory import (
@@ -21,9 +20,9 @@ from dforest.estimators.memory import (
     bytes_of_copies,
     columns_of_some,
     leaves_of_all,
+    place_of_fit,
     some_rows,
 )
-from dforest.estimators.support import DEVICE, places_of, said_of_place
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
@@ -47,13 +46,15 @@ class MemoryPart:
         Returns
         -------
         FitMemory
-            The estimate in bytes, beside X and y themselves; ``print`` shows it as a table.
+            The estimate in bytes, beside X and y themselves; ``print`` shows it as a table. If several processes fit together,
+            they estimate together too, and each learns what it will take itself.
 
         Raises
         ------
         ValueError
-            If trees would be grown on a device or by several processes, for which there is no estimate, or if `fit` would refuse
-            the parameters or the data.
+            If `fit` would refuse the parameters or the data.
+        DeviceError
+            If the device cannot be used, or has too little memory for a tree.
 
         Examples
         --------
@@ -70,23 +71,21 @@ class MemoryPart:
             model.warm_start = False
         model._validate_params()
         with model._communicator().together() as ranks:
-            if ranks.size > 1:
-                raise ValueError(f"memory can't be estimated for a fit by {ranks.size} ranks; allowed is one rank")
-            partitions = model._given([Partition(0, X, y, sample_weight, groups)])
-            places = places_of(model, partitions[0][1:], False)
-            if DEVICE in places:
-                raise ValueError(f"memory can't be estimated for {said_of_place(DEVICE, model.device)}; allowed is the processor")
+            partitions = model._given([Partition(ranks.rank, X, y, sample_weight, groups)])
+            places, device = place_of_fit(model, partitions[0][1:], ranks)
+            partitions = [partition.on_host() for partition in partitions]
             plan = model._plan()
             features, rows = model._learn(partitions, ranks, plan, places)
             model._keep_features(features, rows, plan)
             splitter = model._configured_splitter(model.n_features_in_)
-            plan.seed = model._seed(plan)
-            problem = model._state_problem(plan, rows, splitter, CpuEngine(plan.n_threads))
-        return memory_of(model, problem, rows, plan.n_trees, plan.n_threads, (X, y, sample_weight))
+            plan.seed = ranks.first(model._seed(plan))
+            engine = engine_on(device, plan.n_threads, ranks)
+            problem = model._state_problem(plan, rows, splitter, engine)
+            return memory_of(model, problem, rows, plan.n_trees, engine, (X, y, sample_weight))
 
 
-def memory_of(estimator, problem, rows, n_trees, n_threads, given):
-    """The `FitMemory` of a fit.
+def memory_of(estimator, problem, rows, n_trees, engine, given):
+    """The `FitMemory` of a fit. A collective.
 
     Parameters
     ----------
@@ -94,27 +93,32 @@ def memory_of(estimator, problem, rows, n_trees, n_threads, given):
         Its parameters say what is estimated afterwards.
     problem : Problem
     rows : TrainingRows
-    n_trees, n_threads : int
+    n_trees : int
+    engine : Engine
     given : tuple
         What `fit` is given: X, y and the weights.
     """
-    n_leaves, n_distinct = count_leaves(problem, n_trees, n_threads, estimator)
-    growth = estimate_memory(problem, n_trees, n_threads, n_leaves, n_distinct)
+    n_threads = engine.n_threads
+    n_leaves, n_distinct = count_leaves(problem, n_trees, engine, estimator, rows.ranks)
+    growth = engine.estimate_memory(problem, n_trees, n_leaves, n_distinct)
     keeps = getattr(estimator, "keep_training_data", False)
-    own = [*parts_of(rows.parts[0]), rows.y, rows.weight, rows.sample_weight, problem.targets.weight]
+    own = [*(array for part in rows.parts for array in parts_of(part)), rows.y, rows.weight, rows.sample_weight]
+    own += [problem.targets.weight]
     own += [problem.targets.numbers] * (rows.y.ndim == 2)  # class numbers as float64; numbers are those of y
     data = FIXED + bytes_of_copies(own, given)
-    data += keeps * (rows.parts[0].nbytes + rows.y.nbytes)
+    data += keeps * rows.ranks.total(sum(part.nbytes for part in rows.parts) + rows.y.nbytes)
     estimates = 0
     if getattr(estimator, "oob_score", False) or getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled"):
         n_nodes, n_values = (2 * n_leaves - 1) * n_trees, problem.objective.n_values
         slots = n_nodes * 2 * problem.columns[0].values.itemsize  # a threshold, and as much beside it
         estimates = slots + max(_PACKING * n_nodes, len(rows.y) * (24 * n_values + 48))
+        if rows.is_divided and not isinstance(estimator.oob_score, bool):  # a scorer is given the rows of all ranks
+            estimates += rows.n_rows * (16 * n_values + 24)
     coding = bytes_of_coding(len(rows.y), len(problem.columns), n_threads)
     return FitMemory(data, growth.codes + growth.values, coding, growth, estimates, n_leaves)
 
 
-def count_leaves(problem, n_trees, n_threads, estimator):
+def count_leaves(problem, n_trees, engine, estimator, ranks):
     """How many leaves a tree has, and how many different leaves all trees have, about: measured on trees of few rows.
 
     The number of leaves rises by a power of the number of rows. Some leaves come again and again: those of one row, which have
@@ -123,10 +127,11 @@ def count_leaves(problem, n_trees, n_threads, estimator):
 
     Parameters
     ----------
-    problem, n_trees, n_threads
+    problem, n_trees, engine
         As of `memory_of`.
     estimator : TreeEstimator
         Whose limits hold for trees of few rows too: those that are shares mean fewer rows there.
+    ranks : Communicator
 
     Returns
     -------
@@ -136,10 +141,10 @@ def count_leaves(problem, n_trees, n_threads, estimator):
     part = next(part for least, part in reversed(_PARTS.items()) if n_trees >= least)
     sizes = [n_rows] if n_rows <= FEW_ROWS else [n_rows // (2 * part), n_rows // part]
     counts = []
-    for chosen in some_rows(n_rows, sizes):
+    for size, (chosen, share) in zip(sizes, some_rows(n_rows, sizes, problem.share, ranks), strict=True):
         seen = _Leaves()
-        few = problem if len(chosen) == n_rows else _some(problem, chosen, estimator)
-        with CpuEngine(n_threads).open(few) as session:
+        few = problem if size == n_rows else _some(problem, chosen, size, share, estimator)
+        with engine.open(few) as session:
             session.grow(range(1 if problem.is_tree else 2), seen)
         counts.append(np.mean(seen.counts))
     n_leaves = counts[-1]
@@ -172,17 +177,17 @@ class _Leaves:
         return True
 
 
-def _some(problem, chosen, estimator):
-    """The problem of some of the rows."""
+def _some(problem, chosen, n_rows, share, estimator):
+    """The problem of some of the rows, given which of those here are among them, and how many there are on all ranks."""
     targets, sampling = problem.targets.of_rows(chosen), problem.sampling
     if sampling.leaves_rows_out:  # whichever they are, as many draws
-        sampling = Bootstrap(max(1, round(problem.n_draws * len(chosen) / problem.n_rows)))
+        sampling = Bootstrap(max(1, round(problem.n_draws * n_rows / problem.n_rows)))
     columns = columns_of_some(problem.columns, chosen, len(problem.targets.classes))
     rules = problem.rules
-    n_draws = sampling.count_draws(len(chosen))
+    n_draws = sampling.count_draws(n_rows)
     for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
         limit = getattr(estimator, name)
         if not isinstance(limit, Integral):
             rules = replace(rules, **{name: count_samples(name, limit, n_draws, least)})
     X = None if problem.X is None else np.ascontiguousarray(problem.X[chosen])
-    return replace(problem, columns=columns, targets=targets, sampling=sampling, rules=rules, X=X)
+    return replace(problem, columns=columns, targets=targets, sampling=sampling, rules=rules, X=X, share=share)

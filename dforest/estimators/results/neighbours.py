@@ -3,9 +3,9 @@
 The *weight* of a training row for another row is the mean, over trees, of the training row's share in the leaf that the other row
 reaches; forests predict by these weights. The *proximity* of two rows is how often they share a leaf.
 
-With ``keep_training_data=True`` a forest keeps copies of its training rows, on each rank those of all ranks. Which of them each tree drew is computed again by the
-tree's sampling plan, and in which leaves they lie, by sending them down the trees. The tables of their leaves are made when they
-are first needed, belong to the estimator, and are not pickled.
+With ``keep_training_data=True`` a forest keeps copies of its training rows, on each rank those of all ranks. Which of them each
+tree drew is computed again by the tree's sampling plan, and in which leaves they lie, by sending them down the trees. The tables
+of their leaves are made when they are first needed, belong to the estimator, and are not pickled.
 """
 
 from typing import NamedTuple
