@@ -93,7 +93,7 @@ class ForestDriver(Driver):
         return None if self.layout.outputs is None else np.tile(self.layout.outputs, (n_nodes, 1))
 
     def _open(self, open_nodes):
-        """(statistics, outputs, whether they are leaves) of large nodes; nodes that need other scales of their targets get them."""
+        """(statistics, outputs, whether they are leaves) of large nodes; nodes that need other scales of targets get them."""
         self._weigh(open_nodes)
         of_outputs, scales_targets = self._unscaled(len(open_nodes)), self.layout.objective.scales_targets
         if of_outputs is not None:
@@ -121,12 +121,12 @@ class ForestDriver(Driver):
         nodes = np.flatnonzero(arrays.are_narrow(open_nodes, extents))
         if len(nodes) == 0:
             return is_pure
-        exact = self.shard.target_extents(open_nodes[nodes])[:, 0]
+        exact = self.shard.target_extents(open_nodes[nodes])[:, 0].copy()
         is_equal = exact[:, 0] == exact[:, 1]
         is_pure[nodes] = is_equal
         nodes = nodes[~is_equal]
         if len(nodes):
-            open_nodes["centre"][nodes], open_nodes["exponent"][nodes] = arrays.choose_scales(np.ascontiguousarray(exact[~is_equal]))
+            open_nodes["centre"][nodes], open_nodes["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
             self.shard.requantise(open_nodes[nodes])
             totals[nodes], extents = self.shard.add_up(open_nodes[nodes], None)
             open_nodes["range"][nodes] = extents[:, 1] - extents[:, 0]

@@ -124,9 +124,8 @@ class Layout:
         subsets = subsets[np.isnan(thresholds)]
         # Words of 0 at the end of a subset are left out.
         is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
-        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, np.zeros((0, self.objective.n_node_values)),
-                     is_kept.sum(axis=1),
-                     subsets[is_kept])  # fmt: skip
+        inner = np.zeros((0, self.objective.n_node_values))
+        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, inner, is_kept.sum(axis=1), subsets[is_kept])
 
 
 def _outputs_of(criterion):

@@ -122,7 +122,8 @@ class ForestShard(ABC):
     def leaf_words(self, nodes):
         """What nodes, as `df_grown`, keep as leaves: ndarray of shape (n_nodes, n_leaf_words), dtype int64.
 
-        Draws and class weights; or draws, weight, and the bits of a value for each output and of the impurity. Of a node without draws all words are 0.
+        Draws and class weights; or draws, weight, and the bits of a value for each output and of the impurity. Of a node without
+        draws all words are 0.
         """
 
     @abstractmethod

@@ -7,8 +7,9 @@
  *     words of output 1        ...
  *
  * An impurity is the mean over outputs, and so is the score of a cut; a cut that one of the outputs does not allow is none. An
- * output that is *pure* in a node, with one class or one target there, takes no part in its scores. Scores of numbers are in units
- * of the outputs' own scales, which differ by powers of two; the largest unit among outputs that are not pure is that of the node.
+ * output that is *pure* in a node, with one class or one target there, takes no part in its scores. Scores of numbers are in
+ * units of the outputs' own scales, which differ by powers of two; the largest unit among outputs that are not pure is that of
+ * the node.
  *
  * Sums of floats over many outputs, or classes, are formed in DF_OUTPUT_LANES lanes: term i is added to lane i % DF_OUTPUT_LANES,
  * and then lanes are added to each other, the upper half of them to the lower one until one is left. So compilers may keep the

@@ -113,6 +113,18 @@ def test_sparse_blocks(client, kind):
         assert model.score(rows, targets) == pytest.approx(one.score(X, y))
 
 
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_several_outputs(client, kind):
+    _, X, y, weight = problem(kind)
+    y = np.column_stack([y, y[::-1] * 2])
+    model, one = models(kind, oob_score=True)
+    one.fit(X, y, weight)
+    model.fit(da.from_array(X, (200, 4)), da.from_array(y, (150, 1)), da.from_array(weight, 600))
+    assert not differences(model.to_local(), one)
+    assert (model.oob_score_, model.oob_error_) == (one.oob_score_, one.oob_error_)
+    np.testing.assert_array_equal(model.predict(da.from_array(X, (200, 4))).compute(), one.predict(X))
+
+
 def frame(n=300):
     rng = np.random.default_rng(3)
     colours = np.array(["red", "green", "blue", "black"])[np.sort(rng.integers(0, 4, n))]

@@ -139,6 +139,16 @@ def test_random_fits(way, is_regression):
             assert_equal(one, fit_by_ranks(model, X, y, weight, cut, size, groups), cut, (seed, kind, chosen))
 
 
+@pytest.mark.parametrize("way", ["stratified", "balanced", "weighted"])
+def test_several_outputs(way):
+    """Strata are the joint classes of all ranks, some of which one rank alone has."""
+    model, X, y, weight, _ = random_problem(3, way, n=90)
+    y = np.column_stack([np.sort(y), y])
+    model.set_params(class_weight="balanced", max_samples=None)
+    cut = Cut.random(np.random.default_rng(0), len(y), 3, "empty")
+    assert_equal(clone(model).fit(X, y, weight), fit_by_ranks(model, X, y, weight, cut, 3), cut, way)
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_each_rank_on_a_device(way):
     model, X, y, weight, groups = random_problem(1, way)

@@ -180,7 +180,8 @@ class DeviceShard(ForestShard):
         together = min(together, n_tried)
         n_groups = min(len(chunks) * -(-n_tried // together), t.tuning.n_groups)
         t.run_with_memory("df_add_histograms", n_groups, n_local, t.problem_there, t.codes, t.y, self._there(outputs),
-                          self.draws, device.array(chunks), len(chunks), features, drafts, n_tried, together, histograms)  # fmt: skip
+                          self.draws, device.array(chunks), len(chunks), features, drafts, n_tried, together,
+                          histograms)  # fmt: skip
         return histograms
 
     def find_cuts(self, open_nodes, totals, outputs, features, ranges, histograms):
@@ -263,7 +264,8 @@ class DeviceShard(ForestShard):
             numbers = device.empty((len(batch),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
                               self.exact_weight, self.draws, self.scratch, t.outputs, device.array(open_nodes[batch]),
-                              len(batch), most, pending, features, block, rows, y, weight, together, grown, subsets, numbers)  # fmt: skip
+                              len(batch), most, pending, features, block, rows, y, weight, together, grown, subsets,
+                              numbers)  # fmt: skip
             n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)

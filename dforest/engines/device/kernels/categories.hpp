@@ -49,7 +49,9 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
             df_put_in(subset, ranked[i]);
 }
 
-// Set the mean responses of a node's categories. IN ranked : [n] the categories, ascending; OUT entry : [n_words] scratch; keys : [n]
+// Set the mean responses of a node's categories.
+//
+// IN ranked : [n] the categories, ascending; OUT entry : [n_words] scratch; keys : [n]
 template <class Codes>
 DF_INLINE void df_find_responses(const df_problem *p, const df_node *node, const int64_t *total, const Codes &codes,
                                  const uint32_t *ranked, uint32_t n, int64_t *entry, double *keys)

@@ -85,9 +85,9 @@ template <class Use> DF_INLINE auto df_with_codes(const df_problem *p, const cha
 
 // The same for several outputs.
 template <class Code>
-DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, const Code *codes, const df_record *records, int64_t n,
-                                const int32_t *features, int64_t n_features, const df_draft *drafts, const df_targets *targets,
-                                uint32_t *planes, uint64_t *flags)
+DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, const Code *codes, const df_record *records,
+                                int64_t n, const int32_t *features, int64_t n_features, const df_draft *drafts,
+                                const df_targets *targets, uint32_t *planes, uint64_t *flags)
 {
     const int64_t stride = p->max_entries * p->n_planes;
     group.each([&](int64_t item) {

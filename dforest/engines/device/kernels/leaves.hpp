@@ -1,4 +1,4 @@
-// What leaves keep, as node_decision.pyx has it: draws and class weights; or draws, weight, a value for each output, and impurity.
+// What leaves keep, as node_decision.pyx has it: draws and class weights; or draws, weight, a value for each output, impurity.
 #ifndef DFOREST_KERNELS_LEAVES_HPP
 #define DFOREST_KERNELS_LEAVES_HPP
 

@@ -208,7 +208,8 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
         df_clear_entry(p, workspace.entry);
         bool are_equal = is_pure;
         if (df_has_outputs(p)) {
-            open_node->exponent = df_measure_outputs(workspace.outputs, p->n_outputs, p->criterion, (int) p->is_wide, workspace.total);
+            open_node->exponent = df_measure_outputs(workspace.outputs, p->n_outputs, p->criterion, (int) p->is_wide,
+                                                     workspace.total);
             are_equal = df_outputs_are_pure(workspace.outputs, p->n_outputs);
         } else
             are_equal = df_is_pure(p, workspace.total, is_pure);

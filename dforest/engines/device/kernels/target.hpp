@@ -1,6 +1,6 @@
-// What a target is to the kernels: classes, or numbers; of one output, or of several. What differs between these stands here, and in
-// leaves.hpp: the entries of histograms, sums of records, scores, impurities, the extents of targets by which nodes choose scales,
-// and which nodes are pure. criterion.pyx, regression.pyx and outputs.pyx are the same on the processor.
+// What a target is to the kernels: classes, or numbers; of one output, or of several. What differs between these stands here, and
+// in leaves.hpp: the entries of histograms, sums of records, scores, impurities, the extents of targets by which nodes choose
+// scales, and which nodes are pure. criterion.pyx, regression.pyx and outputs.pyx are the same on the processor.
 //
 // The target of one output is in a draw's record. Those of several outputs, numbers or classes, follow from exact ones each time
 // they are added up, by the scales of the node's outputs (rules/outputs.h).
@@ -156,8 +156,10 @@ DF_INLINE void df_add_size(const df_group &group, const df_problem *p, uint32_t 
 DF_INLINE df_addend df_addend_of(const df_problem *p, const df_output *output, double y, const df_record *record)
 {
     const int64_t first = output->first - DF_OUTPUT_WORDS, before = df_size_planes(p);
-    if (df_has_classes(p))
-        return {before + (first + (int64_t) y) * p->weight_limbs, p->weight_limbs, (int64_t) record->count * record->weight, 0, false};
+    if (df_has_classes(p)) {
+        const int64_t at = before + (first + (int64_t) y) * p->weight_limbs;
+        return {at, p->weight_limbs, (int64_t) record->count * record->weight, 0, false};
+    }
     const int64_t product = (int64_t) record->weight * df_quantised(&output->scale, y), at = before + first * p->sum_limbs;
     if (!p->is_wide)
         return {at, p->sum_limbs, product * record->count, 0, false};
@@ -257,8 +259,8 @@ DF_CALLED void df_add_up_outputs(const df_group &group, const df_problem *p, con
 }
 
 // Add up some draws in an entry.
-DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n, const df_targets *targets,
-                         uint32_t *entry)
+DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_record *records, int64_t n,
+                         const df_targets *targets, uint32_t *entry)
 {
     if (df_has_outputs(p))
         return df_add_up_outputs(group, p, records, n, targets, entry);
@@ -397,7 +399,8 @@ DF_INLINE df_extent df_target_extent(const df_group &group, const df_record *rec
 
 // The lowest target of some draws; with sign -1 the highest, negated. IN y : exact targets, `stride` from row to row
 template <class Group>
-DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride, double sign)
+DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride,
+                             double sign)
 {
     return group.template lowest<double>([&](int64_t item) {
         double low = sign * y[records[0].row * stride];
@@ -471,11 +474,12 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
     return sum / (double) p->n_outputs;
 }
 
-// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits. IN y : as of
-// df_lowest_y; `weight(i)` of a draw of record i; `total` of all
+// The mean of the exact targets of a leaf, from lo to hi: offsets from the middle, of so many bits, summed in 128 bits.
+//
+// IN y : as of df_lowest_y; `weight(i)` of a draw of record i; `total` of all
 template <class Group, class Weight>
-DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride, Weight weight,
-                               double total, int bits, double lo, double hi)
+DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride,
+                               Weight weight, double total, int bits, double lo, double hi)
 {
     if (lo == hi)
         return y[records[0].row * stride]; // 0 may have either sign

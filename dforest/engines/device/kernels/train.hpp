@@ -57,7 +57,8 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
 // IN y : exact targets; outputs : [n_nodes, n_outputs], if there are several
 // OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target of one output
 DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_output *outputs, const df_record *records,
-                        const df_chunk *chunks, int64_t n_chunks, int64_t *statistics, int32_t *extents, char *memory, int64_t n_bytes, DF_LOCAL)
+                        const df_chunk *chunks, int64_t n_chunks, int64_t *statistics, int32_t *extents, char *memory,
+                        int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -238,8 +239,9 @@ DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t
 // INOUT histograms : [n_nodes, n_tried, max_entries, n_words]
 // Memory of the group: [n_together, max_entries, n_planes] of 32 bits, and n_items times n_words of 64
 DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const double *y, const df_output *outputs,
-                            const df_record *records, const df_chunk *chunks, int64_t n_chunks, const int32_t *features, const df_draft *drafts, int64_t n_tried,
-                            int64_t n_together, int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
+                            const df_record *records, const df_chunk *chunks, int64_t n_chunks, const int32_t *features,
+                            const df_draft *drafts, int64_t n_tried, int64_t n_together, int64_t *histograms, char *memory,
+                            int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
