@@ -185,9 +185,9 @@ def _tree_arrays(tree, objective, criterion):
     leaves, inner = order[is_leaf], order[~is_leaf]
     if not tree.n_node_samples[leaves].all():
         raise ValueError(
-            "a tree of the model has leaves whose n_node_samples are 0; allowed are leaves that training rows have reached. Trees "
+            "a tree of the model has leaves whose n_node_samples are 0; allowed are leaves that rows have reached. Trees "
             "that to_sklearn has made of tests of categories have copies of leaves that count none: keep the model that they "
-            "were made of, which its method save writes to a file"
+            "were made of, which the method save writes to a file"
         )
     link = np.empty(len(order), np.uint32)
     link[is_leaf] = np.arange(len(leaves))
