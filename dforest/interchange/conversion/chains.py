@@ -190,10 +190,8 @@ class _Items(NamedTuple):
         Which share of a node's weight its copy has.
     low, high : ndarray of shape (n_items, n_columns)
         For each column of `_Sides`, the labels that lead there: places from `low` to `high` - 1.
-    missing : ndarray of shape (n_items, n_columns), dtype bool
-        Whether missing values do.
     is_light : ndarray of shape (n_items, n_columns), dtype bool
-        Whether a test of the column has led to a copy of next to no weight.
+        Whether a test of the column has led to a copy of next to no weight. No missing values lead there, either.
     """
 
     node: np.ndarray
@@ -202,7 +200,6 @@ class _Items(NamedTuple):
     share: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    missing: np.ndarray
     is_light: np.ndarray
 
     def at(self, which):
@@ -227,9 +224,8 @@ class _Pieces(NamedTuple):
         The labels of the piece: places from `low` to `high` - 1; both are 0 if there are none.
     is_before : ndarray of bool
         Whether another interval comes after the piece.
-    on_right, is_first, has_missing, is_light : ndarray of bool
-        Whether the piece is on the right; whether it is the first one of its side; whether missing values that lead to the node
-        are in it; whether the item is of next to no weight.
+    on_right, is_first, is_light : ndarray of bool
+        Whether the piece is on the right; whether it is the first one of its side; whether the item is of next to no weight.
     n_of_side, n_from : ndarray of shape (2, n), dtype int64
         How many pieces of its chain are on the left and on the right; how many of these come from the piece on.
     """
@@ -243,7 +239,6 @@ class _Pieces(NamedTuple):
     is_before: np.ndarray
     on_right: np.ndarray
     is_first: np.ndarray
-    has_missing: np.ndarray
     is_light: np.ndarray
     n_of_side: np.ndarray
     n_from: np.ndarray
@@ -264,8 +259,8 @@ class _Copying:
         if not len(self._sides.n_labels):
             return self._as_it_is()
         n_labels, root = self._sides.n_labels[None], np.zeros(1, np.int64)
-        all_of, none_of = np.full(n_labels.shape, True), np.full(n_labels.shape, False)
-        waiting = [_Items(root, root - 1, root, np.ones(1), np.zeros_like(n_labels), n_labels, all_of, none_of)]
+        nowhere = np.zeros_like(n_labels)
+        waiting = [_Items(root, root - 1, root, np.ones(1), nowhere, n_labels, nowhere > 0)]
         while waiting:
             items = waiting.pop()
             if len(items.node) > _BLOCK:
@@ -313,13 +308,12 @@ class _Copying:
         """The `_Pieces` of nodes that are no leaves."""
         sides, n_items, column = self._sides, len(items.node), self._sides.column[items.node]
         low, high, change = np.zeros((3, n_items), np.int64)
-        n_intervals, is_right = np.full(n_items, 2), np.full(n_items, False)
-        missing, is_light, missing_right = np.full(n_items, True), np.full(n_items, False), ~self._tree.missing_left[items.node]
+        n_intervals, is_right, is_light = np.full(n_items, 2), np.full(n_items, False), np.full(n_items, False)
         at = np.flatnonzero(column >= 0)
-        low[at], high[at], missing[at], is_light[at] = (array[at, column[at]] for array in items[4:])
+        low[at], high[at], is_light[at] = (array[at, column[at]] for array in items[4:])
         change[at], n_intervals[at], is_right[at] = sides.intervals(items.node[at], low[at], high[at])
         n_of_side = np.stack([(n_intervals + 1 - is_right) // 2, (n_intervals + is_right) // 2])
-        lacks = (n_of_side == 0) & (~is_light | missing & (missing_right == [[False], [True]]))
+        lacks = (n_of_side == 0) & ~is_light
         n_of_side += lacks
         n_pieces = n_of_side.sum(axis=0)
         self._check(self._n_nodes + self._n_waiting + 2 * int(n_pieces.sum()) - n_items)
@@ -335,11 +329,8 @@ class _Copying:
         is_first = ~is_interval | (k < 2)
         n_left = (k + 1 - is_right) // 2  # before the piece
         return _Pieces(
-            item, k, n_pieces[item], column, low, high, is_before, on_right, is_first,
-            has_missing=is_first & (on_right == missing_right[item]),
-            is_light=is_light[item],
-            n_of_side=n_of_side[:, item],
-            n_from=n_of_side[:, item] - np.stack([n_left, k - n_left]),
+            item, k, n_pieces[item], column, low, high, is_before, on_right, is_first, is_light[item], n_of_side[:, item],
+            n_of_side[:, item] - np.stack([n_left, k - n_left]),
         )  # fmt: skip
 
     def _add_tests(self, items):
@@ -356,7 +347,8 @@ class _Copying:
         whole = np.where(pieces.n_from == pieces.n_of_side, 1.0, pieces.n_from * _SHARE)
         with np.errstate(divide="ignore", invalid="ignore"):  # a side without pieces, where nothing is tested
             shares = items.share[item] * np.where(pieces.is_light, pieces.n_from / pieces.n_of_side, whole)
-        parts = tree.feature[node].astype(np.int64), threshold, pieces.has_missing, items.depth[item] + k, node, shares.T
+        missing_left = pieces.is_first & (pieces.on_right != tree.missing_left[node])
+        parts = tree.feature[node].astype(np.int64), threshold, missing_left, items.depth[item] + k, node, shares.T
         self._parts.append(tuple(array[is_tested] for array in parts))
         self._n_nodes += int(is_tested.sum())
         is_only = pieces.n_pieces == 1
@@ -376,6 +368,5 @@ class _Copying:
         found = _Items(child, slot, depth, share, *(array[item] for array in items[4:]))
         column = pieces.column[at]
         found.low[at, column], found.high[at, column] = pieces.low[at], pieces.high[at]
-        found.missing[at, column] &= pieces.has_missing[at]
         found.is_light[at, column] |= ~pieces.is_first[at]
         return found
