@@ -19,7 +19,7 @@ import numpy as np
 # The share that a copy of next to no weight has of its side. Copies inside such copies, for other columns, have this share of
 # that; 24 of them inside each other still have normal floats, and there would be millions of nodes before there were more.
 _SHARE = 2.0**-42
-_ALLOWED_TIMES, _ALLOWED_NODES = 20, 10_000_000  # how many times its nodes a forest may come to have, and how many in any case
+_ALLOWED_TIMES, _ALLOWED_NODES = 2, 10_000_000  # how many times its nodes a forest may come to have, and how many in any case
 _BLOCK = 1 << 16  # how many nodes are copied at a time
 
 
@@ -83,11 +83,10 @@ def threshold_trees(forest, labels, library):
     def check(n_of_tree):
         if n_nodes + n_of_tree > allowed:
             raise ValueError(
-                f"in trees of {library}, tests of categories become chains of tests of numbers, and what follows is copied for "
-                f"each part of a chain: the {forest.n_trees} trees with {len(forest.feature)} nodes would have at least "
-                f"{n_nodes + n_of_tree} nodes there; allowed are {allowed}. Grow fewer or smaller trees (max_depth), on columns "
-                'of fewer categories, or with one category a test (categorical_split="one_hot"); or use to_onnx, to_treelite '
-                "or to_c, whose models have sets of categories"
+                f"a test of categories becomes a chain of thresholds in {library}'s trees, with a copy of what follows for each "
+                f"part of the chain: {len(forest.feature)} nodes would become at least {n_nodes + n_of_tree}; allowed are "
+                f"{allowed}. Grow fewer or smaller trees (max_depth), on columns of fewer categories, or with one category a "
+                'test (categorical_split="one_hot"); or use to_onnx, to_treelite or to_c, whose models have sets of categories'
             )
 
     for t in range(forest.n_trees):
