@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from skops.io.exceptions import UntrustedTypesFoundException
 
 import dforest
+from dforest.interchange import clients
 from dforest.sampling import BlockSampling, RowSampling, StratifiedSampling, WeightedSampling
 from dforest.splitter import HistSplitter, PythonSplitter
 
@@ -87,10 +88,22 @@ def test_a_version_that_is_not_known(monkeypatch):
         dforest.register_shap()
 
 
-def test_what_shap_cannot_take_is_an_error(with_shap):
+def test_shap_takes_categories(with_shap):
+    frame = CANCER.assign(size=pd.cut(CANCER["mean radius"], 4, labels=[4, 9, 1, 2], ordered=False))
+    forest = dforest.RandomForestRegressor(5, max_depth=4, random_state=0).fit(frame, CANCER["mean area"])
+    values = shap.TreeExplainer(forest).shap_values(frame[:20])
+    assert values == pytest.approx(forest.shap_values(frame[:20]).values, abs=1e-9)
+
+
+def test_what_shap_cannot_take_is_an_error(with_shap, monkeypatch):
     frame = CANCER.assign(size=pd.cut(CANCER["mean radius"], 3).astype(str).astype("category"))
-    with pytest.raises(ValueError, match="column 'size' holds categories, and shap's trees only take numbers"):
+    with pytest.raises(ValueError, match="column 'size' holds the label '.*', and shap's trees only compare numbers"):
         shap.TreeExplainer(dforest.RandomForestClassifier(2, random_state=0).fit(frame, BENIGN))
+    monkeypatch.setattr(clients, "_SHAP_NODES", 4)
+    forest = dforest.RandomForestClassifier(2, max_depth=2, random_state=0).fit(CANCER, BENIGN)
+    with pytest.raises(ValueError, match="a tree of 7 nodes with a background.*allowed are 4 nodes: grow smaller trees"):
+        shap.TreeExplainer(forest, CANCER[:5])
+    shap.TreeExplainer(forest)
 
 
 # skops

@@ -126,11 +126,16 @@ class ExportPart:
         outputs; if these have classes, of all classes of the first output, then of the second one, and so on. The method
         `shap_values` needs no shap.
 
+        Categories and levels are the numbers that they are in X; any numbers are allowed as labels. shap's trees compare numbers
+        with thresholds, so that a test of categories becomes a chain of tests with copies of what follows, and the trees become
+        larger. Categories that did not occur in training go where their neighbours among the labels go, in place of where
+        missing values go: pass NaN for them.
+
         Parameters
         ----------
         verify : bool, default=True
             Whether to compare the leaves that rows reach in shap's trees with those that they reach here, for rows as in
-            `to_onnx`. If False, nothing is compared.
+            `to_onnx`, but of known categories alone. If False, nothing is compared.
 
         Returns
         -------
@@ -140,7 +145,8 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If a column holds categories or labels, or if the splitter makes tests of its own, which shap's trees lack.
+            If a column has labels that are no numbers, if the splitter makes tests of its own, which shap's trees lack, or if
+            chains of tests would bring the trees to more than 10,000,000 nodes.
         ConversionError
             If any leaf differs. The message shows the first row for which it does.
         ImportError
@@ -267,12 +273,17 @@ class ConversionPart(ExportPart):
         scikit-learn adds up the trees of a forest in any order. scikit-learn's estimators refuse infinite values, and missing
         values where a parameter such as `monotonic_cst` rules them out.
 
+        Categories and levels are the numbers that they are in X, and tests of categories become chains of tests, as in `to_shap`.
+        Of the copies that a chain leads to, one for each side has the training rows of that side, and the others have an
+        `n_node_samples` of 0 and next to no weight. Shapley values, partial dependence and importances by impurity, which follow
+        from weights, are those of this estimator.
+
         Parameters
         ----------
         verify : bool, default=True
             Whether to compare the predictions of the new estimator with those of this one, for rows of float32 made for up to
-            2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing. If False,
-            nothing is compared.
+            2,000 nodes of the trees: their value is the node's threshold, next to it on either side, or missing, or a category
+            on either side. If False, nothing is compared.
 
         Returns
         -------
@@ -282,7 +293,8 @@ class ConversionPart(ExportPart):
         Raises
         ------
         ValueError
-            If a column holds categories or labels, or if the splitter makes tests of its own, which scikit-learn's trees lack.
+            If a column has labels that are no numbers, or that are the same number in float32, if the splitter makes tests of its
+            own, which scikit-learn's trees lack, or if chains of tests would bring the trees to more than 10,000,000 nodes.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
 

@@ -18,6 +18,7 @@ from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone
 from dforest.interchange.storage.values import CLASSES
 
+_SHAP_NODES = 2**15 - 1  # of a tree; with more, shap 0.51 crashes, or computes wrong values, where there is a background
 _replaced = {}  # functions of libraries in whose place there are others now, by (owner, name)
 
 
@@ -54,8 +55,9 @@ def register_shap():
 
     Notes
     -----
-    shap raises the errors that `to_shap` raises, for example for columns of categories. ``shap.Explainer`` does not: where
-    ``shap.TreeExplainer`` can't explain a model, it tries others, which are slower, or says that the model is not callable.
+    shap raises the errors that `to_shap` raises, for example for categories of text, and ValueError for a background with trees
+    of more than 32,767 nodes, with which shap would crash. ``shap.Explainer`` raises neither: where ``shap.TreeExplainer`` can't
+    explain a model, it tries others, which are slower, or says that the model is not callable.
 
     Examples
     --------
@@ -73,8 +75,16 @@ def register_shap():
 
     def make(original):
         @wraps(original)
-        def __init__(self, model, *args, **kwargs):
-            original(self, model.to_shap() if isinstance(model, ExportPart) else model, *args, **kwargs)
+        def __init__(self, model, data=None, *args, **kwargs):
+            if isinstance(model, ExportPart):
+                model = model.to_shap()
+                largest = max(len(tree["features"]) for tree in model["trees"])
+                if data is not None and largest > _SHAP_NODES:
+                    raise ValueError(
+                        f"a tree of {largest} nodes with a background, for which shap counts nodes in 16 bits; allowed are "
+                        f"{_SHAP_NODES} nodes: grow smaller trees, leave out the background, or call shap_values of the model"
+                    )
+            original(self, model, data, *args, **kwargs)
 
         return __init__
 

@@ -5,12 +5,13 @@ from itertools import chain
 import numpy as np
 import pytest
 import shap
-from helpers.conversion import data_of, models, models_of_several_outputs, with_own_tests
+from helpers.conversion import data_of, labelled, labelled_models, models, models_of_several_outputs, with_own_tests
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import ConversionError
+from dforest.interchange.conversion import chains
 from dforest.interchange.conversion import shap as conversion
 
 
@@ -52,6 +53,26 @@ def test_values_are_those_of_shap_values(dtype):
         assert np.ravel(theirs.expected_value) == pytest.approx(base, rel=1e-12, abs=1e-12), name
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_categories(seed):
+    """Path-dependent values, those against a background, which shap computes in float32, and shap with a forest."""
+    for name, estimator, frame in labelled_models(seed):
+        rows, model = frame.astype(np.float64).to_numpy(), estimator.to_shap()
+        for background, explainer, tolerance in (
+            (None, shap.TreeExplainer(model), 1e-11),
+            (frame[:5], shap.TreeExplainer(model, rows[:5]), 1e-6),
+        ):
+            ours = estimator.shap_values(frame[:60], background)
+            results = ours if isinstance(ours, list) else [ours]
+            values = np.concatenate([result.values.reshape(60, 4, -1) for result in results], axis=-1)
+            found = explainer.shap_values(rows[:60], check_additivity=False).reshape(values.shape)
+            assert np.abs(found - values).max() <= tolerance * max(1.0, np.abs(values).max()), name
+            base = np.concatenate([np.ravel(result.base_values) for result in results])
+            assert np.ravel(explainer.expected_value) == pytest.approx(base, rel=tolerance, abs=tolerance), name
+        expected = explained(estimator, frame)
+        assert explainer.model.predict(rows).reshape(expected.shape) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
+
+
 def test_the_values_of_an_equal_forest():
     """As scikit-learn's forest of the same trees has them."""
     X = np.nan_to_num(data_of(dtype=np.float32)[0], posinf=9, neginf=-9)
@@ -84,12 +105,37 @@ def test_wrong_numbers_are_found(name, change, monkeypatch):
     tree.to_shap(verify=False)
 
 
+@pytest.mark.parametrize("change", [lambda cuts: np.roll(cuts, 1), lambda cuts: cuts + 40])
+def test_wrong_thresholds_of_categories_are_found(change, monkeypatch):
+    X, z, _ = labelled(0)
+    tree, right = dforest.DecisionTreeRegressor(max_depth=2, random_state=0).fit(X[["many"]], z), chains._cuts
+    monkeypatch.setattr(chains, "_cuts", lambda labels: change(right(labels)))
+    with pytest.raises(ConversionError, match="the model of shap and the estimator predict differently"):
+        tree.to_shap()
+
+
+def test_the_number_of_nodes_is_limited(monkeypatch):
+    X, z, _ = labelled(0)
+    forest = dforest.RandomForestRegressor(3, max_depth=5, random_state=0).fit(X, z)
+    n_nodes = sum(len(tree["features"]) for tree in forest.to_shap()["trees"])
+    monkeypatch.setattr(chains, "_ALLOWED_TIMES", 1)
+    monkeypatch.setattr(chains, "_ALLOWED_NODES", n_nodes)
+    forest.to_shap()
+    monkeypatch.setattr(chains, "_ALLOWED_NODES", n_nodes - 1)
+    with pytest.raises(ValueError, match=rf"would become at least {n_nodes}; allowed are {n_nodes - 1}\. Grow fewer or smaller"):
+        forest.to_shap()
+    monkeypatch.setattr(chains, "_BLOCK", 7)
+    monkeypatch.setattr(chains, "_ALLOWED_NODES", n_nodes)
+    assert sum(len(tree["features"]) for tree in forest.to_shap()["trees"]) == n_nodes
+
+
 def test_what_it_cannot_have(monkeypatch):
     X, z = data_of(categories=True)
     with pytest.raises(NotFittedError):
         dforest.RandomForestClassifier().to_shap()
-    with pytest.raises(ValueError, match="column 0 holds categories, and shap's trees only take numbers.*OneHotEncoder"):
-        dforest.RandomForestRegressor(2, categorical_features=[0]).fit(X, z).to_shap()
+    text = np.where(X[:, :1] > 9, "many", "few").astype(object)
+    with pytest.raises(ValueError, match="column 0 holds the label 'few', and shap's trees only compare numbers.*OrdinalEncoder"):
+        dforest.RandomForestRegressor(2, categorical_features=[0]).fit(text, z).to_shap()
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
     monkeypatch.setitem(__import__("sys").modules, "shap", None)
     with pytest.raises(ImportError, match=r"to_shap\(verify=True\) needs shap; install it with: pip install 'shap"):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
+from helpers.conversion import labelled, labelled_models
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.inspection import partial_dependence
 
 import dforest
-from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.errors import ConversionError
 from dforest.interchange.conversion import sklearn as conversion
 from dforest.interchange.conversion.probes import within_leaves
@@ -138,6 +139,47 @@ def test_nothing_is_shared_and_nothing_changes():
     assert pickle.dumps(given) == before
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_categories(seed):
+    for name, estimator, frame in labelled_models(seed):
+        if not hasattr(estimator, "to_sklearn"):
+            continue
+        model = estimator.to_sklearn()
+        assert_same(model, estimator, frame)
+        importances = estimator.feature_importances_
+        assert model.feature_importances_ == pytest.approx(importances, rel=1e-9, abs=1e-9), name
+        for tree in (one.tree_ for one in getattr(model, "estimators_", [model])):
+            inner, draws, weight = tree.children_left >= 0, tree.n_node_samples, tree.weighted_n_node_samples
+            children = tree.children_left[inner], tree.children_right[inner]
+            assert np.array_equal(draws[inner], draws[children[0]] + draws[children[1]]), name
+            assert weight[inner] == pytest.approx(weight[children[0]] + weight[children[1]], rel=1e-12), name
+            assert (weight > 0).all(), name
+            assert tree.compute_node_depths().max() == tree.max_depth + 1, name
+
+
+def test_a_chain():
+    """Categories 20 and 40 of four, and missing values, go to one side; levels 3, 1 of 3, 1, 2, 4 to one side."""
+    X = pd.DataFrame({"category": pd.Categorical([10.0, 20.0, 30.0, 40.0, np.nan] * 4)})
+    y = np.array([0.0, 1.0, 0.0, 1.0, 1.0] * 4)
+    given = DecisionTreeRegressor(max_depth=1).fit(X, y)
+    tree = given.to_sklearn().tree_
+    inner = tree.children_left >= 0
+    assert tree.threshold[inner].tolist() == [15.0, 25.0, 35.0]
+    assert tree.missing_go_to_left[inner].tolist() == [0, 1, 0]
+    assert tree.predict(np.array([[10], [20], [30], [40], [np.nan]], np.float32)).ravel().tolist() == [0, 1, 0, 1, 1]
+    assert sorted(tree.n_node_samples[~inner].tolist()) == [0, 0, 8, 12]
+    X = pd.DataFrame({"level": pd.Categorical([3, 1, 2, 4] * 4, categories=[3, 1, 2, 4], ordered=True)})
+    tree = DecisionTreeRegressor(max_depth=1).fit(X, np.array([0.0, 0.0, 1.0, 1.0] * 4)).to_sklearn().tree_
+    assert tree.threshold[tree.children_left >= 0].tolist() == [1.5, 2.5, 3.5]
+
+
+def test_a_converted_model_of_categories_does_not_come_back():
+    X, z, _ = labelled(0)
+    model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, z).to_sklearn()
+    with pytest.raises(ValueError, match="leaves whose n_node_samples are 0.*which the method save writes"):
+        dforest.from_sklearn(model)
+
+
 def damage_threshold(nodes, values, last):
     nodes["threshold"][last] = np.nextafter(np.float32(nodes["threshold"][last]), np.float32(-np.inf))
 
@@ -178,10 +220,14 @@ def test_one_wrong_number_is_found(damage, monkeypatch):
 def test_what_scikit_learns_trees_cannot_have():
     X, y = data_of("Classifier")
     frame = pd.DataFrame({"number": X[:, 0], "colour": pd.Categorical(np.where(X[:, 1] > 2, "red", "blue"))})
-    with pytest.raises(ValueError, match="column 'colour' holds categories.*OneHotEncoder"):
+    text = "column 'colour' holds the label 'blue', and scikit-learn's trees only compare numbers.*OrdinalEncoder"
+    with pytest.raises(ValueError, match=text):
         DecisionTreeClassifier().fit(frame, y).to_sklearn()
     frame["colour"] = pd.Categorical(frame["colour"], ordered=True)
-    with pytest.raises(ValueError, match="column 'colour' holds the labels of levels.*OrdinalEncoder"):
+    with pytest.raises(ValueError, match=text):
+        RandomForestClassifier(5).fit(frame, y).to_sklearn()
+    frame["colour"] = pd.Categorical(np.where(X[:, 1] > 2, 2**24, 2**24 + 1))
+    with pytest.raises(ValueError, match="two labels that float32 can't tell apart, to which scikit-learn rounds X"):
         RandomForestClassifier(5).fit(frame, y).to_sklearn()
     with pytest.raises(sklearn.exceptions.NotFittedError):
         RandomForestClassifier().to_sklearn()

@@ -1,6 +1,7 @@
 """Fitted estimators that other libraries are to have, and rows beside their thresholds."""
 
 import numpy as np
+import pandas as pd
 
 import dforest
 from dforest.interchange.conversion.columns import probes_of
@@ -63,6 +64,41 @@ def models_of_several_outputs(dtype=np.float64, categories=False, seed=0, n=400)
     for loss in () if categories else ("squared_error", "poisson"):
         y = numbers[:, :2] if loss == "poisson" else numbers
         yield f"boosted, {loss}", dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, random_state=seed).fit(X, y)
+
+
+def labelled(seed, n=150):
+    """A frame of categories and ordered levels, whose labels are numbers in any order, and of numbers; targets, and weights."""
+    rng = np.random.default_rng(seed)
+    few, many = rng.permutation(np.arange(-9, 30, 3))[:5], rng.permutation(20)[:14] - 4
+    levels = rng.permutation(np.arange(6) / 2)
+    a, b, c, d = rng.choice(few, n), rng.choice(many, n), rng.choice(levels, n), rng.integers(0, 9, n) / 4
+    z = a % 4 + b % 5 * (d > 1) + 3 * (np.searchsorted(np.sort(levels), c) % 2) + rng.normal(size=n)
+    columns = {
+        "few": pd.Categorical(np.where(rng.random(n) < 0.1, np.nan, a)),
+        "many": pd.Categorical(np.where(rng.random(n) < 0.1, np.nan, b)),
+        "levels": pd.Categorical(np.where(rng.random(n) < 0.1, np.nan, c), categories=levels, ordered=True),
+        "number": np.where(rng.random(n) < 0.1, np.nan, d),
+    }
+    return pd.DataFrame(columns), z - z.min() + 0.1, rng.choice([0.3, 1.0, 2.5], n)
+
+
+def labelled_models(seed):
+    """Fitted estimators of `labelled` data: (name, estimator, frame)."""
+    X, z, weight = labelled(seed)
+    classes, common = np.digitize(z, np.quantile(z, [0.3, 0.6])), {"random_state": seed}
+    for split in ("subset", "one_hot"):
+        for method in ("hist", "dense"):
+            forests = {"categorical_split": split, "method": method, "max_features": 2, **common}
+            forest = dforest.RandomForestRegressor(3, **forests).fit(X, z, weight)
+            yield f"numbers by {method}, {split}", forest, X
+            yield f"classes by {method}, {split}", dforest.RandomForestClassifier(3, **forests).fit(X, classes, weight), X
+    yield "extra trees", dforest.ExtraTreesRegressor(3, max_depth=6, **common).fit(X, z), X
+    yield "votes", dforest.RandomForestClassifier(4, voting="hard", max_depth=5, **common).fit(X, classes), X
+    yield "a tree of two outputs", dforest.DecisionTreeRegressor(max_depth=5, **common).fit(X, np.c_[z, z[::-1]]), X
+    yield "a tree of classes", dforest.DecisionTreeClassifier(max_leaf_nodes=9, **common).fit(X, np.c_[classes, z > 5]), X
+    boosted = {"max_iter": 4, "min_samples_leaf": 3, **common}
+    yield "boosted numbers", dforest.HistGradientBoostingRegressor(**boosted).fit(X, z, weight), X
+    yield "boosted classes", dforest.HistGradientBoostingClassifier(**boosted).fit(X, classes), X
 
 
 def held_rows(estimator, labels=None, dtype=np.float64):

@@ -17,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 # The share that a copy of next to no weight has of its side. Copies inside such copies, for other columns, have this share of
-# that; 22 of them inside each other still have normal floats, and there would be millions of nodes before there were more.
-_SHARE = 2.0**-44
-_ALLOWED_TIMES, _ALLOWED_NODES = 20, 4_000_000  # how many times its nodes a forest may come to have, and how many in any case
+# that; 24 of them inside each other still have normal floats, and there would be millions of nodes before there were more.
+_SHARE = 2.0**-42
+_ALLOWED_TIMES, _ALLOWED_NODES = 2, 10_000_000  # how many times its nodes a forest may come to have, and how many in any case
 _BLOCK = 1 << 16  # how many nodes are copied at a time
 
 
 class ThresholdTree(NamedTuple):
-    """A tree whose nodes are in depth-first preorder; the caller owns the arrays.
+    """A tree whose nodes come after their parents; the root is 0. The caller owns the arrays.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ThresholdTree(NamedTuple):
 
 
 def threshold_trees(forest, labels, library):
-    """Yield the `ThresholdTree` of each tree of a forest.
+    """Yield the `ThresholdTree` of each tree of a forest. Without tests of labels, nodes are those of the tree, in their order.
 
     Parameters
     ----------
@@ -83,11 +83,10 @@ def threshold_trees(forest, labels, library):
     def check(n_of_tree):
         if n_nodes + n_of_tree > allowed:
             raise ValueError(
-                f"in trees of {library}, tests of categories become chains of tests of numbers, and what follows is copied for "
-                f"each part of a chain: the {forest.n_trees} trees with {len(forest.feature)} nodes would have at least "
-                f"{n_nodes + n_of_tree} nodes there; allowed are {allowed}. Grow fewer or smaller trees (max_depth), on columns "
-                'of fewer categories, or with one category a test (categorical_split="one_hot"); or use to_onnx, to_treelite '
-                "or to_c, whose models have sets of categories"
+                f"a test of categories becomes a chain of thresholds in {library}'s trees, with a copy of what follows for each "
+                f"part of the chain: {len(forest.feature)} nodes would become at least {n_nodes + n_of_tree}; allowed are "
+                f"{allowed}. Grow fewer or smaller trees (max_depth), on columns of fewer categories, or with one category a "
+                'test (categorical_split="one_hot"); or use to_onnx, to_treelite or to_c, whose models have sets of categories'
             )
 
     for t in range(forest.n_trees):
@@ -117,8 +116,8 @@ class _Sides:
         self.column = column[tree.feature]
         self.n_labels = np.array([len(labels[j]) for j in tested], np.int64)
         order = [np.argsort(labels[j], kind="stable") for j in tested]
-        below = [_below(labels[j][places].astype(np.float64)) for j, places in zip(tested, order, strict=True)]
-        self._thresholds, self._first_threshold = np.concatenate([np.zeros(0), *below]), np.cumsum(self.n_labels) - self.n_labels
+        cuts = [_cuts(labels[j][places].astype(np.float64)) for j, places in zip(tested, order, strict=True)]
+        self._cuts, self._first_cut = np.concatenate([np.zeros(0), *cuts]), np.cumsum(self.n_labels) - self.n_labels
         nodes = np.flatnonzero(self.column >= 0)
         self._number = np.full(len(self.column), -1)  # of the tests
         self._number[nodes] = np.arange(len(nodes))
@@ -162,18 +161,19 @@ class _Sides:
         return change, np.where(low < high, end - change + 1, 0), is_right
 
     def place(self, change):
+        """The places of changes."""
         return self._changes[change] % self._width
 
-    def threshold(self, nodes, change):
-        """Between the labels before and at a change of the nodes' tests."""
-        return self._thresholds[self._first_threshold[self.column[nodes]] + self.place(change)]
+    def cuts(self, nodes, place):
+        """Thresholds between the labels before and at places of the nodes' columns; at 0, one above all labels."""
+        return self._cuts[self._first_cut[self.column[nodes]] + place]
 
 
-def _below(labels):
-    """Thresholds between each of some labels, which ascend, and the label before it: the middle, or else that label."""
-    before = np.append(-np.inf, labels[:-1])
-    middle = before / 2 + labels / 2
-    return np.where(middle < labels, middle, before)
+def _cuts(labels):
+    """For each of some labels, which ascend, a threshold between it and the one before it; for the first, one above all."""
+    with np.errstate(over="ignore", invalid="ignore"):  # labels may be infinite
+        above, middle = 2 * np.maximum(labels[-1:], 0.0) + 1, labels[:-1] / 2 + labels[1:] / 2
+    return np.append(above, np.where(middle < labels[1:], middle, labels[:-1]))
 
 
 class _Items(NamedTuple):
@@ -189,10 +189,8 @@ class _Items(NamedTuple):
         Which share of a node's weight its copy has.
     low, high : ndarray of shape (n_items, n_columns)
         For each column of `_Sides`, the labels that lead there: places from `low` to `high` - 1.
-    missing : ndarray of shape (n_items, n_columns), dtype bool
-        Whether missing values do.
     is_light : ndarray of shape (n_items, n_columns), dtype bool
-        Whether a test of the column has led to a copy of next to no weight.
+        Whether a test of the column has led to a copy of next to no weight. No missing values lead there, either.
     """
 
     node: np.ndarray
@@ -201,15 +199,10 @@ class _Items(NamedTuple):
     share: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    missing: np.ndarray
     is_light: np.ndarray
 
     def at(self, which):
         return _Items(*(array[which] for array in self))
-
-    def of_column(self, column):
-        """`low`, `high`, `missing` and `is_light` of a column for each item."""
-        return (array[np.arange(len(column)), column] for array in self[4:])
 
 
 class _Pieces(NamedTuple):
@@ -220,28 +213,31 @@ class _Pieces(NamedTuple):
 
     Attributes
     ----------
-    item : ndarray
+    item : ndarray of int64
         The place of the piece's item.
-    k, n_pieces, n_intervals : ndarray
-        The place of the piece in its chain; how many pieces and intervals there are.
-    column, change : ndarray
-        The column of `_Sides`, or -1; the number of the change between the first two intervals.
-    on_right, is_first, has_missing, is_light : ndarray of bool
-        Whether the piece is on the right; whether it is the first one of its side; whether missing values that lead to the node
-        are in it; whether the item is of next to no weight.
-    n_of_side, n_from : ndarray of shape (2, n)
+    k, n_pieces : ndarray of int64
+        The place of the piece in its chain; how many there are.
+    column : ndarray of int64
+        The column of `_Sides`; -1 for tests of numbers.
+    low, high : ndarray of int64
+        The labels of the piece: places from `low` to `high` - 1; both are 0 if there are none.
+    is_before : ndarray of bool
+        Whether another interval comes after the piece.
+    on_right, is_first, is_light : ndarray of bool
+        Whether the piece is on the right; whether it is the first one of its side; whether the item is of next to no weight.
+    n_of_side, n_from : ndarray of shape (2, n), dtype int64
         How many pieces of its chain are on the left and on the right; how many of these come from the piece on.
     """
 
     item: np.ndarray
     k: np.ndarray
     n_pieces: np.ndarray
-    n_intervals: np.ndarray
     column: np.ndarray
-    change: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    is_before: np.ndarray
     on_right: np.ndarray
     is_first: np.ndarray
-    has_missing: np.ndarray
     is_light: np.ndarray
     n_of_side: np.ndarray
     n_from: np.ndarray
@@ -259,9 +255,11 @@ class _Copying:
 
     def run(self):
         """Return the `ThresholdTree`."""
+        if not len(self._sides.n_labels):
+            return self._as_it_is()
         n_labels, root = self._sides.n_labels[None], np.zeros(1, np.int64)
-        all_of, none_of = np.full(n_labels.shape, True), np.full(n_labels.shape, False)
-        waiting = [_Items(root, root - 1, root, np.ones(1), np.zeros_like(n_labels), n_labels, all_of, none_of)]
+        nowhere = np.zeros_like(n_labels)
+        waiting = [_Items(root, root - 1, root, np.ones(1), nowhere, n_labels, nowhere > 0)]
         while waiting:
             items = waiting.pop()
             if len(items.node) > _BLOCK:
@@ -277,11 +275,15 @@ class _Copying:
         links = np.full(2 * self._n_nodes + 1, -1)  # the last one leads to the root
         links[slot] = to
         weight, draws = self._amounts(self._weight, node, shares), self._amounts(self._draws, node, shares)
-        return _in_preorder(
-            ThresholdTree(
-                links[:-1:2], links[1::2], feature, threshold, missing_left, depth, node, weight, np.rint(draws).astype(np.int64)
-            )
-        )
+        draws = np.rint(draws).astype(np.int64)
+        return ThresholdTree(links[:-1:2], links[1::2], feature, threshold, missing_left, depth, node, weight, draws)
+
+    def _as_it_is(self):
+        tree, inner, node = self._tree, self._tree.feature >= 0, np.arange(len(self._weight))
+        left, right = (np.where(inner, child, -1) for child in self._children(node))
+        threshold = np.where(inner, tree.threshold.astype(np.float64), 0.0)
+        missing_left, feature = inner & tree.missing_left, tree.feature.astype(np.int64)
+        return ThresholdTree(left, right, feature, threshold, missing_left, tree.depths(), node, self._weight, self._draws)
 
     def _amounts(self, of_nodes, node, shares):
         """How much of what reaches the forest's nodes reaches copies, and parts of chains; shares: of left and right children."""
@@ -302,36 +304,36 @@ class _Copying:
         self._n_nodes += n
 
     def _pieces(self, items):
-        sides, n_items = self._sides, len(items.node)
-        n_intervals, is_right, change = np.full(n_items, 2), np.full(n_items, False), np.zeros(n_items, np.int64)
-        missing, is_light = np.full(n_items, True), np.full(n_items, False)
-        column, missing_right = sides.column[items.node], ~self._tree.missing_left[items.node]
-        chained = np.flatnonzero(column >= 0)
-        if len(chained):
-            low, high, missing[chained], is_light[chained] = items.at(chained).of_column(column[chained])
-            change[chained], n_intervals[chained], is_right[chained] = sides.intervals(items.node[chained], low, high)
+        """The `_Pieces` of nodes that are no leaves."""
+        sides, n_items, column = self._sides, len(items.node), self._sides.column[items.node]
+        low, high, change = np.zeros((3, n_items), np.int64)
+        n_intervals, is_right, is_light = np.full(n_items, 2), np.full(n_items, False), np.full(n_items, False)
+        at = np.flatnonzero(column >= 0)
+        low[at], high[at], is_light[at] = (array[at, column[at]] for array in items[4:])
+        change[at], n_intervals[at], is_right[at] = sides.intervals(items.node[at], low[at], high[at])
         n_of_side = np.stack([(n_intervals + 1 - is_right) // 2, (n_intervals + is_right) // 2])
-        lacks = (n_of_side == 0) & (~is_light | missing & (missing_right == [[False], [True]]))
+        lacks = (n_of_side == 0) & ~is_light
         n_of_side += lacks
         n_pieces = n_of_side.sum(axis=0)
         self._check(self._n_nodes + self._n_waiting + 2 * int(n_pieces.sum()) - n_items)
+
         item = np.repeat(np.arange(n_items), n_pieces)
         k = np.arange(len(item)) - (np.cumsum(n_pieces) - n_pieces)[item]
-        n_intervals, is_right = n_intervals[item], is_right[item]
+        column, n_intervals, is_right = column[item], n_intervals[item], is_right[item]
         is_interval = k < n_intervals
+        is_before, is_after = (column >= 0) & (k < n_intervals - 1), (column >= 0) & (k > 0) & is_interval
+        low, high = np.where(is_interval, low[item], 0), np.where(is_interval, high[item], 0)
+        low[is_after], high[is_before] = (sides.place((change[item] + k)[of] - by) for of, by in ((is_after, 1), (is_before, 0)))
         on_right = np.where(is_interval, is_right ^ (k % 2 == 1), ~lacks[0, item] | (k > n_intervals))
         is_first = ~is_interval | (k < 2)
         n_left = (k + 1 - is_right) // 2  # before the piece
         return _Pieces(
-            item, k, n_pieces[item], n_intervals, column[item], change[item], on_right, is_first,
-            has_missing=is_first & (on_right == missing_right[item]),
-            is_light=is_light[item],
-            n_of_side=n_of_side[:, item],
-            n_from=n_of_side[:, item] - np.stack([n_left, k - n_left]),
+            item, k, n_pieces[item], column, low, high, is_before, on_right, is_first, is_light[item], n_of_side[:, item],
+            n_of_side[:, item] - np.stack([n_left, k - n_left]),
         )  # fmt: skip
 
     def _add_tests(self, items):
-        """Add chains for nodes that are no leaves; returns what follows."""
+        """Add chains for nodes that are no leaves; returns the copies of children that follow."""
         tree, pieces = self._tree, self._pieces(items)
         item, k, node = pieces.item, pieces.k, items.node[pieces.item]
         is_tested = k < pieces.n_pieces - 1  # the last piece is what the others leave
@@ -339,13 +341,13 @@ class _Copying:
         begins, goes_on = is_tested & (k == 0), is_tested & (k > 0)
         self._links.append((items.slot[item[begins]], number[begins]))
         self._links.append((2 * number[goes_on] - 1, number[goes_on]))
-        is_cut = (pieces.column >= 0) & (k < pieces.n_intervals - 1)
-        threshold = np.where(pieces.column >= 0, np.inf, tree.threshold[node].astype(np.float64))  # infinite: nothing is above
-        threshold[is_cut] = self._sides.threshold(node[is_cut], (pieces.change + k)[is_cut])
+        threshold, at = tree.threshold[node].astype(np.float64), np.flatnonzero(pieces.column >= 0)
+        threshold[at] = self._sides.cuts(node[at], np.where(pieces.is_before[at], pieces.high[at], 0))
         whole = np.where(pieces.n_from == pieces.n_of_side, 1.0, pieces.n_from * _SHARE)
         with np.errstate(divide="ignore", invalid="ignore"):  # a side without pieces, where nothing is tested
             shares = items.share[item] * np.where(pieces.is_light, pieces.n_from / pieces.n_of_side, whole)
-        parts = tree.feature[node].astype(np.int64), threshold, pieces.has_missing, items.depth[item] + k, node, shares.T
+        missing_left = pieces.is_first & (pieces.on_right != tree.missing_left[node])
+        parts = tree.feature[node].astype(np.int64), threshold, missing_left, items.depth[item] + k, node, shares.T
         self._parts.append(tuple(array[is_tested] for array in parts))
         self._n_nodes += int(is_tested.sum())
         is_only = pieces.n_pieces == 1
@@ -353,8 +355,7 @@ class _Copying:
         return self._following(items, pieces, slot)
 
     def _following(self, items, pieces, slot):
-        """The copies of children that pieces lead to."""
-        item, k, at = pieces.item, pieces.k, np.flatnonzero(pieces.column >= 0)
+        item, at = pieces.item, np.flatnonzero(pieces.column >= 0)
         node, last = items.node[item], pieces.n_pieces - 1
         child = np.where(pieces.on_right, self._tree.right_child[node], node + 1)
         n_same = np.where(pieces.on_right, *pieces.n_of_side[::-1])
@@ -362,25 +363,9 @@ class _Copying:
         share = items.share[item] * np.where(pieces.is_light, 1.0 / n_same, whole)
         is_only = last == 0  # one side that has the weight of both
         share[is_only] *= self._weight[node[is_only]] / self._weight[child[is_only]]
-        found = _Items(child, slot, items.depth[item] + np.minimum(k + 1, last), share, *(array[item] for array in items[4:]))
-        column, change, k, n_intervals = (array[at] for array in (pieces.column, pieces.change + k, k, pieces.n_intervals))
-        low, high = found.low[at, column], found.high[at, column]
-        is_interval = k < n_intervals
-        is_above, is_below = is_interval & (k > 0), k < n_intervals - 1  # another interval
-        low[is_above], high[is_below] = self._sides.place(change[is_above] - 1), self._sides.place(change[is_below])
-        found.low[at, column], found.high[at, column] = np.where(is_interval, low, 0), np.where(is_interval, high, 0)
-        found.missing[at, column] &= pieces.has_missing[at]
+        depth = items.depth[item] + np.minimum(pieces.k + 1, last)
+        found = _Items(child, slot, depth, share, *(array[item] for array in items[4:]))
+        column = pieces.column[at]
+        found.low[at, column], found.high[at, column] = pieces.low[at], pieces.high[at]
         found.is_light[at, column] |= ~pieces.is_first[at]
         return found
-
-
-def _in_preorder(tree):
-    size, place, levels = np.ones(len(tree.node), np.int64), np.zeros(len(tree.node), np.int64), tree.levels()
-    for level in levels:
-        size[level] += size[tree.left[level]] + size[tree.right[level]]
-    for level in levels[::-1]:
-        place[tree.left[level]] = place[level] + 1
-        place[tree.right[level]] = place[level] + 1 + size[tree.left[level]]
-    order = np.argsort(place)
-    left, right = (np.where(children < 0, -1, place[children])[order] for children in (tree.left, tree.right))
-    return ThresholdTree(left, right, *(array[order] for array in tree[2:]))

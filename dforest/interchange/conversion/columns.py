@@ -147,20 +147,21 @@ def threshold_labels(estimator, library, dtype):
         If there are other labels than numbers, or two labels that are one number of `dtype`.
     """
     found = []
-    for (name, _, n_categories), labels in zip(_columns(estimator), coded_labels(estimator, library), strict=True):
+    for name, labels, n_categories in _columns(estimator):
         if labels is None:
             found.append(np.arange(n_categories, dtype=dtype) if n_categories else None)
             continue
-        if labels.dtype == object:
-            raise ValueError(
-                f"column {name!r} holds the label {labels[0]!r}, and {library}'s trees only compare numbers; allowed are labels "
-                f"that are numbers; {_ENCODE_LABELS}"
-            )
+        for label in labels.tolist():
+            if not (isinstance(label, float) or isinstance(label, int) and abs(label) < 2**64):
+                raise ValueError(
+                    f"column {name!r} holds the label {label!r}, and {library}'s trees only compare numbers; allowed are labels "
+                    f"that are numbers: {_ENCODE_LABELS}"
+                )
         with np.errstate(over="ignore", under="ignore"):
             rounded = labels.astype(dtype)
         if len(np.unique(rounded)) < len(labels):
             raise ValueError(
-                f"column {name!r} has two labels that {np.dtype(dtype)} can't tell apart, to which {library} rounds X; "
+                f"column {name!r} has two labels that {np.dtype(dtype)} can't tell apart, to which {library} rounds X: "
                 f"{_ENCODE_LABELS}"
             )
         found.append(rounded)

@@ -79,7 +79,8 @@ def from_sklearn(model, *, verify=True):
     NotFittedError
         If the model is not fitted.
     ValueError
-        If the model has several outputs, or a criterion that dforest does not know by name.
+        If the model has several outputs, a criterion that dforest does not know by name, or leaves without training rows, as
+        `to_sklearn` makes them where there are categories.
     ConversionError
         If any prediction differs. The message shows the first row for which it does.
 
@@ -182,6 +183,12 @@ def _tree_arrays(tree, objective, criterion):
     place[order] = np.arange(len(order))
     is_leaf = tree.children_left[order] < 0
     leaves, inner = order[is_leaf], order[~is_leaf]
+    if not tree.n_node_samples[leaves].all():
+        raise ValueError(
+            "a tree of the model has leaves whose n_node_samples are 0; allowed are leaves that rows have reached. Trees "
+            "that to_sklearn has made of tests of categories have copies of leaves that count none: keep the model that they "
+            "were made of, which the method save writes to a file"
+        )
     link = np.empty(len(order), np.uint32)
     link[is_leaf] = np.arange(len(leaves))
     link[~is_leaf] = place[tree.children_right[inner]]
