@@ -367,8 +367,8 @@ DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entr
     return n_ordered;
 }
 
-/* Sums over the first n categories of an order, given those of the node. OUT first : [n]. Returns the sums of the rest: of all that
- * are not in this order. */
+/* Sums over the first n categories of an order, given those of the node. OUT first : [n]. Returns the sums of the rest: of all
+ * that are not in this order. */
 DF_ALWAYS_INLINE df_boost_sums df_boost_add_ordered(const int kind, const df_boost_entries *entries, const uint16_t *order, int n,
                                                     const df_boost_arrays *first, const df_boost_cut *node) {
     df_boost_sums sums = {0, 0, 0};
@@ -386,7 +386,8 @@ DF_ALWAYS_INLINE df_boost_sums df_boost_add_ordered(const int kind, const df_boo
 
 /* Which codes a cut after some of n categories sends to the left, given where the rest goes. OUT left : [n_words] a bit for each;
  * INOUT cut : missing_left becomes that of missing values */
-DF_ALWAYS_INLINE void df_boost_write_subset(const uint16_t *order, int n, int n_codes, uint64_t *left, int n_words, df_boost_cut *cut) {
+DF_ALWAYS_INLINE void df_boost_write_subset(const uint16_t *order, int n, int n_codes, uint64_t *left, int n_words,
+                                            df_boost_cut *cut) {
     for (int i = 0; i < n_words; i++)
         left[i] = cut->missing_left ? ~(uint64_t)0 : 0;
     for (int i = 0; i < n; i++) {
@@ -465,11 +466,11 @@ DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *
     return spread;
 }
 
-/* Add the scores of an output, of the cuts after each of n entries. order : [n] of categories; NULL: by code; unit : what scores are
- * multiplied by; is_first : of the outputs */
+/* Add the scores of an output, of the cuts after each of n entries. order : [n] of categories; NULL: by code; unit : what scores
+ * are multiplied by; is_first : of the outputs */
 DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                             const uint16_t *order, int n, const df_boost_limits *limits, double unit, int is_first,
-                                             const df_boost_room *room, df_boost_outputs *outputs) {
+                                             const uint16_t *order, int n, const df_boost_limits *limits, double unit,
+                                             int is_first, const df_boost_room *room, df_boost_outputs *outputs) {
     const df_boost_arrays first = room->first;
     df_boost_cut node;
     df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
@@ -494,7 +495,8 @@ DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entr
         df_boost_scores(&first, n, rests[side], &node, limits, NULL, scores);
         for (int i = 0; i < n; i++) {
             const int64_t count = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
-            const int is_valid = df_is_enough(limits, count, (double)h) && df_is_enough(limits, node.n - count, (double)(node.hessian - h));
+            const int is_valid = df_is_enough(limits, count, (double)h) &&
+                                 df_is_enough(limits, node.n - count, (double)(node.hessian - h));
             sums[i] += !is_valid ? -HUGE_VAL : scores[i] > 0.0 ? scores[i] * unit : 0.0;
         }
     }

@@ -5,8 +5,8 @@
 // sums here, the first ones of all rows come first, then the second ones, and so on; derivatives and integers lie in the same order.
 // A tree is for one sum, or, of several outputs, for all; each output has its targets, after those of the output before.
 //
-// The codes of a row are bytes: one of each narrow column, two of each wide one, the lower one first. A column's *place* is that of
-// its first byte. Columns have as many entries in a histogram as they have codes. A node tries its *pairs*, which stand together.
+// The codes of a row are bytes: one of each narrow column, two of each wide one, the lower one first. A column's *place* is that
+// of its first byte. Columns have as many entries in a histogram as they have codes. A node tries its *pairs*, which stand together.
 #ifndef DFOREST_KERNELS_BOOST_HPP
 #define DFOREST_KERNELS_BOOST_HPP
 
@@ -228,8 +228,8 @@ DF_INLINE void df_boost_add_anywhere(int64_t *to, df_boost_sums own)
 // Move what words hold to sums of the group, or, if these are NULL, to histograms. is_own: nobody else adds to these.
 // INOUT words : [n_features, max_entries, width]; sums : [n_features, max_entries, 3]
 // IN entries : [n_features] where those of each begin in histograms
-DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, int64_t n_features, int64_t max_entries, int64_t *sums,
-                              bool is_own, const int64_t *entries, int64_t *histograms)
+DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, int64_t n_features, int64_t max_entries,
+                              int64_t *sums, bool is_own, const int64_t *entries, int64_t *histograms)
 {
     const int64_t width = df_boost_width(form);
     group.each([&](int64_t item) {
@@ -252,8 +252,8 @@ DF_INLINE void df_boost_spill(const df_group &group, int form, uint64_t *words, 
     });
 }
 
-// Add chunks to the histograms of their nodes, `n_together` narrow columns at a time: a group for each chunk and each pass. Words are
-// spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
+// Add chunks to the histograms of their nodes, `n_together` narrow columns at a time: a group for each chunk and each pass. Words
+// are spilled after at most `spill` rows: into sums of the group, where chunks have more rows, and from there to the node's.
 //
 // IN from_node : [n_nodes + 1] where the pairs of each node begin; places, entries : [n_pairs] of the column, of its histogram
 // IN quantised : those of the tree begin at first_quantised
@@ -317,8 +317,8 @@ DF_KERNEL df_boost_count(const uint8_t *codes, int64_t row_codes, const uint32_t
 // Add chunks to the histograms of wide columns, row by row: no group has memory for their entries, most of which have few rows.
 //
 // Parameters: as of df_boost_count
-DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks,
-                              const int64_t *from_node, const int32_t *places, const int64_t *entries, int64_t kind,
+DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uint32_t *rows, const df_chunk *chunks,
+                              int64_t n_chunks, const int64_t *from_node, const int32_t *places, const int64_t *entries, int64_t kind,
                               const int32_t *quantised, int64_t first_quantised, const uint32_t *times, int64_t *histograms,
                               int64_t first_entry, DF_LOCAL)
 {
@@ -346,11 +346,13 @@ DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uin
 // The best cut of a column by all outputs together. IN histograms : of the first output; `step` numbers on is the next one's
 static inline void df_boost_find_of_outputs(const df_column *column, const int32_t *exponents, int64_t n_outputs,
                                             const int64_t *histograms, int64_t step, const double *limits, int64_t min_samples,
-                                            const df_boost_room *room, df_boost_outputs *outputs, uint64_t *subset, df_boost_cut *cut)
+                                            const df_boost_room *room, df_boost_outputs *outputs, uint64_t *subset,
+                                            df_boost_cut *cut)
 {
     const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n_all = n_codes + has_missing;
     const auto limits_of = [&](int64_t k) {
-        return df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * k], exponents[2 * k + 1], limits[3]);
+        return df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * k], exponents[2 * k + 1],
+                                  limits[3]);
     };
     const auto entries_of = [&](int64_t k) {
         const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + k * step), 0, 0, 0};
@@ -382,7 +384,8 @@ static inline void df_boost_find_of_outputs(const df_column *column, const int32
     for (int64_t k = 0; k < n_outputs; k++) {
         const df_boost_limits limit = limits_of(k);
         const df_boost_entries entries = entries_of(k);
-        df_boost_add_output_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, order, n, &limit, unit_of(k), k == 0, room, outputs);
+        df_boost_add_output_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, order, n, &limit, unit_of(k), k == 0, room,
+                               outputs);
     }
     df_boost_choose_of_outputs(outputs, n, cut);
     if (order)
@@ -428,8 +431,8 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
                 df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits, min_samples,
                                          &room, &outputs, subsets + pair->word, cut);
             } else if (column->kind == DF_CATEGORICAL)
-                df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, subsets + pair->word,
-                                   (n + 63) / 64, cut);
+                df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room,
+                                   subsets + pair->word, (n + 63) / 64, cut);
             else
                 df_boost_cut_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, cut);
             cut->feature = pair->feature;
