@@ -80,8 +80,8 @@ class RankShard(ForestShard):
         if extents.dtype.kind == "u":  # the complement turns the order round
             least = self.ranks.least(np.stack([extents[..., 0], ~extents[..., 1]], axis=-1))
             return np.stack([least[..., 0], ~least[..., 1]], axis=-1)
-        least = self.ranks.least(extents * np.array([1, -1], extents.dtype))
-        return least * np.array([1, -1], extents.dtype)
+        signs = np.array([1, -1], extents.dtype)
+        return self.ranks.least(extents * signs) * signs + extents.dtype.type(0)  # 0.0 for -0.0
 
     def target_extents(self, open_nodes):
         return self._extremes(self.own.target_extents(self.own_open_nodes(open_nodes)))
