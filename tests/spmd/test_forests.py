@@ -14,6 +14,8 @@ from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
 from dforest.engines import base
 from dforest.engines.ranks import engine
+from dforest.engines.ranks.shard import RankShard
+from dforest.spmd.communicator import ALONE
 from dforest.splitter import PythonSplitter, Test
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
@@ -160,6 +162,13 @@ def test_single_trees(kind):
     rng, X, y = random_problem(2)
     model = kind(random_state=5, method="hist", ccp_alpha=0.01)
     assert_equal(model, X, y, rng.random(len(y)), Cut.random(rng, len(y), 3, "interleaved"), 3, kind)
+
+
+def test_zero_as_the_greatest_target_has_no_sign():
+    """A leaf whose mean is rounded to it predicts 0.0, as in one process."""
+    shard = RankShard.__new__(RankShard)
+    shard.ranks = ALONE
+    assert np.signbit(shard._extremes(np.array([[[-1.0, 0.0]], [[0.0, 0.0]]]))).tolist() == [[[True, False]], [[False, False]]]
 
 
 def test_types_of_single_ranks():

@@ -42,7 +42,7 @@ class Runs:
         return own
 
     def own_of_keys(self, keys):
-        """This rank's runs of nodes, given the (first, n) of these among the draws of all ranks: ndarray of shape (n_nodes, 2)."""
+        """This rank's runs of nodes, given their (first, n) among the draws of all ranks: ndarray of shape (n_nodes, 2)."""
         return np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
 
 
@@ -82,8 +82,8 @@ class RankShard(ForestShard):
         if extents.dtype.kind == "u":  # the complement turns the order round
             least = self.ranks.least(np.stack([extents[..., 0], ~extents[..., 1]], axis=-1))
             return np.stack([least[..., 0], ~least[..., 1]], axis=-1)
-        least = self.ranks.least(extents * np.array([1, -1], extents.dtype))
-        return least * np.array([1, -1], extents.dtype)
+        signs = np.array([1, -1], extents.dtype)
+        return self.ranks.least(extents * signs) * signs + extents.dtype.type(0)  # 0.0 for -0.0
 
     def target_extents(self, open_nodes):
         return self._extremes(self.own.target_extents(self.own_open_nodes(open_nodes)))
