@@ -126,9 +126,9 @@ class ExportPart:
         outputs; if these have classes, of all classes of the first output, then of the second one, and so on. The method
         `shap_values` needs no shap.
 
-        Categories and levels are the numbers that they are in X; any numbers are allowed as labels. shap's trees compare numbers
-        with thresholds, so that a test of categories becomes a chain of tests with copies of what follows, and the trees become
-        larger. Categories that did not occur in training go where their neighbours among the labels go, in place of where
+        Categories and levels are the numbers that they are in X; any finite numbers are allowed as labels. shap's trees compare
+        numbers with thresholds, so that a test of categories becomes a chain of tests with copies of what follows, and the trees
+        become larger. Categories that did not occur in training go where their neighbours among the labels go, in place of where
         missing values go: pass NaN for them.
 
         Parameters
@@ -145,8 +145,8 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If a column has labels that are no numbers, if the splitter makes tests of its own, which shap's trees lack, or if
-            chains of tests would bring the trees to more than 10,000,000 nodes.
+            If a column has labels that are no finite numbers, if the splitter makes tests of its own, which shap's trees lack,
+            or if chains of tests would bring the trees to more than 10,000,000 nodes and more than twice those here.
         ConversionError
             If any leaf differs. The message shows the first row for which it does.
         ImportError
@@ -293,8 +293,9 @@ class ConversionPart(ExportPart):
         Raises
         ------
         ValueError
-            If a column has labels that are no numbers, or that are the same number in float32, if the splitter makes tests of its
-            own, which scikit-learn's trees lack, or if chains of tests would bring the trees to more than 10,000,000 nodes.
+            If a column has labels that are no finite numbers, or not different ones in float32, if the splitter makes tests of
+            its own, which scikit-learn's trees lack, or if chains of tests would bring the trees to more than 10,000,000 nodes
+            and more than twice those here.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
 

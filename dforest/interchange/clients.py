@@ -18,7 +18,7 @@ from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone
 from dforest.interchange.storage.values import CLASSES
 
-_SHAP_NODES = 2**15 - 1  # of a tree; with more, shap 0.51 crashes, or computes wrong values, where there is a background
+_SHAP_NODES = 2**15 - 1  # of a tree: with more, shap 0.51 may crash where there is a background
 _replaced = {}  # functions of libraries in whose place there are others now, by (owner, name)
 
 
@@ -56,7 +56,7 @@ def register_shap():
     Notes
     -----
     shap raises the errors that `to_shap` raises, for example for categories of text, and ValueError for a background with trees
-    of more than 32,767 nodes, with which shap would crash. ``shap.Explainer`` raises neither: where ``shap.TreeExplainer`` can't
+    of more than 32,767 nodes, with which shap may crash. ``shap.Explainer`` raises neither: where ``shap.TreeExplainer`` can't
     explain a model, it tries others, which are slower, or says that the model is not callable.
 
     Examples
@@ -81,7 +81,7 @@ def register_shap():
                 largest = max(len(tree["features"]) for tree in model["trees"])
                 if data is not None and largest > _SHAP_NODES:
                     raise ValueError(
-                        f"a tree of {largest} nodes with a background, for which shap counts nodes in 16 bits; allowed are "
+                        f"a tree of {largest} nodes with a background, for which shap numbers nodes in 16 bits; allowed are "
                         f"{_SHAP_NODES} nodes: grow smaller trees, leave out the background, or call shap_values of the model"
                     )
             original(self, model, data, *args, **kwargs)

@@ -227,7 +227,7 @@ def test_what_scikit_learns_trees_cannot_have():
     with pytest.raises(ValueError, match=text):
         RandomForestClassifier(5).fit(frame, y).to_sklearn()
     frame["colour"] = pd.Categorical(np.where(X[:, 1] > 2, 2**24, 2**24 + 1))
-    with pytest.raises(ValueError, match="two labels that float32 can't tell apart, to which scikit-learn rounds X"):
+    with pytest.raises(ValueError, match="two that are equal, as numbers of float32, to which scikit-learn rounds X"):
         RandomForestClassifier(5).fit(frame, y).to_sklearn()
     with pytest.raises(sklearn.exceptions.NotFittedError):
         RandomForestClassifier().to_sklearn()

@@ -171,7 +171,7 @@ class _Sides:
 
 def _cuts(labels):
     """For each of some labels, which ascend, a threshold between it and the one before it; for the first, one above all."""
-    with np.errstate(over="ignore", invalid="ignore"):  # labels may be infinite
+    with np.errstate(over="ignore"):
         above, middle = 2 * np.maximum(labels[-1:], 0.0) + 1, labels[:-1] / 2 + labels[1:] / 2
     return np.append(above, np.where(middle < labels[1:], middle, labels[:-1]))
 

@@ -144,7 +144,7 @@ def threshold_labels(estimator, library, dtype):
     Raises
     ------
     ValueError
-        If there are other labels than numbers, or two labels that are one number of `dtype`.
+        If there are other labels than numbers, or labels that are infinite in `dtype`, or two that are equal there.
     """
     found = []
     for name, labels, n_categories in _columns(estimator):
@@ -159,10 +159,10 @@ def threshold_labels(estimator, library, dtype):
                 )
         with np.errstate(over="ignore", under="ignore"):
             rounded = labels.astype(dtype)
-        if len(np.unique(rounded)) < len(labels):
+        if len(np.unique(rounded)) < len(labels) or not np.isfinite(rounded).all():
             raise ValueError(
-                f"column {name!r} has two labels that {np.dtype(dtype)} can't tell apart, to which {library} rounds X: "
-                f"{_ENCODE_LABELS}"
+                f"column {name!r} has labels that are infinite, or two that are equal, as numbers of {np.dtype(dtype)}, to which "
+                f"{library} rounds X: {_ENCODE_LABELS}"
             )
         found.append(rounded)
     return found
