@@ -526,11 +526,6 @@ def test_bad_input():
     np.testing.assert_array_equal(model.predict(X), make(RandomForestRegressor).fit(X, y).predict(X))
 
 
-def test_what_there_is_no_code_for():
-    X, y = data()
-    classes = targets(RandomForestClassifier, y)
-
-
 class Sums(PythonSplitter):
     """Tests of sums of two columns, which look at whole rows."""
 

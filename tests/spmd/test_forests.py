@@ -15,8 +15,8 @@ from dforest.core.search.criteria import CRITERIA
 from dforest.engines import base
 from dforest.engines.ranks import engine
 from dforest.engines.ranks.shard import RankShard
-from dforest.spmd.communicator import ALONE
 from dforest.splitter import PythonSplitter, Test
+from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
 
