@@ -18,7 +18,7 @@ from dforest.engines.ranks.shard import Runs
 from dforest.engines.shard import BoostingShard
 from dforest.rules.records import record
 
-KEPT_ROOM = 16  # times the room of the ranks that kept histograms may take
+KEPT_ROOM = 16  # times the room of a rank that kept histograms may take
 AHEAD = 4  # nodes that are divided at once, ahead of their turn, so that ranks meet less often; equal on all ranks
 
 
@@ -73,7 +73,7 @@ class RankBoostingShard(BoostingShard):
         node_bytes = SUM_BYTES * self.own.n_outputs * int(self._entries[-1])
         all_features = np.tile(np.arange(len(self.own.n_entries), dtype=features.dtype), (len(features), 1))
         if np.array_equal(features, all_features) and node_bytes <= self.ranks.room:
-            return self._find_all_cuts(open_nodes, exponents, self.ranks.room // node_bytes)
+            return self._find_all_cuts(open_nodes, exponents, node_bytes)
         best, own_nodes = BestCuts(len(open_nodes)), self._own(open_nodes)
         for pairs in self.own.pairs(features).batches(self.ranks.room // (SUM_BYTES * self.own.n_outputs)):
             best.take(pairs, *self._best_cuts(open_nodes, own_nodes, pairs, exponents))
@@ -94,30 +94,32 @@ class RankBoostingShard(BoostingShard):
         found = own.best_cuts(open_nodes, share, by_output, exponents)
         return [np.concatenate(ranks.gather(array)) for array in found]
 
-    def _find_all_cuts(self, open_nodes, exponents, at_once):
-        """`find_cuts` of all features. at_once : of how many nodes there is room for the histograms of all ranks"""
-        keys, share = _keys(open_nodes), slice(*self._shares[self.ranks.rank :][:2].tolist())
+    def _find_all_cuts(self, open_nodes, exponents, node_bytes):
+        """`find_cuts` of all features. node_bytes : of the histograms of a node"""
+        ranks, keys = self.ranks, _keys(open_nodes)
+        first, end = self._shares[ranks.rank], self._shares[ranks.rank + 1]
         differences = {key: self._parents[key] for key in keys if self._follows(key)}
         counted = dict.fromkeys(key for key in keys if key not in differences)
         counted |= dict.fromkeys(sibling for _, sibling in differences.values())
-        sums = self._add_up_histograms(list(counted), at_once)
+        sums = self._add_up_histograms(list(counted), ranks.room // node_bytes)
         for key, (parent, sibling) in differences.items():
             sums[key] = self._kept[parent] - sums[sibling]
         for key in keys:
             self._kept.pop(self._parents.get(key, (None, None))[0], None)
         own = BestCuts(len(keys))
-        if share.start < share.stop:
-            pairs = self.own.pairs(np.tile(np.arange(share.start, share.stop, dtype=np.int32), (len(keys), 1)))
-            histograms = np.empty((self.own.n_outputs, len(keys), *next(iter(sums.values())).shape[1:2], 3), np.int64)
+        if first < end:
+            pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(keys), 1)))
+            n_entries = int(self._entries[end] - self._entries[first])
+            histograms = np.empty((self.own.n_outputs, len(keys), n_entries, 3), np.int64)
             for i, key in enumerate(keys):
                 histograms[:, i, :, self._added] = np.moveaxis(sums[key], 2, 0)
                 if 1 not in self._added:
                     histograms[:, i, :, 1] = histograms[:, i, :, 2]
             histograms = self.own.device.array(histograms.reshape(self.own.n_outputs, -1, 3))
             own.take(pairs, *self.own.best_cuts(open_nodes, pairs, histograms, exponents))
-        for key in keys:
-            if (len(self._kept) + 1) * sums[key].nbytes <= KEPT_ROOM * self.ranks.room:
-                self._kept[key] = sums[key]
+        n_kept = KEPT_ROOM * ranks.room * ranks.size // node_bytes  # equal on all ranks, as all must count the same nodes
+        for key in keys[: max(0, n_kept - len(self._kept))]:
+            self._kept[key] = sums[key]
         return self._best_of_ranks(own)
 
     def _follows(self, key):
