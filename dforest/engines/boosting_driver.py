@@ -76,15 +76,6 @@ class RowWeights:
         return cls(None if is_one else integers, None, unit, n_rows if is_one else own_total, 0.0, integers)
 
 
-def check_supported(problem, what):
-    """Raise ValueError if drivers have no code for a `BoostingProblem`. what : where it was to be solved, for the message"""
-    if problem.loss.facts.leaf == "own":
-        raise ValueError(
-            f"leaves by the loss of the problem are not supported for boosted trees {what}; allowed are Newton's steps, "
-            "quantiles and Huber's leaves"
-        )
-
-
 class Iterations:
     """Grows the trees of one iteration after another, as `dforest.core.boost.booster.Booster` does on the processor.
 
@@ -336,7 +327,7 @@ class BoostingDriver(Driver):
         return self.rules.max_delta_step, loss.is_damped, loss.n_trees_per_iteration
 
     def _weighed_values(self, numbers, is_leaf, children):
-        """`_values` of leaves that are quantiles, or Huber's; with bounds, inner nodes get such values too."""
+        """`_values` of leaves that are quantiles, Huber's, or said by the loss; with bounds, inner nodes get such values too."""
         nodes = self.table["node"]
         values = np.zeros((len(nodes), len(self.words)))
         asked = numbers[is_leaf] if self.directions is None else numbers
@@ -357,6 +348,8 @@ class BoostingDriver(Driver):
     def _steps(self, nodes, output, shifts):
         """The steps of nodes by the rows that they have, in an output."""
         iterations = self.iterations
+        if iterations.leaf == "own":
+            return self.shard.own_values(nodes)
         quantile = iterations.problem.loss.parameter if iterations.leaf == "quantile" else 0.5
         found = _quantiles(self.shard, nodes, output, quantile, shifts)
         if iterations.leaf != "huber":

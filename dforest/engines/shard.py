@@ -258,6 +258,10 @@ class BoostingShard(ABC):
         """
 
     @abstractmethod
+    def own_values(self, open_nodes):
+        """The values of nodes that a loss of the user's own says, given their rows: ndarray of shape (n_nodes,), float64."""
+
+    @abstractmethod
     def move_on(self, open_nodes, values):
         """Add the values of leaves, of shape (n_nodes, n_outputs), to the raw predictions of the rows that reach them, drawn or
         not.

@@ -120,11 +120,6 @@ def _several_outputs_and(name):
     return said
 
 
-def _own_leaves(fit):
-    loss = fit.estimator.loss
-    return f"loss={loss!r}, which says what values leaves have," if getattr(loss, "need_update_leaves_values", False) else None
-
-
 FEATURES = {
     "classes": Feature("classes"),
     "numbers": Feature("numbers"),
@@ -163,7 +158,7 @@ FEATURES = {
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
-    "own leaves": Feature("a loss of your own with `leaf_value`", _own_leaves, (BOOSTING,)),
+    "own leaves": Feature("a loss of your own with `leaf_value`", kinds=(BOOSTING,)),
     "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", kinds=(BOOSTING,)),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
     "outputs, categories": Feature("a y of several columns, with categories", kinds=(BOOSTING,)),
@@ -179,8 +174,6 @@ REFUSALS = [
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
-    Refusal("own leaves", _APART, "a leaf's rows are not all in one place", "losses whose leaves follow from derivatives",
-            (BOOSTING,)),
 ]  # fmt: skip
 
 

@@ -448,5 +448,3 @@ def test_shapes_that_do_not_fit():
         Booster(columns, number, np.zeros(4), baseline=[0.0, 1.0], **given)
     with pytest.raises(ValueError, match="column 0 has 70000 codes of 4 bytes; allowed are codes of two bytes"):
         Booster(list(code_columns(np.arange(70_000.0)[:, None])), number, np.zeros(70_000), baseline=[0.0], **given)
-    with pytest.raises(ValueError, match="column 0 has more than 256 codes; allowed with several outputs are fewer"):
-        Booster(list(code_columns(np.arange(400.0)[:, None], 1000)), number, np.zeros((400, 2)), baseline=[0.0, 0.0], **given)

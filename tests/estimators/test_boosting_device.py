@@ -1,11 +1,10 @@
 """Boosted trees on a device: the models of the processor, to the bit. The processor stands in for a device, with its kernels."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_many_codes, with_outputs
-from helpers.device_forests import fit_there, standing_in
+from helpers.device_forests import differences, fit_there, standing_in
 from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
@@ -14,11 +13,10 @@ from dforest.core.boost.booster import Booster
 from dforest.core.coding import code_columns
 from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device.boosting import DeviceBoostingShard
-from dforest.engines.device.engine import DeviceEngine
 from dforest.engines.device.training import Tuning
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.errors import DeviceError
-from dforest.estimators.boosting.losses import Loss, OwnLoss
+from dforest.estimators.boosting.losses import Loss
 from dforest.rules.losses import LOSSES
 
 TUNINGS = [
@@ -154,19 +152,15 @@ def test_scores_and_warm_starts(loss):
             assert a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"loss": OwnLeaves()}, r"loss=OwnLeaves\(.*\), which says what values leaves have, .* for device='sycl'"),
-    ],
-)
-def test_what_devices_have_no_code_for(parameters, message):
-    X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20.0)
-    model = HistGradientBoostingRegressor(device="sycl", **parameters)
-    before = dict(vars(model))
-    with standing_in(strict_device()), pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert vars(model) == before
+@pytest.mark.parametrize("monotonic_cst", [None, [1, -1]])
+def test_leaves_that_a_loss_of_ones_own_says(monotonic_cst):
+    rng = np.random.default_rng(0)
+    X, weight = np.round(rng.standard_normal((200, 2)), 1), rng.random(200) + 0.1
+    y = X[:, 0] + rng.standard_normal(200)
+    model = HistGradientBoostingRegressor(OwnLeaves(), max_iter=4, monotonic_cst=monotonic_cst, subsample=0.7, random_state=0)
+    alone = clone(model).fit(X, y, weight)
+    with standing_in(strict_device()):
+        assert not differences(clone(model).set_params(device="sycl").fit(X, y, weight), alone)
 
 
 def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):
@@ -194,16 +188,3 @@ def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):
     with standing_in(device):
         model.fit(X, y)
     assert device.n_bytes_held <= held
-
-
-def test_an_engine_refuses_problems_that_it_has_no_code_for():
-    """Whoever states them: estimators refuse them before."""
-    X, y = np.arange(40.0).reshape(-1, 2), np.arange(20.0)
-    rules = BoostingRules(0.1, max_leaf_nodes=9, max_depth=None, min_samples_leaf=2, min_hessian=0.0, l2=0.0, max_features=2)
-    problem = BoostingProblem(list(code_columns(X, 255, None)), y, None, Loss("squared_error"), (0.0,), rules, 0, 20)
-    engine = DeviceEngine(strict_device())
-    with engine.open(problem) as session:
-        assert session.raw_sums.shape == (1, 20)
-    message = "leaves by the loss of the problem are not supported for boosted trees on the device"
-    with pytest.raises(ValueError, match=message):
-        engine.open(replace(problem, loss=OwnLoss(OwnLeaves())))

@@ -30,12 +30,13 @@ class OwnSquares(PythonLoss):
 
 
 class OwnLeaves(OwnSquares):
-    """Its leaves need all of their rows."""
+    """Its leaves need all of their rows, and depend on the order of these."""
 
     need_update_leaves_values = True
 
     def leaf_value(self, y_true, raw_prediction, sample_weight):
-        return float(np.median(y_true - raw_prediction))
+        lacks = (y_true - raw_prediction) * sample_weight * np.linspace(1.0, 2.0, len(y_true))
+        return float(lacks.sum() / sample_weight.sum())
 
 
 def random_fit(seed, loss):

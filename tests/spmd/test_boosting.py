@@ -113,16 +113,21 @@ def test_heavy_tails_and_weights_of_one_rank():
                 assert not differences(alone, found)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"loss": OwnLeaves()}, "says what values leaves have, is not supported for a fit by several ranks"),
-        ({"loss": "gamma"}, "y holds 0.0; allowed"),
-    ],
-)
-def test_what_ranks_have_no_code_for(parameters, message):
+@pytest.mark.parametrize("monotonic_cst", [None, [1, -1]])
+def test_leaves_that_a_loss_of_ones_own_says(monotonic_cst):
+    rng = np.random.default_rng(0)
+    X, weight = np.round(rng.standard_normal((200, 2)), 1), rng.random(200) + 0.1
+    y = X[:, 0] + rng.standard_normal(200)
+    model = HistGradientBoostingRegressor(OwnLeaves(), max_iter=4, monotonic_cst=monotonic_cst, subsample=0.7, random_state=0)
+    alone = clone(model).fit(X, y, weight)
+    for size in (2, 3):
+        for found in fit_by_ranks(model, X, y, weight, Cut.random(rng, 200, size, "interleaved"), size):
+            assert not differences(alone, found)
+
+
+def test_targets_that_a_loss_does_not_allow():
     X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20.0)
-    model = HistGradientBoostingRegressor(**parameters)
+    model, message = HistGradientBoostingRegressor("gamma"), "y holds 0.0; allowed"
 
     def fit(communicator):
         rows = slice(0, 9) if communicator.rank == 0 else slice(9, None)

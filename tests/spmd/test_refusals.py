@@ -6,9 +6,8 @@ from time import monotonic
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import OwnLeaves
 
-from dforest import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.config import config_context
 from dforest.engines.ranks import engine
 from dforest.estimators.data import fits
@@ -237,24 +236,6 @@ class NoPlan(Sampling):
 
     def plan(self, rows):
         return None
-
-
-def test_what_ranks_have_no_code_for():
-    """It is refused before anything is sent."""
-    rounds = []
-
-    def fit(communicator):
-        own = ROWS[communicator.rank]
-        with config_context(communicator=communicator):
-            try:
-                HistGradientBoostingRegressor(OwnLeaves()).fit(X[own], Y[own])
-            finally:
-                rounds.append(communicator.traffic.n_rounds)
-
-    for error in ThreadGroup(SIZE).run(fit):
-        assert isinstance(error, ValueError)
-        assert "which says what values leaves have, is not supported for a fit by several ranks" in str(error)
-    assert rounds == [0] * SIZE
 
 
 def test_too_many_rows(monkeypatch):

@@ -201,6 +201,30 @@ cdef class Loss:
             self.lack("leaf_value")
         return NAN
 
+    def leaf_values(self, double[::1] y_true not None, double[::1] raw not None, double[::1] weight not None,
+                    const int64_t[::1] lengths not None):
+        """Return what `leaf_value` says of leaves, after checking it: ndarray of shape (n_leaves,), dtype float64.
+
+        Parameters
+        ----------
+        y_true, raw, weight : ndarray of shape (n_rows,), dtype float64
+            Targets, raw predictions and weights of the rows of the leaves, one leaf after another.
+        lengths : ndarray of shape (n_leaves,), dtype int64
+            How many rows each leaf has, one or more.
+        """
+        cdef Loss asked = self.configured(self.n_classes)
+        cdef double[::1] values = np.empty(lengths.shape[0])
+        cdef int64_t first = 0
+        cdef Py_ssize_t i
+        for i in range(lengths.shape[0]):
+            with nogil:
+                values[i] = asked.leaf_value(&y_true[first], &raw[first], &weight[first], lengths[i])
+            asked.check()
+            if not is_allowed(values[i]):
+                raise asked.broken("leaf_value", "value", values[i], first)
+            first += lengths[i]
+        return np.asarray(values)
+
     cdef int lack(self, str method) except -1:
         return self.fail(NotImplementedError(f"{type(self).__name__} does not define {method}"))
 
@@ -400,6 +424,13 @@ cdef class OwnLoss:
         cdef double* weight = &self.of_leaves[2, first]
         cdef int64_t i, row
         cdef double value
+        cdef const uint32_t[::1] ordered
+        for i in range(n - 1 if rows != NULL else 0):
+            if rows[i] > rows[i + 1]:  # an inner node, whose rows have been divided
+                with gil:
+                    ordered = np.sort(np.asarray(<const uint32_t[:n]> rows))
+                rows = &ordered[0]
+                break
         for i in range(n):
             row = first + i if rows == NULL else <int64_t> rows[i]
             y[i] = self.y[row]

@@ -10,6 +10,7 @@ import numpy as np
 from dforest.core.boost.quantiles import NO_KEY
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
+from dforest.engines.nodes import range_entries
 from dforest.engines.pairs import NO_SUBSET, BestCuts, Pairs, first_of_each, offsets
 from dforest.engines.rows import RowShare
 from dforest.engines.shard import BoostingShard
@@ -18,6 +19,7 @@ from dforest.rules.records import constants, record
 from dforest.spmd.draws import subsampled
 
 SUM_BYTES = 24  # of an entry of a histogram
+_ROW = np.dtype([("node", np.int64), ("row", np.int64), ("y", np.float64), ("raw", np.float64), ("weight", np.float64)])
 CUT_LANES = 8  # as DF_CUT_LANES
 BYTE_VALUES = 256  # as DF_BYTE_VALUES
 ROOT_PATH = int(arrays.roots(np.array([1]), np.zeros(1, np.uint32))["path"][0])
@@ -55,6 +57,7 @@ class DeviceBoostingShard(BoostingShard):
         self.loss, self.has_hessian = facts.number, weights.weight is not None or not facts.has_constant_hessian
         if facts.number < 0:  # the processor asks a loss of the user's own
             self._own = partial(problem.loss.derivatives, problem.y, problem.baseline)
+            self._leaf_values, self._row_weight = problem.loss.leaf_values, problem.weight
         self.n_entries = np.array([max(1, len(column.values) + column.has_missing) for column in columns])
         is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in columns])
         self.n_words = np.where(is_category, -(-self.n_entries // 64), 0)
@@ -367,6 +370,21 @@ class DeviceBoostingShard(BoostingShard):
                   self.device.array(medians), self.device.array(np.array([delta, factor])), self.integer_weight,
                   self.exact_weight, self.device.array(shifts), sums)  # fmt: skip
         return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
+
+    def rows_of(self, open_nodes):
+        """The rows of nodes, node by node, with what a loss of the user's own is told of them: an ndarray of `_ROW`."""
+        found = np.empty(int(open_nodes["n"].sum()), _ROW)
+        rows = self.rows.get()[range_entries(open_nodes["first"], open_nodes["n"])]
+        found["node"], found["row"] = np.repeat(np.arange(len(open_nodes)), open_nodes["n"]), self.share.numbers()[rows]
+        found["y"], found["raw"] = self.y.get()[rows], self.raw.get()[0, rows] + self.baseline.get()[0]
+        found["weight"] = 1.0 if self._row_weight is None else self._row_weight[rows]
+        return found
+
+    def own_values(self, open_nodes, rows=None):
+        rows = self.rows_of(open_nodes) if rows is None else rows
+        rows = rows[np.lexsort([rows["row"], rows["node"]])]  # inner nodes have other orders
+        columns = (np.ascontiguousarray(rows[name]) for name in ("y", "raw", "weight"))
+        return self._leaf_values(*columns, np.bincount(rows["node"], minlength=len(open_nodes)))
 
     def move_on(self, open_nodes, values):
         nodes = self._with_others(open_nodes)

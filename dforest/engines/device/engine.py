@@ -5,7 +5,7 @@ from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
-from dforest.engines.boosting_driver import Iterations, RowWeights, check_supported
+from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend
 from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.recorder import Recorder
@@ -37,7 +37,6 @@ class DeviceEngine(Engine):
 
     def open(self, problem):
         if isinstance(problem, BoostingProblem):
-            check_supported(problem, f"on the device {self.name!r}")
             return DeviceBoostingSession(problem, self.device)
         what = f"a forest on the device {self.name!r}"
         criterion = name_of(problem.criterion) or problem.criterion

@@ -184,6 +184,9 @@ class RankBoostingShard(BoostingShard):
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):
         return self.ranks.sum(self.own.sum_terms(self._own(open_nodes), medians, delta, factor, shifts))
 
+    def own_values(self, open_nodes):
+        return self.own.own_values(open_nodes, np.concatenate(self.ranks.gather(self.own.rows_of(self._own(open_nodes)))))
+
     def move_on(self, open_nodes, values):
         self.own.move_on(self._own(open_nodes), values)
 

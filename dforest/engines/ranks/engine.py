@@ -14,7 +14,7 @@ import numpy as np
 
 from dforest.core.draws import draw_pieces
 from dforest.engines.base import Engine, GrownTree, Session
-from dforest.engines.boosting_driver import Iterations, RowWeights, check_supported
+from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend
 from dforest.engines.device.engine import DeviceBoostingSession
 from dforest.engines.device.recorder import Recorder
@@ -61,7 +61,6 @@ class RankEngine(Engine):
 
     def open(self, problem):
         if isinstance(problem, BoostingProblem):
-            check_supported(problem, "by several ranks")
             return RankBoostingSession(problem, self.ranks, self.device)
         return RankSession(problem, self.ranks, self.device, self.n_threads)
 

@@ -326,6 +326,10 @@ class OwnLoss:
         gradient, hessian = self.loss.derivatives(y, raw)
         return gradient, np.ones_like(gradient) if hessian is None else hessian
 
+    def leaf_values(self, y, raw, weight, lengths):
+        """The values of leaves, given their rows: see `dforest.core.boost.loss.Loss.leaf_values`."""
+        return self.loss.leaf_values(y, raw, weight, lengths)
+
     def at_start(self, baseline, y, weight, ranks, offset=None):
         """See `Loss.at_start`."""
         return self
