@@ -140,7 +140,7 @@ def test_components_of_another_task_method_or_device_are_refused():
         RandomForestClassifier(splitter=DenseSplitter()).fit(X, y)
     with pytest.raises(ValueError, match="RandomHistSplitter.*works with method='hist', not with 'dense'"):
         RandomForestClassifier(splitter=RandomHistSplitter, method="dense").fit(X, y)
-    with pytest.raises(ValueError, match=r"splitter=PowerSplitter.*is not supported for device='gpu', as it looks at"):
+    with pytest.raises(ValueError, match=r"splitter=PowerSplitter.*is not supported for device='gpu', as it is no code"):
         RandomForestClassifier(splitter=PowerSplitter(), device="gpu").fit(X, y)
     with pytest.raises(DeviceError, match="device='gpu'"):
         RandomForestClassifier(splitter=HistSplitter(), device="gpu").fit(X, y)

@@ -97,7 +97,7 @@ class FitMemory:
 def place_of_fit(estimator, arrays, ranks):
     """(the places, the `Device` or None) of a fit to be estimated. Raises the errors of `check_support`."""
     places = places_of(estimator, arrays, ranks.size > 1)
-    check_support(Fit(estimator, has_sparse=issparse(arrays[0])), places)
+    check_support(Fit(estimator), places)
     return places, estimator._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
 
 

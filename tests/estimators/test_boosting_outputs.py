@@ -211,8 +211,5 @@ def test_what_is_refused_of_several_outputs():
         assert "y has 2 columns, but 3 in other rows" in str(error)
     with pytest.raises(ValueError, match="y has 2 columns; the estimator predicts 3"):
         clone(model).set_params(early_stopping=True).fit(X, y, X_val=X, y_val=y[:, :2])
-    model.fit(X, y)
-    with pytest.raises(ValueError, match="one output, and this forest has 3"):
-        model.predictor()
     with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape \(300, 3\) instead"):
         HistGradientBoostingClassifier().fit(X, y > 0)

@@ -132,5 +132,18 @@ VALUES, HIGHS = np.arange(31.0), np.arange(31.0) + 100.0
     ],
 )
 def test_thresholds(columns, node, is_random, threshold):
-    found = arrays.thresholds(nodes_of(**node), columns, is_random, VALUES, HIGHS)
+    found = arrays.thresholds(nodes_of(**node), columns, is_random, False, VALUES, HIGHS)
     np.testing.assert_array_equal(found, [threshold])
+
+
+@pytest.mark.parametrize(
+    ("node", "threshold"),
+    [
+        (dict(feature=0, code=3, above=8), 5.5),  # in the middle of the values, not at an edge
+        (dict(feature=1, code=3, above=8), 117.0),
+        (dict(feature=0, code=9, above=10, only_missing=1), np.inf),
+        (dict(feature=2, code=3, above=4), np.nan),
+    ],
+)
+def test_thresholds_between_values(columns, node, threshold):
+    np.testing.assert_array_equal(arrays.thresholds(nodes_of(**node), columns, False, True, VALUES, HIGHS), [threshold])
