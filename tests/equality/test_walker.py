@@ -98,6 +98,9 @@ class Problem:
             self.criterion = one_of("squared_error", "poisson")
             y = np.abs(y) if self.criterion == "poisson" else y
         self.y = y[:n]
+        if self.n_classes:  # of which some may be in the other rows alone
+            present, self.y = np.unique(self.y, return_inverse=True)
+            self.n_classes = len(present)
         self.weight = one_of(None, None, rng.integers(1, 9, n) / 4)
         self.parameters = {
             "n_estimators": int(rng.integers(1, 7)),
