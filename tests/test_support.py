@@ -64,6 +64,7 @@ CALLBACKS = {
     "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
+    "sparse, checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
 
 
@@ -97,8 +98,9 @@ def asked(feature, kind, folder):
         given["sample_weight"] = RNG.integers(0, 4, N) / 2
     elif feature == "missing":
         given["X"] = HOLES
-    elif feature == "sparse":
+    elif feature.startswith("sparse"):
         given["X"], parameters = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0)), [{}, {"categorical_features": [2]}]
+        parameters = [{"keep_training_data": True}] if feature == "sparse, kept data" else [{}]
     elif feature == "several outputs":
         given["y"], parameters = BOTH, [{}, *([{"categorical_features": [2], "oob_score": True, "warm_start": True}] * is_forest)]
     elif feature == "offset":

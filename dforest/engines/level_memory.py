@@ -183,7 +183,9 @@ def boosting_memory(problem, n_trees, n_leaves, n_threads, is_host, n_ahead, his
     n_open = 2 * (n_ahead if problem.rules.max_leaf_nodes else n_leaves)
     entries = len(columns) * max(len(column.values) + column.has_missing for column in columns) * n_outputs * _SUMS
     histograms = min(histogram_bytes, n_open * entries) * (1 if n_ranks == 1 else 2)
-    histograms += min(kept_bytes, n_leaves * entries // n_ranks)
+    histograms += min(kept_bytes, n_leaves * entries)
+    if n_ranks > 1 and facts.leaf == "own":  # which is asked about the rows of all ranks, in an order of their own
+        scores += 3 * 40 * problem.share.n_rows
     forest, moving = bytes_of_trees(problem, n_trees, n_leaves)
     rows, on_device = copied + of_row * n_rows, 0
     if not is_host:

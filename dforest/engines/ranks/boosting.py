@@ -39,6 +39,7 @@ class RankBoostingShard(BoostingShard):
         # Where the entries of each feature begin among those of all, and which features this rank finds cuts of.
         self._entries = offsets(own.n_entries)
         self._shares = np.searchsorted(self._entries, ranks.edges(int(self._entries[-1])))
+        self._most_entries = int(np.diff(self._entries[self._shares]).max())
         # What is added up of an entry: a Hessian of 1 is a number of rows.
         self._added = [0, 1, 2] if own.has_hessian or own.times is not None else [0, 2]
         self._kept, self._parents, self._rescaled = {}, {}, set()
@@ -117,7 +118,8 @@ class RankBoostingShard(BoostingShard):
                     histograms[:, i, :, 1] = histograms[:, i, :, 2]
             histograms = self.own.device.array(histograms.reshape(self.own.n_outputs, -1, 3))
             own.take(pairs, *self.own.best_cuts(open_nodes, pairs, histograms, exponents))
-        n_kept = KEPT_ROOM * ranks.room * ranks.size // node_bytes  # equal on all ranks, as all must count the same nodes
+        # Equal on all ranks, as all must count the same nodes: so many as the rank of most entries has room for.
+        n_kept = KEPT_ROOM * ranks.room * int(self._entries[-1]) // (node_bytes * self._most_entries)
         for key in keys[: max(0, n_kept - len(self._kept))]:
             self._kept[key] = sums[key]
         return self._best_of_ranks(own)
