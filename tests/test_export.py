@@ -24,7 +24,7 @@ NAMES = ["a", 'the "b"', "c\\d", "e <= f"]
 
 
 def fitted(ours=DecisionTreeClassifier, theirs=sklearn.tree.DecisionTreeClassifier, several=False, **parameters):
-    """The same tree by dforest and by scikit-learn, of two outputs if `several` is True."""
+    """A tree of dforest and one of scikit-learn, both fitted to the same data; of two outputs if `several` is True."""
     X = np.random.default_rng(0).standard_normal((500, 4)).astype(np.float32)
     y = X[:, 0] + X[:, 1] * X[:, 2]
     if theirs is sklearn.tree.DecisionTreeClassifier:

@@ -55,8 +55,9 @@ class Checkpoint(FitRecords):
     ValueError
         By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is a folder, a
         device or a pipe; if it is not a checkpoint, or is damaged; if it was written by another version of dforest, or for other
-        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; or if the
-        estimator is none of dforest's forests or boosted trees.
+        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; if the
+        estimator is none of dforest's forests or boosted trees; or if X is sparse and several ranks fit, or rows are in several
+        partitions.
 
     Notes
     -----

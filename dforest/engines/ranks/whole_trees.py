@@ -18,8 +18,6 @@ from dforest.engines.given import code_types, grow_given
 from dforest.engines.layout import has_kernels
 from dforest.engines.nodes import Nodes, Subtrees, range_entries
 
-MOST_ROWS = 1 << 32  # as a record has 32 bits for its row
-
 
 def grows_whole(problem):
     """Whether ranks grow the trees of a `Problem` whole; histograms of all values would be longer than the codes of all rows."""
@@ -46,21 +44,11 @@ class WholeTrees:
         The codes of this rank's rows.
     n_threads : int
         Threads that grow a tree.
-
-    Raises
-    ------
-    ValueError
-        If there are more rows than a record can tell apart.
     """
 
     def __init__(self, ranks, problem, codes, n_threads):
-        if problem.n_rows > MOST_ROWS:
-            raise ValueError(
-                f"splitter={problem.splitter!r} and criterion={problem.criterion!r} for {problem.n_rows} rows of several ranks; "
-                f"allowed are up to {MOST_ROWS} rows, or built-in splitters and criteria that devices support"
-            )
         self._ranks, self._n_threads, share = ranks, n_threads, problem.share
-        self._numbers = share.numbers().astype(np.uint32)
+        self._numbers = share.numbers().astype(np.uint32)  # fits have fewer rows than 2**32, those of all ranks together
         own_y, own_X = problem.targets.numbers, problem.X
         matrix = share.gathered(ranks, codes)
         self._columns = [np.ascontiguousarray(matrix[:, j], dtype) for j, dtype in enumerate(code_types(problem.columns))]

@@ -63,7 +63,8 @@ DF_INLINE void df_find_responses(const df_problem *p, const df_node *node, const
     }
 }
 
-// The same for several outputs: the responses of the one that the categories tell most about.
+// Set the mean responses of a node's categories by the one of several outputs that the categories tell most about. The
+// arguments are those of df_find_responses.
 template <class Codes>
 DF_CALLED void df_find_output_responses(const df_problem *p, const df_node *node, const int64_t *total, const Codes &codes,
                                         const uint32_t *ranked, uint32_t n, int64_t *entry, double *keys)

@@ -83,7 +83,7 @@ template <class Use> DF_INLINE auto df_with_codes(const df_problem *p, const cha
                                 : use((const uint64_t *) codes);
 }
 
-// The same for several outputs.
+// Count the draws of a chunk, of several outputs, in planes: a size once for each feature, and an addend of each output.
 template <class Code>
 DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, const Code *codes, const df_record *records,
                                 int64_t n, const int32_t *features, int64_t n_features, const df_draft *drafts,
