@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "engines.fitting": {"backends", *ENGINES},
     "engines.problem": {"core", "engines.rows", "engines.weights", *RULES},
     "engines.ranks": {"spmd", *ENGINES},
-    "engines.rows": RULES,
+    "engines.rows": {"core.sparse_rows", *RULES},
     "engines.weights": {"core", "engines.rows", "spmd.communicator"},
     "backends": {"backends"},
     # A backend: what it implements, and the source of the kernels.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.engines.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
@@ -24,11 +25,16 @@ def test_what_rows_have_is_put_in_the_order_of_their_numbers():
 
     def work(communicator):
         share = RowShare.agreed(communicator, *given[communicator.rank])
-        return [share.gathered(communicator, share.numbers().astype(kind)) for kind in (np.uint32, "U2")]
+        X = share.numbers()[:, None] * np.array([1.0, 0.0, 2.0])
+        some = SparseRows.of_any(X) if communicator.rank != 2 else X  # whose first row stores nothing
+        numbers, texts = (share.gathered(communicator, share.numbers().astype(kind)) for kind in (np.uint32, "U2"))
+        return numbers, texts, share.gathered_X(communicator, X), share.gathered_X(communicator, some)
 
-    for numbers, texts in ThreadGroup(3).run(work):
+    for numbers, texts, dense, sparse in ThreadGroup(3).run(work):
         assert (numbers.dtype, numbers.tolist()) == (np.uint32, list(range(11)))
         assert texts.tolist() == [str(number) for number in range(11)]
+        assert dense.tolist() == sparse.toarray().tolist() == [[number, 0, 2 * number] for number in range(11)]
+        sparse.check()
 
 
 def test_there_may_be_no_rows():

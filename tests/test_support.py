@@ -37,6 +37,7 @@ Y = X[:, 0] + (X[:, 2] % 3) + 0.3 * RNG.standard_normal(N)
 CLASSES = np.searchsorted([0.0, 1.5], Y)
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 BOTH = np.column_stack([Y, -X[:, 1]])
+SPARSE = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0))
 
 
 class OwnCriterion(CRITERIA["squared_error"]):
@@ -64,7 +65,6 @@ CALLBACKS = {
     "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
-    "sparse, checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
 
 
@@ -98,9 +98,8 @@ def asked(feature, kind, folder):
         given["sample_weight"] = RNG.integers(0, 4, N) / 2
     elif feature == "missing":
         given["X"] = HOLES
-    elif feature.startswith("sparse"):
-        given["X"], parameters = csr_matrix(np.where(RNG.random(X.shape) < 0.3, X, 0.0)), [{}, {"categorical_features": [2]}]
-        parameters = [{"keep_training_data": True}] if feature == "sparse, kept data" else [{}]
+    elif feature == "sparse":
+        given["X"], parameters = SPARSE, [{}, {"categorical_features": [2]}]
     elif feature == "several outputs":
         given["y"], parameters = BOTH, [{}, *([{"categorical_features": [2], "oob_score": True, "warm_start": True}] * is_forest)]
     elif feature == "offset":
@@ -161,6 +160,8 @@ def asked(feature, kind, folder):
         return make
 
     fits = [(maker(chosen), given) for chosen in parameters]
+    if feature in ("checkpoint", "kept data"):
+        fits += [(make, given | {"X": SPARSE}) for make, given in fits]
     if feature == "several outputs" and is_forest:
         fits += [(maker(chosen, classifier), given | {"y": np.column_stack([CLASSES, BOTH[:, 1] > 0])}) for chosen in parameters]
     return fits

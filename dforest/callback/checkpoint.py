@@ -27,7 +27,7 @@ from dforest.estimators.data.agreement import comparable
 from dforest.estimators.data.validation import check_number, file_path_of, path_of
 from dforest.estimators.growth import growth_of
 
-MAGIC = b"dforest checkpoint 2\n"
+MAGIC = b"dforest checkpoint 3\n"
 _FRAME = struct.Struct("<QI")
 
 
@@ -55,16 +55,15 @@ class Checkpoint(FitRecords):
     ValueError
         By `fit`, before any tree is grown: if the file cannot be written, or another fit is writing to it; if it is a folder, a
         device or a pipe; if it is not a checkpoint, or is damaged; if it was written by another version of dforest, or for other
-        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; if the
-        estimator is none of dforest's forests or boosted trees; or if X is sparse and several ranks fit, or rows are in several
-        partitions.
+        data or parameters, of which the message names one; if ``warm_start=True`` would go on with existing trees; or if the
+        estimator is none of dforest's forests or boosted trees.
 
     Notes
     -----
     Parameters that do not change trees may differ from those of the fit that wrote the file: `n_jobs`, `device` and `verbose`;
     of forests also `n_estimators`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`; of boosted
     trees also `max_iter`, `scoring`, `tol`, `n_iter_no_change` and `use_best_model`. If `random_state` is not an integer, the
-    seed is taken from the file.
+    seed is taken from the file. X may be sparse in one fit and dense in the other.
 
     Objects of yours, such as a loss or a criterion, are compared by their ``repr``, or by the names of their classes if these
     define none: whether their code is the same is not known. With a loss whose derivatives of a row depend on other things than

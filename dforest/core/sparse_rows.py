@@ -46,6 +46,11 @@ class SparseRows:
             X.shape[1],
         )
 
+    @classmethod
+    def of_any(cls, X):
+        """The rows of an ndarray, of which all but zeros are stored; `SparseRows` as they are."""
+        return X if isinstance(X, SparseRows) else cls.of(csr_array(X))
+
     @property
     def shape(self):
         return len(self.starts) - 1, self.n_features
@@ -187,9 +192,7 @@ def joined(parts):
         return parts[0]
     if not any(isinstance(part, SparseRows) for part in parts):
         return np.concatenate(parts)
-    return SparseRows.of(
-        vstack([part.matrix() if isinstance(part, SparseRows) else csr_array(part) for part in parts], format="csr")
-    )
+    return SparseRows.of(vstack([SparseRows.of_any(part).matrix() for part in parts], format="csr"))
 
 
 def dense(X):

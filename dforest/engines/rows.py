@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.rules.arrays import BLOCK
 
 
@@ -125,6 +126,29 @@ class RowShare:
                 begin, end = end, end + length
                 result[start : start + length] = values[begin:end]
         return result
+
+    def gathered_X(self, ranks, own):
+        """The rows of X of all ranks, in the order of their numbers. A collective of the ranks whose shares these are.
+
+        Parameters
+        ----------
+        ranks : Communicator
+        own : ndarray of shape (n_own, n_features), or SparseRows
+            Of one dtype on all ranks.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features), or SparseRows
+            The latter if those of any rank are sparse.
+        """
+        if not ranks.any(isinstance(own, SparseRows)):
+            return self.gathered(ranks, np.ascontiguousarray(own))
+        values, columns, starts = SparseRows.of_any(own).matrix_arrays()
+        ends = np.append(0, np.cumsum(self.gathered(ranks, np.diff(starts))))
+        # What is stored is shared out like the rows.
+        firsts = ends[self.starts]
+        stored = RowShare(int(ends[-1]), firsts, ends[self.starts + self.lengths] - firsts)
+        return SparseRows(stored.gathered(ranks, values), stored.gathered(ranks, columns), ends, own.shape[1])
 
     def pieces(self):
         """The ranges cut where a block of rows ends, in order.

@@ -21,7 +21,6 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from dforest.core.sparse_rows import parts_of
 from dforest.engines.base import GrownTree
 from dforest.engines.fitting import forest_of
 from dforest.estimators.data.agreement import digest_of_rows
@@ -151,12 +150,12 @@ class Growth(ABC):
         problem, settings
             As the attributes.
         rows : callable
-            It returns (a dict by name of lists of arrays that training rows have, the numbers of the rows).
+            It returns (a dict by name of what training rows have, as `digest_of_rows` takes it, the numbers of the rows).
         """
         self.problem, self.settings, found = problem, settings, None
         if self._tasks.first_with("checkpoint") is not None:
-            arrays, numbers = rows()
-            self.digests = {name: digest_of_rows(self._ranks, some, numbers) for name, some in arrays.items()}
+            named, numbers = rows()
+            self.digests = {name: digest_of_rows(self._ranks, parts, numbers) for name, parts in named.items()}
         if self._tasks.first_with("memory limit") is not None:
             self.memory = self._estimate_memory()
         for hook in self._hooks("on_growth_begin"):
@@ -195,8 +194,3 @@ class Growth(ABC):
     def _count(self, n_nodes):
         self.n_nodes += n_nodes
         self.n_trees += 1
-
-
-def arrays_of_X(parts):
-    """The arrays that the parts of X are made of: a list; those of each part are joined."""
-    return list(parts_of(parts[0])) if len(parts) == 1 else [np.concatenate(parts)]

@@ -19,7 +19,6 @@ from dforest.estimators.kinds import BoostedTrees
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
 FORESTS = HIST, DENSE
-ONE_PROCESS = "a fit in one process that has all rows"
 
 
 class Fit(NamedTuple):
@@ -31,13 +30,10 @@ class Fit(NamedTuple):
         Its parameters.
     n_outputs : int or None
         How many columns y has.
-    has_sparse : bool or None
-        Whether X is a sparse matrix.
     """
 
     estimator: object
     n_outputs: int | None = None
-    has_sparse: bool | None = None
 
     @property
     def kind(self):
@@ -123,17 +119,6 @@ def _several_outputs_and(name):
     return said
 
 
-def _sparse_and_checkpoint(fit):
-    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
-    needing = [callback for callback in callbacks if "checkpoint" in getattr(callback, "needs", ())]
-    return f"a sparse X with {needing[0]!r}" if fit.has_sparse and needing else None
-
-
-def _sparse_and_kept(fit):
-    keeps = getattr(fit.estimator, "keep_training_data", False)
-    return f"a sparse X with keep_training_data={keeps}" if fit.has_sparse and keeps else None
-
-
 FEATURES = {
     "classes": Feature("classes"),
     "numbers": Feature("numbers"),
@@ -174,23 +159,17 @@ FEATURES = {
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
     "own leaves": Feature("a loss of your own with `leaf_value`", kinds=(BOOSTING,)),
     "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", kinds=(BOOSTING,)),
-    "sparse, checkpoint": Feature("sparse X with `Checkpoint`", _sparse_and_checkpoint),
-    "sparse, kept data": Feature("sparse X with `keep_training_data`", _sparse_and_kept, FORESTS),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
     "outputs, categories": Feature("a y of several columns, with categories", kinds=(BOOSTING,)),
     "outputs, many codes": Feature("a y of several columns, with more than 255 codes", kinds=(BOOSTING,)),
 }  # fmt: skip
 
-NOT_WRITTEN = "there is no code for it yet"
 _EVERYWHERE = PLACES
 
 REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
-    Refusal("sparse, checkpoint", (RANKS,), NOT_WRITTEN, "arrays and frames, such as X.toarray()"),
-    Refusal("sparse, kept data", (RANKS,), NOT_WRITTEN, "arrays and frames, such as X.toarray(), or keep_training_data=False",
-            FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip
@@ -228,7 +207,7 @@ def check_support(fit, places):
     """Raise the error of the first refusal that holds for what is known of a `Fit` at some places."""
     for place in places:
         where = said_of_place(place, fit.estimator.device)
-        way_out = {DEVICE: ", or device=None", RANKS: f", or {ONE_PROCESS}"}.get(place, "")
+        way_out = ", or device=None" if place == DEVICE else ""
         for name, refusal in refusals_at(fit.kind, place).items():
             said = FEATURES[name].said(fit) if fit.kind in FEATURES[name].kinds else None
             if said is not None:

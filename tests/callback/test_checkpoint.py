@@ -13,6 +13,7 @@ from helpers.callbacks import CLASSES, NUMBERS, WEIGHT, FailAfter, StopAfter, X,
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 
@@ -24,7 +25,9 @@ from dforest import (
 )
 from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.agreement import digest_of_rows
+from dforest.estimators.data.sparse import in_order
 from dforest.estimators.forest import memory
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.threads import ThreadGroup
@@ -172,25 +175,36 @@ def test_any_beginning_of_the_file_will_do(tmp_path):
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(30), deadline=None)
 def test_digests_of_rows(seed):
-    """They depend on what each row has, and on its number, but not on who has it."""
+    """They depend on what each row has, and on its number, but not on who has it, nor on which zeros are stored."""
     rng = np.random.default_rng(seed)
     n, kind = int(rng.integers(1, 60)), rng.choice([np.float32, np.float64, np.int32, np.uint8])
     X = (4 * rng.standard_normal((n, int(rng.integers(1, 4))))).astype(kind)
-    whole = digest_of_rows(ALONE, [X], np.arange(n))
+    whole = digest_of_rows(ALONE, [X])
     owner = rng.integers(0, 3, n)
 
+    def some(rows):
+        if X.dtype.kind != "f" or rng.random() < 0.5:
+            return X[rows]
+        entries = coo_array(X[rows])
+        i, j = rng.integers(0, np.maximum(entries.shape, 1), (9 * (len(rows) > 0), 2)).T
+        more = np.append(entries.data, np.full(len(i), -0.0, kind))
+        return SparseRows.of(in_order(coo_array((more, (np.append(entries.row, i), np.append(entries.col, j))), entries.shape)))
+
+    parts = [[some(rows) for rows in np.split(np.flatnonzero(owner == rank)[::-1], [5])] for rank in range(3)]
+
     def own(ranks):
-        rows = np.flatnonzero(owner == ranks.rank)[::-1]
-        return digest_of_rows(ranks, [X[rows]], rows)
+        return digest_of_rows(ranks, parts[ranks.rank], np.flatnonzero(owner == ranks.rank)[::-1])
 
     assert ThreadGroup(3).run(own) == [whole] * 3
     other = X.copy()
     row, column = rng.integers(0, n), rng.integers(0, X.shape[1])
     other[row, column] += 1
-    assert digest_of_rows(ALONE, [other], np.arange(n)) != whole
-    assert (digest_of_rows(ALONE, [X[::-1]], np.arange(n)) == whole) == np.array_equal(X, X[::-1])
-    assert digest_of_rows(ALONE, [np.append(X, X[:1], axis=0)], np.arange(n + 1)) != whole
-    assert digest_of_rows(ALONE, [X, X], np.arange(n)) != whole
+    assert digest_of_rows(ALONE, [other]) != whole
+    assert (digest_of_rows(ALONE, [X[::-1]]) == whole) == np.array_equal(X, X[::-1])
+    assert digest_of_rows(ALONE, [np.append(X, X[:1], axis=0)]) != whole
+    assert digest_of_rows(ALONE, [np.append(X, np.zeros((1, X.shape[1]), kind), axis=0)]) != whole
+    assert digest_of_rows(ALONE, [X, X]) != whole
+    assert digest_of_rows(ALONE, []) != whole
 
 
 def test_damaged_files(tmp_path):

@@ -332,12 +332,13 @@ def test_bad_input():
     assert not hasattr(HistGradientBoostingRegressor(), "proximity")
 
 
+@pytest.mark.parametrize("make", [np.asarray, lambda X: csr_array(np.where(X > 0.01, X, 0))], ids=["dense", "sparse"])
 @pytest.mark.parametrize("kind", CUTS)
-def test_several_ranks_keep_the_rows_of_all(kind):
+def test_several_ranks_keep_the_rows_of_all(kind, make):
     """Each of them says what one process says, also of a forest that is unpickled or goes on."""
     X, y = load_diabetes(return_X_y=True)
-    X, y, weight = X[:150], y[:150], np.arange(150) % 3 / 2.0
-    cut = Cut.random(np.random.default_rng(0), len(X), 3, kind)
+    X, y, weight = make(X[:150]), y[:150], np.arange(150) % 3 / 2.0
+    cut = Cut.random(np.random.default_rng(0), len(y), 3, kind)
     classes = np.digitize(y, [100, 200])
     models = RandomForestRegressor(5, min_samples_leaf=3), RandomForestClassifier(5, class_weight="balanced_subsample")
     for model, target in zip(models, (y, classes), strict=True):

@@ -12,7 +12,6 @@ from inspect import signature
 from numbers import Integral
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -148,7 +147,7 @@ class BoostingEstimator(
         tasks = FitTasks(self, "round", partitions[0], ranks)
         arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
         places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        check_support(Fit(self, has_sparse=any(issparse(partition.X) for partition in partitions)), places)
+        check_support(Fit(self), places)
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
         grown = getattr(self, "forest_", None) if self.warm_start else None
         training, held_out = self._learn(partitions, to_score, ranks, places, grown)

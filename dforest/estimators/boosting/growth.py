@@ -1,7 +1,7 @@
 """The growth of boosted trees while iterations come: what callbacks are told of it, and what they may ask for."""
 
 from dforest.estimators.boosting.memory import memory_of
-from dforest.estimators.growth import Growth, arrays_of_X
+from dforest.estimators.growth import Growth
 
 
 class BoostedGrowth(Growth):
@@ -99,13 +99,10 @@ class BoostedGrowth(Growth):
     def _of_rows(self):
         """What training rows have, by name, and their numbers: see `Growth._begin`."""
         training = self._training
-        X = arrays_of_X([training.X])
-        named = {"X": X, "y": [training.y]}
+        named = {"X": [training.X], "y": [training.y]}
         for name, array in (("sample_weight", training.bin_weight), ("offset", training.offset)):
             named[name] = [] if array is None else [array]
-        if training.share is not None:
-            return named, training.share.numbers()
-        return named, None
+        return named, None if training.share is None else training.share.numbers()
 
     def _ends_after(self, n_trees):
         return self._monitor is not None and self._monitor.ends_after(n_trees // self.n_together)

@@ -97,7 +97,7 @@ class _Scorer:
         self._some, self._baseline, self._ranks = some, np.array(baseline), ranks
         self._share, X = sample.share, sample.X
         if self._share is not None:
-            X = self._of_all(np.zeros((len(X), 0)) if isinstance(scoring, str) or scoring is None else X)
+            X = self._share.gathered_X(ranks, np.zeros((len(X), 0)) if isinstance(scoring, str) or scoring is None else X)
         y = self._of_all(sample.y)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)

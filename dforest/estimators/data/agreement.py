@@ -6,6 +6,7 @@ partitions. An ordinary fit is one partition on one rank, and needs no agreement
 All functions but those of `Partition` are collectives: every rank calls them, and what they raise they raise on every rank.
 """
 
+import math
 from collections.abc import Mapping
 from hashlib import sha256
 from numbers import Integral
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.config import on_host
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.columns import columns_of
 from dforest.estimators.data.features import CATEGORICAL, KINDS, Features, sorted_labels
 
@@ -53,46 +55,55 @@ def digest_of(forest):
     return digest.hexdigest()
 
 
-def digest_of_rows(ranks, arrays, numbers):
-    """A digest of arrays that training rows have, which depends neither on who holds which rows nor on the machine: str.
+def digest_of_rows(ranks, parts, numbers=None):
+    """A digest of what training rows have, which depends neither on who holds which rows nor on the machine: str.
 
-    Each word is mixed with its place among the words of all rows, and what is found is added up. It tells data apart that differ
+    Each number but 0, as a word, is mixed with its place among the numbers of all rows, and what is found is added up. So zeros
+    that a sparse matrix does not store count like those of an array, and -0.0 like 0.0. The digest tells data apart that differ
     by chance, not those that somebody has made to deceive it. A collective.
 
     Parameters
     ----------
     ranks : Communicator
-    arrays : list of ndarray of shape (n_own_rows, ...)
-        Numbers of 1, 2, 4 or 8 bytes. Of one shape, but for its first number, and of one type on all ranks that have rows.
-    numbers : ndarray of shape (n_own_rows,), dtype int64, or None
-        The numbers of the rows among those of all ranks. None means that there is one rank, and that entries come in their
-        order; arrays may then differ in length.
+    parts : list of (ndarray of shape (n_rows of the part, ...), or SparseRows)
+        What this rank's rows have, one part below the other. Numbers of 1, 2, 4 or 8 bytes; of one shape, but for its first
+        number, and of one type in all parts of all ranks that have rows.
+    numbers : ndarray of shape (n_own_rows,), dtype int64, optional
+        The numbers of this rank's rows among those of all ranks. None means that these are all rows, in their order.
 
     Examples
     --------
     >>> from dforest.spmd.communicator import ALONE
     >>> X = np.arange(6.0).reshape(3, 2)
-    >>> digest_of_rows(ALONE, [X], np.arange(3)) == digest_of_rows(ALONE, [X[::-1]], np.array([2, 1, 0]))
+    >>> digest_of_rows(ALONE, [X]) == digest_of_rows(ALONE, [X[::-1]], np.array([2, 1, 0]))
     True
     """
-    stated, totals = [], np.zeros(len(arrays), np.uint64)
-    for i, array in enumerate(arrays):
-        width = int(np.prod(array.shape[1:]))
-        stated.append((array.dtype.str, array.shape[1:]) if len(array) else None)
-        for first in range(0, len(array), _ROWS_AT_A_TIME):
-            some = np.ascontiguousarray(array[first : first + _ROWS_AT_A_TIME]).reshape(-1, width)
-            words = some.view(f"u{some.itemsize}").astype(np.uint64)
-            rows = np.arange(first, first + len(some)) if numbers is None else numbers[first : first + len(some)]
-            places = rows.astype(np.uint64)[:, None] * np.uint64(width) + np.arange(width, dtype=np.uint64)
-            totals[i] += _mixed(words ^ _mixed(places * np.uint64(0x9E3779B97F4A7C15) + np.uint64(i + 1))).sum()
-    lengths = np.array([len(array) for array in arrays], np.int64)
-    everywhere = ranks.gather_objects(stated)
-    lengths, totals = ranks.sum(lengths), ranks.sum(totals)
-    digest = sha256()
-    for i, total in enumerate(totals.tolist()):
-        what = next((of_rank[i] for of_rank in everywhere if of_rank[i] is not None), None)
-        digest.update(repr((what, int(lengths[i]), total)).encode())
-    return digest.hexdigest()[:32]
+    n_before, total = 0, np.zeros(1, np.uint64)
+    for part in parts:
+        for first in range(0, len(part), _ROWS_AT_A_TIME):
+            some = part[first : first + _ROWS_AT_A_TIME]
+            own = slice(n_before + first, n_before + first + len(some))
+            values, places = _placed(some, np.arange(own.start, own.stop) if numbers is None else numbers[own])
+            words = values.view(f"u{values.itemsize}").astype(np.uint64)
+            found = _mixed(words ^ _mixed(places * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)))
+            total += (found * (values != 0)).sum()
+        n_before += len(part)
+    stated = next(((part.dtype.str, part.shape[1:]) for part in parts if len(part)), None)
+    stated = next((of_rank for of_rank in ranks.gather_objects(stated) if of_rank is not None), None)
+    what = stated, ranks.total(n_before), int(ranks.sum(total)[0])
+    return sha256(repr(what).encode()).hexdigest()[:32]
+
+
+def _placed(rows, numbers):
+    """(what is stored of rows, the place of each value among those of all rows, as uint64), given the numbers of the rows."""
+    width = math.prod(rows.shape[1:])
+    if isinstance(rows, SparseRows):
+        values, columns, starts = rows.matrix_arrays()
+        numbers = np.repeat(numbers, np.diff(starts))
+    else:
+        values, columns = np.ascontiguousarray(rows).reshape(len(rows), width), np.arange(width)
+        numbers = numbers[:, None]
+    return values, numbers.astype(np.uint64) * np.uint64(width) + columns.astype(np.uint64)
 
 
 _ROWS_AT_A_TIME = 1 << 14

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -175,7 +174,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     def _fit(self, partitions, ranks):
         arrays = [array for partition in partitions for array in partition[1:]]
         places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        check_support(Fit(self, has_sparse=any(issparse(partition.X) for partition in partitions)), places)
+        check_support(Fit(self), places)
         device = self._device(*arrays) if DEVICE in places else None
         partitions = [partition.on_host() for partition in self._given(partitions)]
         plan = self._plan()

@@ -10,7 +10,7 @@ from copy import copy
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import lone_tree
 from dforest.estimators.forest.memory import memory_of
-from dforest.estimators.growth import Growth, arrays_of_X
+from dforest.estimators.growth import Growth
 from dforest.estimators.results import pruning
 from dforest.estimators.results.oob import live_votes
 
@@ -173,8 +173,7 @@ class ForestGrowth(Growth):
         """What training rows have, by name, and their numbers: see `Growth._begin`."""
         rows = self.rows
         weight = [] if rows.sample_weight is None else [rows.sample_weight]
-        X = arrays_of_X(rows.parts)
-        return {"X": X, "y": [rows.y], "sample_weight": weight}, rows.share.numbers() if len(X) == 1 else None
+        return {"X": rows.parts, "y": [rows.y], "sample_weight": weight}, rows.share.numbers()
 
     def _take(self, tree):
         if self._counts_votes:

@@ -45,7 +45,7 @@ class TrainingData(NamedTuple):
         weights, balance = plan.weights_of_draws(rows, n_classes)
         weight = None if balance else weights.in_units
         if rows.is_divided:
-            X, y = rows.of_all(np.ascontiguousarray(rows.X)), rows.of_all(rows.y)
+            X, y = rows.share.gathered_X(rows.ranks, rows.X), rows.of_all(rows.y)
             weight = None if weight is None else rows.of_all(weight)
             if balance is not None:
                 weights_of_all = None if balance.sample_weight is None else rows.of_all(balance.sample_weight)
