@@ -53,13 +53,22 @@ cdef extern from "core/loops.h" nogil:
         uint32_t code, above
         double threshold
         uint8_t first, n, parent, is_right, scale, is_pure, missing_left, only_missing_right
+    enum:
+        DF_SMALL_SLOTS
+    ctypedef struct df_small_codes:
+        uint8_t* is_ranked            # [DF_SMALL_SLOTS], as what follows
+        uint8_t* missing
+        uint8_t* slot_of
     ctypedef struct df_small_subtree:         # see small_subtree.h
         int64_t max_depth, min_split, least
         uint32_t seed, n_features
         int64_t max_features
         bint skip_constant
-        int n_ahead
         int n_classes
+        bint has_missing
+        uint64_t all_features
+        const uint8_t* byte_rows
+        size_t byte_stride
         uint32_t* features
         uint32_t* swapped
         const uint8_t* is_constant
@@ -72,6 +81,7 @@ cdef extern from "core/loops.h" nogil:
         uint64_t* word
         uint16_t* pair
         uint8_t* order
+        df_small_codes codes
         df_small_scale* scales
         int n_scales
         df_small_node* nodes          # [2 * DF_SMALL]

@@ -81,14 +81,17 @@ static inline uint32_t df_next(df_stream *s) {
     return s->words[s->used++];
 }
 
+/* Whether the product of a word and n gives a number in [0, n), which is its upper half, or has to be passed over. */
+static inline int df_is_kept(uint64_t product, uint32_t n) {
+    return (uint32_t)product >= n || (uint32_t)product >= (0u - n) % n;
+}
+
 /* Uniform integer in [0, n), 0 < n < 2^32, without bias (Lemire, ACM TOMACS 29(1), 2019). */
 static inline uint32_t df_below(df_stream *s, uint32_t n) {
-    uint64_t m = (uint64_t)df_next(s) * n;
-    if ((uint32_t)m < n) {
-        uint32_t threshold = (0u - n) % n;
-        while ((uint32_t)m < threshold)
-            m = (uint64_t)df_next(s) * n;
-    }
+    uint64_t m;
+    do
+        m = (uint64_t)df_next(s) * n;
+    while (!df_is_kept(m, n));
     return (uint32_t)(m >> 32);
 }
 

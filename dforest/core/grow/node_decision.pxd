@@ -110,9 +110,9 @@ cdef class SmallSubtree:
     cdef readonly Py_ssize_t max_records  # of a small subtree; 0: there are none
     cdef bint is_random            # cuts are random, else the best ones
     cdef int words                 # what the words of records are: see few.h
-    cdef int n_ahead               # features whose codes are asked for ahead, where they are far
     cdef const TreeRecords* tree_records        # of the tree at hand, lent
     cdef df_small_subtree* small
+    cdef void* memory              # of `small`
 
     cdef inline bint takes(self, Py_ssize_t n) noexcept nogil:
         """Whether a subtree of n records may be grown here."""

@@ -15,9 +15,12 @@ A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; spl
 """
 cimport cython
 from libc.math cimport INFINITY, NAN
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
-from dforest.core.loops cimport DF_FEW_DRAWS, DF_SMALL, DF_SMALL_PAIRS, DF_SMALL_SUMS, df_small_node, df_small_scale, loops
+from dforest.core.loops cimport (
+    DF_FEW_DRAWS, DF_SMALL, DF_SMALL_PAIRS, DF_SMALL_SLOTS, DF_SMALL_SUMS, df_small_node, df_small_scale, loops,
+)
+from dforest.core.prefetch cimport df_prefetch
 from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
@@ -307,7 +310,7 @@ cdef class NodeDecision:
 
 
 cdef enum:
-    FETCHED_AHEAD = 8              # most features whose codes are on their way
+    ALIGNMENT = 64                 # of small subtrees, as vectors of a cache line are read from them
 
 
 @cython.final
@@ -332,9 +335,10 @@ cdef class SmallSubtree:
         self.decision = decision
         self.splitter = splitter
         self.is_random = isinstance(splitter, RandomSplitter)
-        self.small = small = <df_small_subtree*> malloc(sizeof(df_small_subtree))
-        if small == NULL:
+        self.memory = calloc(1, sizeof(df_small_subtree) + ALIGNMENT)
+        if self.memory == NULL:
             raise MemoryError()
+        self.small = small = <df_small_subtree*> (<size_t> self.memory + ALIGNMENT - <size_t> self.memory % ALIGNMENT)
         if (not is_depth_first or not splitter.grows_small_subtrees or scans is None or data.weight != NULL
                 or decision.limits.impurity_threshold > 0.0 or decision.limits.min_impurity_decrease > 0.0):
             return
@@ -350,14 +354,28 @@ cdef class SmallSubtree:
         small.n_features = <uint32_t> data.n_features
         small.max_features = splitter.max_features
         small.skip_constant = splitter.skip_constant_features
-        self.n_ahead = <int> min(splitter.max_features, <Py_ssize_t> FETCHED_AHEAD) if splitter.fetch_up_to > 0 else 0
         small.n_classes = <int> decision.criterion.n_classes
         small.features = splitter.order.order
         small.swapped = splitter.order.swapped
         small.is_constant = splitter.is_constant
+        for j in range(data.n_features):
+            small.has_missing |= data.columns[j].has_missing
+        if data.n_features > DF_SMALL_SLOTS:
+            small.codes.slot_of = <uint8_t*> calloc(data.n_features, sizeof(uint8_t))
+            if small.codes.slot_of == NULL:
+                raise MemoryError()
+            return
+        small.all_features = ~<uint64_t> 0 >> (DF_SMALL_SLOTS - data.n_features)
+        if data.rows is not None and data.rows.n_bytes == data.n_features and data.coarse == NULL:
+            small.byte_rows = data.rows.codes
+            small.byte_stride = data.rows.stride
+            for j in range(data.n_features):
+                small.codes.missing[j] = <uint8_t> data.columns[j].n_codes
 
     def __dealloc__(self):
-        free(self.small)
+        if self.small != NULL:
+            free(self.small.codes.slot_of)
+        free(self.memory)
 
     cdef void enter(self, const TreeRecords* tree_records) noexcept nogil:
         cdef const df_limits* limits = &self.decision.limits
@@ -389,11 +407,12 @@ cdef class SmallSubtree:
             return False
         for i in range(node.n):
             n_draws += node.records[i].count
+            if small.byte_rows != NULL:
+                df_prefetch(small.byte_rows + <size_t> data_row(node.rows, node.records[i].row) * small.byte_stride)
         if n_draws > DF_FEW_DRAWS:
             return False
         small.columns = node.columns
         small.data_rows = node.rows
-        small.n_ahead = self.n_ahead if node.rows == NULL or self.data.coarse != NULL else 0
         for i in range(node.n):
             record = &node.records[i]
             small.row[i] = record.row

@@ -295,4 +295,15 @@ DF_INLINE void df_small_part_two_random(df_small_subtree *small, df_stream *stre
     df_undo_features(small->features, small->swapped, n_drawn);
 }
 
+/* Split a node at a random cut, if it can be split. */
+DF_INLINE void df_small_split_at_random(df_small_subtree *small, const int kind, df_small_node *node, df_small_open *open) {
+    df_stream stream;
+    df_stream_open(&stream, small->seed, node->path, DF_FEATURES);
+    open->score = -1.0;
+    if (node->n == 2)
+        df_small_part_two_random(small, &stream, node, open);
+    else
+        df_small_search_random(small, kind, &stream, node, open);
+}
+
 #endif

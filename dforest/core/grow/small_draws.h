@@ -1,0 +1,147 @@
+/* The features of a node of a small subtree, in the order in which they are drawn (C99 and C++).
+ *
+ * It is the order of rules/feature_order.h, sooner: the first words of the streams of both children of a node are computed
+ * together while the node is searched, and up to 64 features need no undoing of swaps, as their numbers are copied anew. */
+#ifndef DFOREST_SMALL_DRAWS_H
+#define DFOREST_SMALL_DRAWS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "core/search/scan.h"
+#include "rules/feature_order.h"
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX2__)
+enum { DF_STREAM_BLOCKS = 4 }; /* blocks of Philox that are computed together */
+#else
+enum { DF_STREAM_BLOCKS = 2 };
+#endif
+enum {
+    DF_FIRST_WORDS = 2 * DF_STREAM_BLOCKS, /* of a stream, computed with those of another one */
+    DF_WORD_ROOM_OF_NODE = 8,              /* for them, with any instructions */
+    DF_MASKED_FEATURES = 64
+};
+
+/* Compute blocks of streams. IN path, block : [DF_STREAM_BLOCKS]; OUT words : [DF_STREAM_BLOCKS][4] */
+DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *path, const uint32_t *block, uint32_t (*words)[4]) {
+#if defined(__AVX2__)
+    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
+    const __m256i low_half = _mm256_set1_epi64x(0xFFFFFFFF), paths = _mm256_loadu_si256((const __m256i *)path);
+    __m256i a = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)block)), b = _mm256_setzero_si256();
+    __m256i c = _mm256_and_si256(paths, low_half), d = _mm256_srli_epi64(paths, 32), even, odd;
+    uint32_t k0 = seed, k1 = DF_FEATURES;
+    for (int round = 0; round < 10; round++) { /* the upper halves of b and d are not looked at */
+        const __m256i p = _mm256_mul_epu32(m0, a), q = _mm256_mul_epu32(m1, c);
+        a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), b), _mm256_set1_epi64x(k0));
+        b = q;
+        c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), d), _mm256_set1_epi64x(k1));
+        d = p;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    a = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
+    c = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
+    even = _mm256_unpacklo_epi64(a, c);
+    odd = _mm256_unpackhi_epi64(a, c);
+    _mm_storeu_si128((__m128i *)words[0], _mm256_castsi256_si128(even));
+    _mm_storeu_si128((__m128i *)words[1], _mm256_castsi256_si128(odd));
+    _mm_storeu_si128((__m128i *)words[2], _mm256_extracti128_si256(even, 1));
+    _mm_storeu_si128((__m128i *)words[3], _mm256_extracti128_si256(odd, 1));
+#else
+    for (int i = 0; i < DF_STREAM_BLOCKS; i++) {
+        const uint32_t key[2] = {seed, DF_FEATURES};
+        const uint32_t counter[4] = {block[i], 0, (uint32_t)path[i], (uint32_t)(path[i] >> 32)};
+        df_philox(counter, key, words[i]);
+    }
+#endif
+}
+
+/* The first words of the streams of two nodes. OUT words : [2][DF_FIRST_WORDS] */
+DF_INLINE void df_first_words(uint32_t seed, uint64_t left, uint64_t right, uint32_t (*words)[DF_FIRST_WORDS]) {
+    uint64_t path[DF_STREAM_BLOCKS];
+    uint32_t block[DF_STREAM_BLOCKS];
+    for (int i = 0; i < DF_STREAM_BLOCKS; i++) {
+        path[i] = i < DF_STREAM_BLOCKS / 2 ? left : right;
+        block[i] = (uint32_t)(i % (DF_STREAM_BLOCKS / 2));
+    }
+    df_stream_blocks(seed, path, block, (uint32_t(*)[4])words);
+}
+
+/* What a node draws its features by. */
+typedef struct {
+    df_stream stream;        /* of more than 64 features, whose order is the subtree's */
+    uint32_t *features, *swapped;
+    uint32_t n_features, n_drawn;
+    uint32_t seed, n_used;   /* words */
+    uint64_t path;
+    const uint32_t *first_words;
+    uint32_t words[DF_STREAM_BLOCKS][4]; /* behind the first ones */
+    uint8_t order[DF_MASKED_FEATURES];   /* of at most 64 features */
+} df_small_draws;
+
+/* Begin. IN features, swapped : as df_draw_feature has them; first_words : of the node's stream */
+DF_INLINE void df_small_draws_open(df_small_draws *draws, uint32_t seed, uint64_t path, const uint32_t *first_words,
+                                   uint32_t *features, uint32_t *swapped, uint32_t n_features) {
+    draws->features = features;
+    draws->swapped = swapped;
+    draws->n_features = n_features;
+    draws->n_drawn = 0;
+    draws->seed = seed;
+    draws->path = path;
+    draws->n_used = 0;
+    draws->first_words = first_words;
+    if (n_features > DF_MASKED_FEATURES) {
+        df_stream_open(&draws->stream, seed, path, DF_FEATURES);
+        return;
+    }
+    for (int i = 0; i < DF_MASKED_FEATURES; i++)
+        draws->order[i] = (uint8_t)i;
+}
+
+static inline void df_small_more_words(df_small_draws *draws, uint32_t first) {
+    uint64_t path[DF_STREAM_BLOCKS];
+    uint32_t block[DF_STREAM_BLOCKS];
+    for (uint32_t i = 0; i < DF_STREAM_BLOCKS; i++) {
+        path[i] = draws->path;
+        block[i] = first + i;
+    }
+    df_stream_blocks(draws->seed, path, block, draws->words);
+}
+
+DF_INLINE uint32_t df_small_next_word(df_small_draws *draws) {
+    const uint32_t at = draws->n_used++;
+    uint32_t behind;
+    if (at < DF_FIRST_WORDS)
+        return draws->first_words[at];
+    behind = (at - DF_FIRST_WORDS) % (4 * DF_STREAM_BLOCKS);
+    if (behind == 0)
+        df_small_more_words(draws, at / 4);
+    return draws->words[behind / 4][behind % 4];
+}
+
+/* The next feature. */
+DF_INLINE uint32_t df_small_draw(df_small_draws *draws) {
+    const uint32_t k = draws->n_drawn++, n_left = draws->n_features - k;
+    uint64_t m;
+    uint32_t place, feature;
+    if (draws->n_features > DF_MASKED_FEATURES)
+        return df_draw_feature(&draws->stream, draws->features, draws->swapped, k, draws->n_features);
+    do
+        m = (uint64_t)df_small_next_word(draws) * n_left;
+    while (!df_is_kept(m, n_left));
+    place = k + (uint32_t)(m >> 32);
+    feature = draws->order[place];
+    draws->order[place] = draws->order[k]; /* nothing looks at places before k again */
+    return feature;
+}
+
+/* End: the order of the subtree is as it was. */
+DF_INLINE void df_small_draws_close(df_small_draws *draws) {
+    if (draws->n_features > DF_MASKED_FEATURES)
+        df_undo_features(draws->features, draws->swapped, draws->n_drawn);
+}
+
+#endif
