@@ -213,11 +213,11 @@ class ForestDriver(Driver):
         for name in ("code", "above", "missing_left", "only_missing", "threshold"):
             large[name] = cuts[name][kept]
         large["feature"] = feature[kept]
-        is_leaf = large["feature"] < 0
-        leaves = np.zeros((0, self.layout.n_leaf_words), np.int64)
-        if is_leaf.any():
-            leaves = self.shard.leaf_words(large[is_leaf])
-        nodes = Nodes.join([self.layout.nodes_of(large, self.table["subset"][kept], leaves), subtrees.nodes])
+        keeping = self.layout.with_words(large)
+        words = np.zeros((0, self.layout.n_leaf_words), np.int64)
+        if len(keeping):
+            words = self.shard.leaf_words(large[keeping])
+        nodes = Nodes.join([self.layout.nodes_of(large, self.table["subset"][kept], words), subtrees.nodes])
         # Each large node and each subtree is a range of the nodes; the ranges are brought into preorder.
         lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
         at = np.full(starts[-1], -1)
@@ -226,7 +226,7 @@ class ForestDriver(Driver):
         firsts, lengths = (np.cumsum(lengths) - lengths)[order], lengths[order]
         ordered = nodes.take(firsts, lengths)
         if subtrees.leaf_firsts is not None:
-            found = np.concatenate([large["first"][is_leaf], subtrees.leaf_firsts])
+            found = np.concatenate([large["first"][large["feature"] < 0], subtrees.leaf_firsts])
             found = take_ranges(found, *nodes.leaf_ranges(firsts, lengths))
             self.leaf_starts = np.split(found, ordered.leaf_ranges(starts[:-1], np.diff(starts))[0][1:])
         return ordered.trees(starts)

@@ -62,6 +62,12 @@ class Layout:
         Whether codes stand for values, and cuts are in the middle of two values of the node.
     has_keys : bool
         Whether any column has keys for codes.
+    has_medians : bool
+        Whether cuts are scored by medians.
+    keeps_inner : bool
+        Whether nodes that are no leaves keep values too: see `Forest.inner`.
+    n_directions : int
+        2 if any column has missing values, which may go left or right.
     max_entries : int
         Of the longest histogram.
     max_categories, subset_words : int
@@ -82,6 +88,9 @@ class Layout:
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
         self.has_middles = isinstance(problem.splitter, DenseSplitter)
         self.has_keys = any(column.has_keys for column in columns)
+        self.has_medians = self.criterion == "absolute_error"
+        self.keeps_inner = not criterion.is_additive
+        self.n_directions = 1 + any(column.has_missing for column in columns)
         self.max_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
         self.max_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
         self.subset_words = -(-self.max_categories // 64)
@@ -104,7 +113,11 @@ class Layout:
     def n_outputs(self):
         return self.objective.n_outputs
 
-    def nodes_of(self, grown, subsets, leaves):
+    def with_words(self, grown):
+        """Which of some nodes, as `df_grown`, keep words: ndarray of int64."""
+        return np.arange(len(grown)) if self.keeps_inner else np.flatnonzero(grown["feature"] < 0)
+
+    def nodes_of(self, grown, subsets, words):
         """What becomes of nodes, as the splitters and growers of the processor write them.
 
         Parameters
@@ -112,8 +125,8 @@ class Layout:
         grown : ndarray of shape (n_nodes,), dtype df_grown
         subsets : ndarray of shape (n_nodes, subset_words), dtype uint64
             Of nodes that test categories.
-        leaves : ndarray of shape (n_leaves, n_leaf_words), dtype int64
-            What each leaf among the nodes keeps.
+        words : ndarray of shape (n, n_leaf_words), dtype int64
+            What the nodes `with_words` keep, as leaves do.
 
         Returns
         -------
@@ -124,8 +137,11 @@ class Layout:
         subsets = subsets[np.isnan(thresholds)]
         # Words of 0 at the end of a subset are left out.
         is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
-        inner = np.zeros((0, self.objective.n_node_values))
-        return Nodes(grown["feature"].copy(), thresholds, missing_left, leaves, inner, is_kept.sum(axis=1), subsets[is_kept])
+        is_leaf = grown["feature"][self.with_words(grown)] < 0
+        inner = words[~is_leaf, -self.objective.n_node_values :].copy().view(np.float64)
+        return Nodes(
+            grown["feature"].copy(), thresholds, missing_left, words[is_leaf], inner, is_kept.sum(axis=1), subsets[is_kept],
+        )  # fmt: skip
 
 
 def _outputs_of(criterion):

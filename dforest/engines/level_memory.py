@@ -32,7 +32,7 @@ class LevelMemoryEstimate:
     batch : int
         Bytes of the trees of a forest that are grown at the same time, with their records.
     histograms : int
-        Bytes of the histograms of nodes.
+        Bytes of the histograms of nodes, and by absolute error of what medians are found in.
     messages : int
         Bytes of the records that processes send each other at a time, and of the rows of all processes, if each needs them.
     scores : int
@@ -94,7 +94,7 @@ def _row_major_bytes(columns):
 
 
 def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_together, large, histogram_bytes, room=0,
-                  all_rows=0):
+                  all_rows=0, medians=0):
     """The estimate for a forest.
 
     Parameters
@@ -114,6 +114,8 @@ def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_
         Most memory for a shipment of records, where ranks send each other such.
     all_rows : int, default=0
         Bytes of the rows of all ranks, where each has these.
+    medians : int, default=0
+        Bytes of what medians are found in.
 
     Returns
     -------
@@ -130,7 +132,7 @@ def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_
     of_node = record("df_grown").itemsize + 8 * layout.subset_words
     entries = problem.splitter.max_features * layout.max_entries * layout.n_words * 8
     n_large = -(-distinct_rows(problem.sampling, problem.n_rows) // max(1, large))
-    histograms = min(histogram_bytes, n_together * min(n_large, n_leaves) * entries)
+    histograms = min(histogram_bytes, n_together * min(n_large, n_leaves) * entries) + medians
     forest, moving = bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads)
     nodes = n_nodes * of_node
     batch = n_together * (4 * n_rows + draws * n_records)

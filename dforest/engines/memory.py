@@ -143,6 +143,8 @@ def bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads):
     """(bytes of a `Forest`, bytes that its leaves take a second time when it is made). All as of `estimate_memory`."""
     n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
     of_trees = (n_trees + n_threads) * n_nodes * (FOREST_NODE + problem.columns[0].values.itemsize)
+    if not problem.criterion.is_additive:  # values of inner nodes
+        of_trees += (n_trees + n_threads) * (n_leaves - 1) * 8 * problem.objective.n_node_values
     if n_distinct is None:
         n_distinct = n_trees * n_leaves if problem.objective.keeps_values else 0
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes

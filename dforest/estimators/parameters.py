@@ -145,8 +145,8 @@ PARAMETERS = (
             SubclassOf(Criterion, "dforest.criterion"),
         ],
         """Measure of a node's impurity, which splits are chosen to decrease. "squared_error" is the mean squared deviation
-        from the mean. "absolute_error" is the mean absolute deviation from the median: leaves then predict medians; devices
-        do not support it. "poisson" is half the mean Poisson deviance, for targets from 0 on; no split may leave a side
+        from the mean. "absolute_error" is the mean absolute deviation from the median: leaves then predict medians.
+        "poisson" is half the mean Poisson deviance, for targets from 0 on; no split may leave a side
         whose targets are all 0. A criterion of your own is an instance, or a subclass, of
         `dforest.criterion.Criterion`. "friedman_mse" is
         a deprecated name of "squared_error": Friedman's improvement of a split equals the decrease of the squared error.""",

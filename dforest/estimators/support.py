@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dforest.config import queue_of
-from dforest.core.search.criteria import CRITERIA, NAMES, OF_KERNELS
+from dforest.core.search.criteria import OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.kinds import BoostedTrees
@@ -99,13 +99,6 @@ def _own_criterion(fit):
     return None if isinstance(criterion, str) else f"criterion={criterion!r}"
 
 
-def _without_kernels(fit):
-    """A built-in criterion that level-wise engines have no code for."""
-    criterion = fit.estimator._own_criterion()
-    is_lacking = isinstance(criterion, str) and NAMES[CRITERIA[criterion]] not in OF_KERNELS
-    return f"criterion={criterion!r}" if is_lacking else None
-
-
 def _several_outputs(fit):
     return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
 
@@ -144,7 +137,7 @@ FEATURES = {
     "random splits": Feature('`splitter="random"`', kinds=FORESTS),
     "entropy": Feature("entropy, Hellinger distance", kinds=FORESTS),
     "poisson": Feature("Poisson deviance", kinds=FORESTS),
-    "absolute error": Feature('`criterion="absolute_error"`', _without_kernels, FORESTS),
+    "absolute error": Feature('`criterion="absolute_error"`', kinds=FORESTS),
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
@@ -169,7 +162,6 @@ _EVERYWHERE = PLACES
 REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
-    Refusal("absolute error", (DEVICE,), "it needs the order of targets in a node", ", ".join(OF_KERNELS), FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip

@@ -2,10 +2,12 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "rules/numerics.h" nogil:
-    ctypedef long long df_int128       # in truth of 128 bits
     ctypedef struct df_exact_sum:
         pass
     const double DF_DEVIANCE_UNIT
+    df_exact_sum df_big_product(int64_t a, int64_t b)
+    df_exact_sum df_big_sum(df_exact_sum a, df_exact_sum b)
+    df_exact_sum df_big_difference(df_exact_sum a, df_exact_sum b)
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
     void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
     double df_sum_value(const df_exact_sum* sum)

@@ -16,6 +16,7 @@ typedef enum { DF_CLASS_WEIGHTS, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, DF_OUTPUTS }
 
 enum { DF_SHARED_BYTES = 384 }; // of df_shared, at most
 enum { DF_FEATURE_ARRAYS = 4 }; // of df_features
+enum { DF_MEDIAN_RECORD_BYTES = 56, DF_MEDIAN_CUT_BYTES = 112 }; // of a df_median_room, for a record, and a cut and a direction
 
 // When a node is a leaf: the parameters of the estimators, of these names.
 typedef struct {
@@ -55,6 +56,7 @@ typedef struct {
     int64_t sum_limbs;
     int64_t n_planes;
     int64_t is_bounded;        // some feature has a direction
+    int64_t n_directions;      // 2: some column has missing values, which may go left or right
     df_limits limits;
 } df_problem;
 

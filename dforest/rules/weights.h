@@ -50,6 +50,9 @@ static inline int df_bits_below(int64_t n) {
 /* The bits of a leaf's offsets (node.h) that fine integers of n draws are multiplied by: the products' sum is below 2^124. */
 static inline int df_offset_bits(int64_t n_draws) { return DF_LEAF_BITS - df_bits_below(n_draws); }
 
+/* The shift of the integers by which a leaf of n draws weighs targets for their median: their sum is below 2^62. */
+static inline int32_t df_median_shift(int32_t fine_shift, int64_t n_draws) { return fine_shift + 1 - df_bits_below(n_draws); }
+
 /* A leaf keeps the number of its draws, and in the uppermost bits its shift, in one word: without a shift, it is the number. */
 enum { DF_DRAWS_BITS = 48 };
 

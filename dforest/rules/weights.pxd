@@ -10,7 +10,7 @@ cdef extern from "rules/weights.h" nogil:
     int32_t df_weight_shift(double heaviest)
     int32_t df_shift_if_light(double heaviest)
     int32_t df_fine_shift(double heaviest)
-    int df_bits_below(int64_t n)
+    int32_t df_median_shift(int32_t fine_shift, int64_t n_draws)
     int df_offset_bits(int64_t n_draws)
     enum:
         DF_DRAWS_BITS

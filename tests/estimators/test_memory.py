@@ -254,6 +254,8 @@ def test_leaves_of_boosted_trees(parameters):
 
 ELSEWHERE = [
     RandomForestRegressor(6, random_state=0),
+    RandomForestRegressor(6, random_state=0, criterion="absolute_error"),
+    RandomForestRegressor(6, random_state=0, criterion="absolute_error", method="dense", max_leaf_nodes=20),
     RandomForestClassifier(6, random_state=0, max_leaf_nodes=20),
     ExtraTreesRegressor(4, random_state=0, max_depth=5),
     HistGradientBoostingRegressor(max_iter=4, random_state=0),

@@ -87,7 +87,7 @@ def random_fit(seed):
         parameters["class_weight"] = [None, None, "balanced_subsample"][rng.integers(3)]
     else:
         family = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor][rng.integers(2)]
-        parameters["criterion"] = rng.choice(["squared_error", "poisson"])
+        parameters["criterion"] = rng.choice(["squared_error", "poisson", "absolute_error"])
         skewed, far = np.exp(2 * np.clip(signal, -9, 9)), np.where(rng.random(n_rows) < 0.01, 1e12, signal)
         y = [signal, np.round(signal), skewed, far][rng.integers(4)]
         if parameters["criterion"] == "poisson":

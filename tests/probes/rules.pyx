@@ -25,8 +25,12 @@ from dforest.rules.cut cimport (
     df_valid_run,
 )
 from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
+from dforest.rules.medians cimport (
+    df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost, df_spread_of, df_target_key,
+    df_target_of_key,
+)
 from dforest.rules.node cimport df_mean_target, df_quantised, df_quantiser, df_quantiser_of
-from dforest.rules.numerics cimport df_floor_mean
+from dforest.rules.numerics cimport df_add_product, df_big_product, df_exact_sum, df_floor_mean, df_sum_digits
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
 from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
 from dforest.rules.records cimport df_draw_kind, df_leaf_rules, df_record
@@ -414,3 +418,43 @@ def records(int64_t first, const uint32_t[::1] counts, const int32_t[::1] target
     cdef df_record[::1] out = result
     return result[: df_write_records(first, n, NULL if counts is None else &counts[0], &target[0],
                                      NULL if weight is None else &weight[0], &out[0])]
+
+
+def spread(const int32_t[::1] target not None, const int64_t[::1] weight not None):
+    """The lower median of draws, given in ascending order, and the sum of weight times distance from it."""
+    cdef Py_ssize_t i = 0, n = target.shape[0]
+    cdef int64_t total = 0
+    cdef int64_t digits[4]
+    cdef df_exact_sum sum = df_big_product(0, 0), cost
+    cdef df_spread known
+    for k in range(n):
+        total += weight[k]
+        df_add_product(&sum, weight[k], target[k])
+    known = df_spread_of(total, sum)
+    while df_lies_above(&known, weight[i]):
+        df_pass(&known, weight[i], df_big_product(weight[i], target[i]))
+        i += 1
+    cost = df_spread_cost(&known, target[i])
+    df_sum_digits(&cost, digits)
+    return target[i], sum_of_digits(digits)
+
+
+cdef sum_of_digits(const int64_t* digits):
+    """The number that `df_sum_digits` cut up."""
+    return sum([int(digits[k]) << (32 * k) for k in range(4)])
+
+
+def middle_of_medians(const double[::1] y not None, const int64_t[::1] weight not None):
+    """What a leaf predicts by absolute error, given its targets, which are all different, in ascending order."""
+    cdef Py_ssize_t i = 0
+    cdef int64_t total = np.sum(weight), below = weight[0]
+    while not df_has_half(below, total):
+        i += 1
+        below += weight[i]
+    return df_middle_of_medians(y[i], y[min(i + 1, y.shape[0] - 1)], below, total)
+
+
+def target_keys(const int32_t[::1] target not None):
+    """The keys of integer targets, and the targets of these keys: lists of int."""
+    keys = [df_target_key(q) for q in target]
+    return keys, [df_target_of_key(key) for key in keys]

@@ -6,7 +6,7 @@ from dforest.core.search.regression cimport SquaredError
 from dforest.core.search.chooser cimport Chooser
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.types cimport Column, Node
-from dforest.rules.numerics cimport df_int128
+from dforest.rules.numerics cimport df_exact_sum
 
 cdef struct Weighted:
     double value
@@ -14,11 +14,11 @@ cdef struct Weighted:
 
 cdef struct Level:            # an entry of a Fenwick tree
     int64_t weight
-    df_int128 sum             # of weight * target
+    df_exact_sum sum          # of weight * target
 
 cdef struct Spread:           # of a set of draws
     double median             # the lower weighted median of their quantised targets
-    df_int128 cost            # sum of weight * distance from it
+    df_exact_sum cost         # sum of weight * distance from it
 
 
 cdef class AbsoluteError(SquaredError):
@@ -32,7 +32,7 @@ cdef class AbsoluteError(SquaredError):
 cdef class Medians:                  # of one output, in the open node
     cdef Py_ssize_t n                # its records
     cdef int64_t total_weight
-    cdef df_int128 total_sum, cost   # of all draws
+    cdef df_exact_sum total_sum, cost   # of all draws
     cdef double factor               # what makes its costs those of all outputs; 1 of one output
     cdef uint64_t* keys              # [n_records] scratch for sorting
     cdef uint64_t* keys_to           # [n_records]
@@ -44,7 +44,7 @@ cdef class Medians:                  # of one output, in the open node
     cdef void open(self, const Node* node) noexcept nogil
     # Add a record of some weight to the left, or take one away, of a weight below 0. left[0] holds the sums of all.
     cdef void move(self, Py_ssize_t record, int64_t weight) noexcept nogil
-    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_exact_sum sum) noexcept nogil
     # What the sides cost less than the node. OUT at_left, at_right : their medians
     cdef double fall(self, double* at_left, double* at_right) noexcept nogil
 

@@ -5,7 +5,7 @@ up do not do here. Instead, the targets of a node are sorted once, and a Fenwick
 holds the weights and weighted sums of the draws on the left [1]_; what is not there is on the right.
 A draw moves to the left in O(log n), and the tree tells a side's median, and its distance from all
 targets, in O(log n): O(n log n) for all cuts of a feature in a node of n records. Sums are integers of
-up to 128 bits, and scores differences of exact costs.
+up to 128 bits, and scores differences of exact costs: `dforest/rules/medians.h` has these rules.
 
 Categories are put in the order of their mean targets, which is a heuristic here.
 
@@ -19,7 +19,6 @@ References
    Experience 24(3), 1994.
 """
 from cpython.ref cimport PyObject
-from libc.math cimport ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, llabs, malloc, qsort
 from libc.string cimport memset
@@ -34,10 +33,16 @@ from dforest.core.search.outputs cimport MultiOutput
 from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.cut cimport df_is_valid
+from dforest.rules.medians cimport (
+    df_cost_fall, df_deviation_impurity, df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost,
+    df_spread_of, df_target_key,
+)
 from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
-from dforest.rules.numerics cimport df_imbalance, df_int128, df_is_better
+from dforest.rules.numerics cimport (
+    df_add_product, df_big_difference, df_big_product, df_big_sum, df_exact_sum, df_imbalance, df_is_better,
+)
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
-from dforest.rules.weights cimport df_bits_below, df_shifted_exact, df_weigher_of
+from dforest.rules.weights cimport df_median_shift, df_shifted_exact, df_weigher_of
 
 from dforest.core.search.chooser import register_chooser
 
@@ -57,8 +62,8 @@ cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* 
     OUT keys, other : [n] scratch; one of them is returned
     """
     cdef Py_ssize_t i
-    for i in range(node.n):          # with the sign's bit turned they order like unsigned numbers
-        keys[i] = (<uint64_t> (<uint32_t> node.records[i].target ^ <uint32_t> 0x80000000) << 32) | <uint64_t> i
+    for i in range(node.n):
+        keys[i] = (<uint64_t> df_target_key(node.records[i].target) << 32) | <uint64_t> i
     if node.n < INSERTION_BELOW:
         insertion_sort(keys, node.n)
         return keys
@@ -102,8 +107,8 @@ cdef class AbsoluteError(SquaredError):
         cdef const Record* record
         cdef df_quantiser weigher
         cdef bint is_sorted = True
-        if node.exact_weight != NULL:      # which add up to less than 2**62
-            weigher = df_weigher_of(node.fine_shift + 1 - df_bits_below(node.statistics[0]))
+        if node.exact_weight != NULL:
+            weigher = df_weigher_of(df_median_shift(node.fine_shift, node.statistics[0]))
         for i in range(node.n):
             record = &node.records[<uint32_t> keys[i]]
             self.sorted[i].value = node.y[record.row]
@@ -126,19 +131,19 @@ cdef class AbsoluteError(SquaredError):
         cdef Py_ssize_t i
         cdef int64_t weight = 0, here
         cdef int32_t median = 0
-        cdef df_int128 cost = 0
+        cdef df_exact_sum cost = df_big_product(0, 0)
         cdef const Record* record
         for i in range(node.n):
             record = &node.records[<uint32_t> keys[i]]
             weight += <int64_t> record.count * record.weight
-            if weight >= node.statistics[1] - weight:
+            if df_has_half(weight, node.statistics[1]):
                 median = record.target
                 break
         for i in range(node.n):
             record = &node.records[i]
             here = <int64_t> record.count * record.weight
-            cost += <df_int128> here * llabs(<int64_t> record.target - median)
-        return ldexp(<double> cost / <double> node.statistics[1], self.score_exponent(node))
+            df_add_product(&cost, here, llabs(<int64_t> record.target - median))
+        return df_deviation_impurity(&cost, node.statistics[1], self.score_exponent(node))
 
     cdef int score_exponent(self, const Node* node) noexcept nogil:
         return df_score_exponent(DF_ABSOLUTE_ERROR, node.scale.exponent)
@@ -152,13 +157,9 @@ cdef class AbsoluteError(SquaredError):
             total += self.sorted[i].weight
         for i in range(node.n):
             weight += self.sorted[i].weight
-            if weight > total - weight:
-                break
-            if weight == total - weight and self.sorted[i + 1].value > self.sorted[i].value:
-                out[0] = 0.5 * self.sorted[i].value + 0.5 * self.sorted[i + 1].value
+            if i + 1 == node.n or (self.sorted[i + 1].value > self.sorted[i].value and df_has_half(weight, total)):
+                out[0] = df_middle_of_medians(self.sorted[i].value, self.sorted[min(i + 1, node.n - 1)].value, weight, total)
                 return 0
-        out[0] = self.sorted[i].value
-        return 0
 
     def leaf_of(self, const double[::1] y not None, const int32_t[::1] target not None,
                 const uint32_t[::1] count not None, const uint32_t[::1] weight not None):
@@ -259,66 +260,63 @@ cdef class Medians:
         self.n = n
         memset(self.all, 0, (n + 1) * sizeof(Level))
         self.total_weight = 0
-        self.total_sum = 0
+        self.total_sum = df_big_product(0, 0)
         for i in range(n):
             j = <Py_ssize_t> <uint32_t> keys[i]
             self.rank[j] = <uint32_t> i
             self.value[i] = <double> node.records[j].target
             weight = <int64_t> node.records[j].count * node.records[j].weight
             self.all[i + 1].weight += weight
-            self.all[i + 1].sum += <df_int128> weight * node.records[j].target
+            df_add_product(&self.all[i + 1].sum, weight, node.records[j].target)
             self.total_weight += weight
-            self.total_sum += <df_int128> weight * node.records[j].target
+            df_add_product(&self.total_sum, weight, node.records[j].target)
             j = (i + 1) + ((i + 1) & -(i + 1))
             if j <= n:
                 self.all[j].weight += self.all[i + 1].weight
-                self.all[j].sum += self.all[i + 1].sum
+                self.all[j].sum = df_big_sum(self.all[j].sum, self.all[i + 1].sum)
         self.cost = self.spread_of(self.all, NULL, self.total_weight, self.total_sum).cost
 
     cdef void move(self, Py_ssize_t record, int64_t weight) noexcept nogil:
         cdef Py_ssize_t at = self.rank[record]
-        cdef df_int128 sum = <df_int128> weight * <int64_t> self.value[at]
+        cdef df_exact_sum sum = df_big_product(weight, <int64_t> self.value[at])
         at += 1
         self.left[0].weight += weight
-        self.left[0].sum += sum
+        self.left[0].sum = df_big_sum(self.left[0].sum, sum)
         while at <= self.n:
             self.left[at].weight += weight
-            self.left[at].sum += sum
+            self.left[at].sum = df_big_sum(self.left[at].sum, sum)
             at += at & -at
 
-    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_int128 sum) noexcept nogil:
+    cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_exact_sum sum) noexcept nogil:
         """Median and cost of the draws in one Fenwick tree but not in another (or NULL), given their sums."""
         cdef Py_ssize_t at = 0, step = 1, to
-        cdef int64_t below = 0, here
-        cdef df_int128 sum_below = 0
-        cdef int64_t median
+        cdef Level here
+        cdef df_spread known = df_spread_of(weight, sum)
         cdef Spread spread
         while 2 * step <= self.n:
             step *= 2
-        # The last place up to which there is less than half of the weight; the next one's is the median.
-        while step > 0:
+        while step > 0:                    # the last place that the median lies above
             to = at + step
             if to <= self.n:
-                here = levels[to].weight - (minus[to].weight if minus != NULL else 0)
-                if below + here < weight - (below + here):
+                here = levels[to]
+                if minus != NULL:
+                    here.weight -= minus[to].weight
+                    here.sum = df_big_difference(here.sum, minus[to].sum)
+                if df_lies_above(&known, here.weight):
                     at = to
-                    below += here
-                    sum_below += levels[to].sum
-                    if minus != NULL:
-                        sum_below -= minus[to].sum
+                    df_pass(&known, here.weight, here.sum)
             step //= 2
         spread.median = self.value[at]
-        median = <int64_t> spread.median
-        spread.cost = (<df_int128> median * below - sum_below) + ((sum - sum_below) - <df_int128> median * (weight - below))
+        spread.cost = df_spread_cost(&known, <int64_t> spread.median)
         return spread
 
     cdef double fall(self, double* at_left, double* at_right) noexcept nogil:
         cdef Spread left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
         cdef Spread right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
-                                           self.total_sum - self.left[0].sum)
+                                           df_big_difference(self.total_sum, self.left[0].sum))
         at_left[0] = left.median
         at_right[0] = right.median
-        return <double> (self.cost - left.cost - right.cost) * self.factor
+        return df_cost_fall(self.cost, left.cost, right.cost, self.factor)
 
 
 cdef class MedianChooser(Chooser):

@@ -1,7 +1,7 @@
 """The built-in criteria by name: the one place that lists them.
 
-A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`), its formulas (`dforest/rules/criteria.h`), an
-entry here, and a slow twin (`dforest/testing/scores.py`).
+A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`), its formulas (`dforest/rules/criteria.h`,
+`dforest/rules/medians.h`), an entry here, and a slow twin (`dforest/testing/scores.py`).
 """
 
 from dforest.core.search.absolute_error import AbsoluteError
@@ -24,7 +24,7 @@ CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
 NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
 
 # Those that level-wise engines have code for; DF_ and the name are their numbers in records.h.
-OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson")
+OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson", "absolute_error")
 
 
 def name_of(criterion):

@@ -11,10 +11,11 @@ from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
-from dforest.engines.device.training import Training, Tuning, trees_of_batch
+from dforest.engines.device.training import Training, Tuning, median_memory, trees_of_batch
 from dforest.engines.forest_driver import ForestDriver
 from dforest.engines.layout import Layout
 from dforest.engines.level_memory import boosting_memory, forest_memory
+from dforest.engines.memory import distinct_rows
 from dforest.engines.problem import BoostingProblem
 
 
@@ -50,10 +51,19 @@ class DeviceEngine(Engine):
         if isinstance(problem, BoostingProblem):
             sizes = tuning.ahead, tuning.histogram_bytes
             return boosting_memory(problem, n_trees, n_leaves, n_threads, device.is_cpu, *sizes, scores)
-        n_records, subset_words = problem.sampling.max_records(problem.n_rows), Layout(problem).subset_words
-        n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, subset_words)
-        sizes = n_together, tuning.subtree_up_to, tuning.histogram_bytes
-        return forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, device.is_cpu, *sizes)
+        n_records, layout = problem.sampling.max_records(problem.n_rows), Layout(problem)
+        n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, layout.subset_words)
+        subtree_up_to, n_distinct_rows = _subtree_up_to(problem, tuning), distinct_rows(problem.sampling, problem.n_rows)
+        medians = median_memory(
+            layout, tuning, subtree_up_to, min(n_trees, n_together), n_distinct_rows, problem.splitter.max_features
+        )
+        sizes = n_together, subtree_up_to, tuning.histogram_bytes
+        return forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, device.is_cpu, *sizes, medians=medians)
+
+
+def _subtree_up_to(problem, tuning):
+    """Records of the largest node whose subtree is grown by a group; with a limit on leaves -1: the host knows their order."""
+    return -1 if problem.rules.max_leaf_nodes else tuning.subtree_up_to
 
 
 class DeviceSession(Session):
@@ -68,9 +78,7 @@ class DeviceSession(Session):
             device.build()
         with self._recorder.timed("upload"):
             self._training = Training(self._recorder, problem, tuning)
-        # With a limit on leaves, the order in which nodes are split is known here alone.
-        subtree_up_to = -1 if problem.rules.max_leaf_nodes else tuning.subtree_up_to
-        self._sizes = subtree_up_to, tuning.histogram_bytes, tuning.extra_features
+        self._sizes = _subtree_up_to(problem, tuning), tuning.histogram_bytes, tuning.extra_features
 
     def close(self):
         self._training = None

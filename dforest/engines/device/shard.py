@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dforest.engines.device.training import median_bytes, median_groups, target_order_bytes
 from dforest.engines.nodes import Subtrees
 from dforest.engines.shard import ForestShard
 from dforest.rules import arrays
@@ -37,6 +38,13 @@ def extremes_by_node(chunks, n_nodes, values):
         lowest, highest = np.iinfo(values.dtype).min, np.iinfo(values.dtype).max
     ends = (values[..., 0], np.minimum, highest), (values[..., 1], np.maximum, lowest)
     return np.stack([by_node(chunks, n_nodes, *end) for end in ends], axis=-1)
+
+
+def by_size(n_records):
+    """The numbers of nodes in classes, the largest nodes first; those of a class are of sizes between two powers of two."""
+    exponent = np.frexp(n_records.astype(np.float64))[1]
+    for size in np.unique(exponent)[::-1]:
+        yield np.flatnonzero(exponent == size)
 
 
 def destinations(open_nodes, chunks, counted):
@@ -196,9 +204,22 @@ class DeviceShard(ForestShard):
         words = device.empty((n_nodes, n_tried, 3, layout.n_words), np.int64)
         keys = device.empty((n_nodes, n_tried, layout.max_categories), np.float64)
         ranked = device.empty((n_nodes, n_tried, layout.max_categories), np.uint32)
-        t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, device.array(open_nodes), n_nodes,
-                    self._there(outputs), device.array(totals), features, drafts, n_tried, histograms, words, keys, ranked, cuts,
-                    subsets)  # fmt: skip
+        found = features, drafts, n_tried, histograms, words, keys, ranked, cuts, subsets
+        there, of_outputs, totals = device.array(open_nodes), self._there(outputs), device.array(totals)
+        if not layout.has_medians:
+            t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, there, n_nodes, of_outputs,
+                        totals, *found)  # fmt: skip
+            return cuts.get(), subsets.get()
+        n_draws, n_outputs = self.draws.shape[0], layout.n_outputs
+        order = [device.empty((n_outputs, n_draws), dtype) for dtype in (np.uint32, np.int32, np.int64)]
+        for numbers in by_size(open_nodes["n"]):
+            most, n = int(open_nodes["n"][numbers].max()), len(numbers)
+            n_bytes, which = median_bytes(layout, t.tuning, most), (there, device.array(numbers), n, most)
+            n_groups = [median_groups(t.tuning, n * k, n_bytes) for k in (n_outputs, n_tried)]
+            t.run_with_memory("df_order_node_targets", n_groups[0], n_bytes, t.problem_there, self.draws, n_draws, t.y,
+                              of_outputs, *which, *order)  # fmt: skip
+            t.run_with_memory("df_find_median_cuts", n_groups[1], n_bytes, t.problem_there, t.columns, *t.numbers, t.codes,
+                              self.draws, n_draws, *which, of_outputs, totals, *order, *found)  # fmt: skip
         return cuts.get(), subsets.get()
 
     def _draft(self, open_nodes, features, n_tried, ranges):
@@ -253,6 +274,11 @@ class DeviceShard(ForestShard):
                 continue
             n_groups = min(len(batch), t.tuning.n_growing)
             most = int(open_nodes["n"][batch].max())
+            medians, of_medians = None, 0
+            if t.layout.has_medians:
+                of_medians = target_order_bytes(t.layout, most) + median_bytes(t.layout, t.tuning, most)
+                n_groups = median_groups(t.tuning, n_groups, of_medians)
+                medians = device.empty((n_groups, of_medians), np.uint8)
             pending = device.empty((n_groups, most + 1), record("df_open_node"))
             features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
             block = rows = y = weight = None
@@ -264,8 +290,8 @@ class DeviceShard(ForestShard):
             numbers = device.empty((len(batch),), np.int64)
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
                               self.exact_weight, self.draws, self.scratch, t.outputs, device.array(open_nodes[batch]),
-                              len(batch), most, pending, features, block, rows, y, weight, together, grown, subsets,
-                              numbers)  # fmt: skip
+                              len(batch), most, pending, features, block, rows, y, weight, medians, of_medians, together,
+                              grown, subsets, numbers)  # fmt: skip
             n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)
@@ -273,6 +299,5 @@ class DeviceShard(ForestShard):
         t.run("df_gather_nodes", len(open_nodes), grown, subsets, subset_words, device.array(open_nodes), device.array(n_grown),
               device.array(ends - n_grown), len(open_nodes), nodes, gathered)  # fmt: skip
         found = nodes.get()
-        is_leaf = found["feature"] < 0
-        leaves = self._leaf_words(nodes, np.flatnonzero(is_leaf))
-        return Subtrees(n_grown, t.layout.nodes_of(found, gathered.get(), leaves), found["first"][is_leaf])
+        words = self._leaf_words(nodes, t.layout.with_words(found))
+        return Subtrees(n_grown, t.layout.nodes_of(found, gathered.get(), words), found["first"][found["feature"] < 0])

@@ -106,6 +106,7 @@ class Training:
         problem["max_categories"] = layout.max_categories
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
+        problem["n_directions"] = layout.n_directions
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
         dtype = np.dtype(f"u{int(problem['code_bytes'])}")
         self.codes = device.array(rows_of_codes([column.codes for column in stated.columns], dtype))
@@ -193,6 +194,38 @@ class Training:
         """Slices of the trees, each of which fits the device, given how many records a tree has at most."""
         size = trees_of_batch(self.device, self.tuning, self.n_rows, n_records, self.layout.subset_words)
         return [slice(first, first + size) for first in range(0, n_trees, size)]
+
+
+def median_bytes(layout, tuning, n):
+    """Memory that a group needs to look for medians in nodes of up to n records: `df_median_room` of medians.hpp."""
+    c, n_items = constants(), tuning.n_items
+    n_cuts = 1 if layout.is_random else 1 + min(n, layout.max_entries)
+    of_cuts = c["DF_MEDIAN_CUT_BYTES"] * n_cuts * layout.n_directions + 4 * (n_cuts + 3)
+    n_counts = n_items << (8 if n_items == 1 else 4)  # see df_digit_bits
+    of_node = c["DF_SHARED_BYTES"] + c["DF_MEDIAN_RECORD_BYTES"] + c["DF_MEDIAN_CUT_BYTES"]  # an entry, and a query, of no record
+    return -(-(of_node + c["DF_MEDIAN_RECORD_BYTES"] * n + of_cuts + 4 * (layout.max_categories + n_counts)) // 8) * 8
+
+
+def target_order_bytes(layout, n):
+    """Memory for the targets of n records in order: `df_target_order` of medians.hpp."""
+    return 16 * layout.n_outputs * n
+
+
+def median_groups(tuning, n, n_bytes):
+    """How many groups, at most n, look for medians at a time, each in memory of its own."""
+    return min(n, tuning.n_growing, max(1, tuning.histogram_bytes // n_bytes))
+
+
+def median_memory(layout, tuning, subtree_up_to, n_trees, n_records, max_features):
+    """Most memory that is needed to look for medians, in a batch of trees of so many records."""
+    if not layout.has_medians:
+        return 0
+    n_small = min(n_records, max(0, subtree_up_to))
+    order, of_group = target_order_bytes(layout, n_small), median_bytes(layout, tuning, n_small)
+    small = median_groups(tuning, 2 * n_trees * -(-n_records // max(1, n_small)), order + of_group) * (order + of_group)
+    of_group = median_bytes(layout, tuning, n_records)
+    large = target_order_bytes(layout, n_trees * n_records) + median_groups(tuning, n_trees * max_features, of_group) * of_group
+    return max(small * (n_small > 0), large * (n_small < n_records))
 
 
 def trees_of_batch(device, tuning, n_rows, n_records, subset_words):

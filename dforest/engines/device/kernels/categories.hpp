@@ -13,6 +13,8 @@ typedef struct {
     double *keys;              // [max_categories] mean responses, or random bits
     uint32_t *ranked;          // [max_categories]
     uint64_t *subset;          // [subset_words] of the cut that is found
+    const df_fall *falls;      // by absolute error those of all cuts, each with missing values on the right and, if there are
+                               // any, on the left; NULL: of other criteria
 } df_cut_room;
 
 // Sort categories by their mean responses (Shell's sort).
@@ -102,6 +104,32 @@ DF_CALLED void df_find_output_responses(const df_problem *p, const df_node *node
         respond(best);
 }
 
+// Put a node's categories in the order in which cuts take them in, or draw a subset; returns how many there are.
+// OUT room->ranked, room->subset : none, or those drawn
+template <class Codes>
+DF_INLINE uint32_t df_order_categories(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
+                                       const int64_t *total, const Codes &codes, const df_cut_room *room)
+{
+    uint32_t n = 0;
+    for (uint32_t code = codes.after(0); code < column->n_codes; code = codes.after(code + 1))
+        room->ranked[n++] = code;
+    for (int64_t i = 0; i < p->subset_words; i++)
+        room->subset[i] = 0;
+    if (n == 0 || (p->one_hot && !p->is_random))
+        return n;
+    if (p->is_random)
+        df_draw_subset(p, node, feature, room->ranked, n, (uint32_t *) room->keys, room->subset);
+    else {
+        int64_t *entry = room->words + p->n_words;
+        if (df_has_outputs(p))
+            df_find_output_responses(p, node, total, codes, room->ranked, n, entry, room->keys);
+        else
+            df_find_responses(p, node, total, codes, room->ranked, n, entry, room->keys);
+        df_sort_categories(room->keys, room->ranked, n);
+    }
+    return n;
+}
+
 // Set the cut and its subset: the categories on the side opposite to missing ones.
 template <class Codes>
 DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
@@ -111,29 +139,17 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     const uint32_t n_codes = column->n_codes;
     const bool is_random = p->is_random != 0, is_single = p->one_hot && !is_random;
     df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right; // where the missing go
-    uint32_t n = 0, n_entries;
+    const uint32_t n = df_order_categories(p, node, column, feature, total, codes, room);
+    const df_fall *falls = room->falls;
     int64_t n_missing = 0;
     cut->score = -1.0;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
         codes.read(n_codes, w.missing);
         n_missing = w.missing[0];
     }
-    for (uint32_t code = codes.after(0); code < n_codes; code = codes.after(code + 1))
-        room->ranked[n++] = code;
     if (n + (n_missing > 0) < 2 || n == 0)
         return;
-    for (int64_t i = 0; i < p->subset_words; i++)
-        room->subset[i] = 0;
-    if (is_random)
-        df_draw_subset(p, node, feature, room->ranked, n, (uint32_t *) room->keys, room->subset);
-    else if (!is_single) {
-        if (df_has_outputs(p))
-            df_find_output_responses(p, node, total, codes, room->ranked, n, w.entry, room->keys);
-        else
-            df_find_responses(p, node, total, codes, room->ranked, n, w.entry, room->keys);
-        df_sort_categories(room->keys, room->ranked, n);
-    }
-    n_entries = is_random ? 1 : n + (is_single && n_missing > 0);
+    const uint32_t n_entries = is_random ? 1 : n + (is_single && n_missing > 0);
     for (int64_t k = 0; k < w.n(); k++)
         w.run[k] = 0;
     for (uint32_t i = 0; i < n_entries; i++) {
@@ -155,12 +171,13 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
                 w.run[k] = w.entry[k] + (is_single ? 0 : w.run[k]);
         }
         const int64_t n_left = w.run[0];
-        df_compare<0>(p, node, column, w.run, total, i, 0, n_left, &right);
+        df_compare<0>(p, node, column, w.run, total, falls, i, 0, n_left, &right);
         if (n_missing > 0) {
             for (int64_t k = 0; k < w.n(); k++)
                 w.entry[k] = w.run[k] + w.missing[k];
-            df_compare<0>(p, node, column, w.entry, total, i, 0, n_left, &left);
+            df_compare<0>(p, node, column, w.entry, total, falls ? falls + 1 : falls, i, 0, n_left, &left);
         }
+        falls += falls ? 1 + (n_missing > 0) : 0;
     }
     const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
@@ -195,7 +212,7 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
     if (column->kind == DF_CATEGORICAL)
         df_find_subset(p, node, column, feature, total, codes, room, cut);
     else if (p->is_random)
-        df_find_random<0>(p, node, column, numbers, feature, total, codes, words, cut);
+        df_find_random<0>(p, node, column, numbers, feature, total, codes, room->falls, words, cut);
 #ifndef DF_LARGE_GROUPS
     else if (node->is_exact && p->criterion == DF_GINI && p->n_words == 4)
         df_find_exact<4>(p, node, column, total, codes, cut);
@@ -203,13 +220,13 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
         df_find_exact<3>(p, node, column, total, codes, cut);
 #endif
     else if (df_has_outputs(p))
-        df_find_best<0>(p, node, column, total, codes, words, cut);
+        df_find_best<0>(p, node, column, total, codes, room->falls, words, cut);
     else if (p->n_words == 3)
-        df_find_best<3>(p, node, column, total, codes, words, cut);
+        df_find_best<3>(p, node, column, total, codes, room->falls, words, cut);
     else if (p->n_words == 4)
-        df_find_best<4>(p, node, column, total, codes, words, cut);
+        df_find_best<4>(p, node, column, total, codes, room->falls, words, cut);
     else
-        df_find_best<0>(p, node, column, total, codes, words, cut);
+        df_find_best<0>(p, node, column, total, codes, room->falls, words, cut);
     cut->feature = feature;
     cut->threshold = 0.0;
     if (column->key_bits) {

@@ -15,14 +15,23 @@ typedef struct {
     const double *highs;       // largest value
 } df_numbers;
 
-// Whether a cut keeps to the node's bounds and the feature's direction. OUT middle : between what its sides predict
+// What medians tell of a cut.
+typedef struct {
+    double score;
+    int32_t left, right;       // the medians of its sides, of one output
+} df_fall;
+
+// Whether a cut keeps to the node's bounds and the feature's direction. IN fall : see df_compare
+// OUT middle : between what its sides predict
 DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t direction, const int64_t *left,
-                               const int64_t *total, double *middle)
+                               const int64_t *total, const df_fall *fall, double *middle)
 {
+    const df_open_node *at = &node->open_node;
     int64_t right[4]; // a feature has a direction with two classes at most
     for (int64_t k = 0; k < p->n_words && k < 4; k++)
         right[k] = total[k] - left[k];
-    const double a = df_prediction(p, node, left), b = df_prediction(p, node, right);
+    const double a = fall ? df_target_of(fall->left, at->centre, at->exponent) : df_prediction(p, node, left);
+    const double b = fall ? df_target_of(fall->right, at->centre, at->exponent) : df_prediction(p, node, right);
     *middle = df_middle_prediction(a, b);
     return df_is_allowed(node->open_node.lower, node->open_node.upper, direction, a, b);
 }
@@ -33,10 +42,13 @@ typedef struct {
 } df_fraction;
 
 template <int n_words>
-DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
+DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total,
+                                     const df_fall *fall)
 {
     df_fraction parts = {0.0, 1.0};
-    if (!n_words && df_has_outputs(p))
+    if (fall)
+        parts.numerator = fall->score;
+    else if (!n_words && df_has_outputs(p))
         parts.numerator = df_plain_score(p, node, left, total);
     else if (p->criterion == DF_GINI) {
         parts.numerator = df_gini_crosses(left, total, 2, n_words ? n_words : p->n_words);
@@ -64,15 +76,17 @@ DF_INLINE bool df_takes_left(const df_leader *left, const df_leader *right)
     return df_leads_left(left->score, left->imbalance, left->code, right->score, right->imbalance, right->code);
 }
 
+// IN fall : of the cut by absolute error; NULL: of other criteria
 template <int n_words>
 DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_column *column, const int64_t *left,
-                          const int64_t *total, uint32_t code, uint32_t above, int64_t n_left, df_leader *leader)
+                          const int64_t *total, const df_fall *fall, uint32_t code, uint32_t above, int64_t n_left,
+                          df_leader *leader)
 {
     double middle = 0.0;
     if (!df_is_valid(&node->rules, left, total)
-        || (p->is_bounded && !df_keeps_bounds(p, node, column->direction, left, total, &middle)))
+        || (p->is_bounded && !df_keeps_bounds(p, node, column->direction, left, total, fall, &middle)))
         return;
-    const df_fraction parts = df_score_parts<n_words>(p, node, left, total);
+    const df_fraction parts = df_score_parts<n_words>(p, node, left, total, fall);
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
         return;
     const double score = parts.numerator / parts.unit;
@@ -116,6 +130,8 @@ template <> struct df_three<0> {
 };
 
 // IN total : [n_words] the node's statistic
+// IN falls : NULL, or by absolute error those of the cuts after each code that occurs, with missing values on the right; if there
+// are any, each is followed by that with these on the left
 // OUT words : [3, n_words] scratch
 // OUT cut : but for its feature
 // Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least max_entries if none does;
@@ -123,7 +139,7 @@ template <> struct df_three<0> {
 // time before.
 template <int n_words, class Codes>
 DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
-                            const Codes &codes, int64_t *words, df_split *cut)
+                            const Codes &codes, const df_fall *falls, int64_t *words, df_split *cut)
 {
     df_three<n_words> w(p, words);
     int64_t *run = w.run, *entry = w.entry, *missing = w.missing;
@@ -144,12 +160,13 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += entry[k];
         if (above < n_codes || n_missing > 0)
-            df_compare<n_words>(p, node, column, run, total, code, above, run[0], &right);
+            df_compare<n_words>(p, node, column, run, total, falls, code, above, run[0], &right);
         if (above < n_codes && n_missing > 0) {
             for (int64_t k = 0; k < w.n(); k++)
                 entry[k] = run[k] + missing[k];
-            df_compare<n_words>(p, node, column, entry, total, code, above, run[0], &left);
+            df_compare<n_words>(p, node, column, entry, total, falls ? falls + 1 : falls, code, above, run[0], &left);
         }
+        falls += falls ? 1 + (n_missing > 0) : 0;
         code = above;
     }
     const bool missing_left = df_takes_left(&left, &right);
@@ -279,52 +296,69 @@ DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *open_node, c
                              (int) column->is_float32, &draft->threshold);
 }
 
+// The lowest and the highest code of values in a node, which has values.
+template <class Codes>
+DF_INLINE void df_code_range(const Codes &codes, uint32_t n_codes, uint32_t *lowest, uint32_t *highest)
+{
+    *lowest = *highest = codes.after(0);
+    for (uint32_t code = *lowest; code < n_codes; code = codes.after(code + 1))
+        *highest = code;
+}
+
+// Draw the highest code on the left of a random cut; of a single value, or of keys, whose cut is drawn already, the lowest code.
+template <class Codes>
+DF_INLINE uint32_t df_draw_code(const df_node *node, const df_column *column, const df_numbers *numbers, int32_t feature,
+                                const Codes &codes)
+{
+    uint32_t lowest, highest;
+    df_stream stream;
+    df_code_range(codes, column->n_codes, &lowest, &highest);
+    if (lowest >= highest || column->key_bits)
+        return lowest;
+    df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
+    if (column->kind == DF_ORDINAL)
+        return lowest + df_below(&stream, highest - lowest);
+    const double drawn = df_between(numbers->lows[column->first + lowest], numbers->highs[column->first + highest],
+                                    df_uniform(&stream), (int) column->is_float32);
+    return df_nearest_edge_double(numbers->values + column->first, column->n_codes - 1, lowest, highest - 1, drawn);
+}
+
 // The cut of a feature at one random place, if it is valid; the arguments are those of df_find_best.
 template <int n_words, class Codes>
 DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
-                              int32_t feature, const int64_t *total, const Codes &codes, int64_t *words, df_split *cut)
+                              int32_t feature, const int64_t *total, const Codes &codes, const df_fall *falls,
+                              int64_t *words, df_split *cut)
 {
     df_three<n_words> w(p, words);
     int64_t *run = w.run, *entry = w.entry, *missing = w.missing;
-    const uint32_t n_codes = column->n_codes, lowest = codes.after(0);
-    uint32_t highest = lowest, cut_code = lowest, code;
+    const uint32_t n_codes = column->n_codes;
+    uint32_t lowest, highest;
     int64_t n_missing = 0;
-    df_stream stream;
     cut->score = -1.0;
+    df_code_range(codes, n_codes, &lowest, &highest);
     if (lowest >= n_codes)
         return;
-    for (code = lowest; code < n_codes; code = codes.after(code + 1))
-        highest = code;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
         codes.template take<n_words>(n_codes, missing);
         n_missing = missing[0];
     }
     if (lowest == highest && n_missing == 0)
         return;
-    if (lowest < highest && column->key_bits == 0) {
-        df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
-        if (column->kind == DF_ORDINAL)
-            cut_code += df_below(&stream, highest - lowest);
-        else {
-            const double drawn = df_between(numbers->lows[column->first + lowest], numbers->highs[column->first + highest],
-                                            df_uniform(&stream), (int) column->is_float32);
-            cut_code = df_nearest_edge_double(numbers->values + column->first, n_codes - 1, lowest, highest - 1, drawn);
-        }
-    }
+    const uint32_t cut_code = df_draw_code(node, column, numbers, feature, codes);
     for (int64_t k = 0; k < w.n(); k++)
         run[k] = 0;
-    for (code = lowest; code <= cut_code; code = codes.after(code + 1)) {
+    for (uint32_t code = lowest; code <= cut_code; code = codes.after(code + 1)) {
         codes.template take<n_words>(code, entry);
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += entry[k];
     }
     df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right;
     const int64_t n_left = run[0];
-    df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &right);
+    df_compare<n_words>(p, node, column, run, total, falls, cut_code, 0, n_left, &right);
     if (n_missing > 0) {
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += missing[k];
-        df_compare<n_words>(p, node, column, run, total, cut_code, 0, n_left, &left);
+        df_compare<n_words>(p, node, column, run, total, falls ? falls + 1 : falls, cut_code, 0, n_left, &left);
     }
     const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);

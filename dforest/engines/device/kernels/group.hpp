@@ -29,6 +29,12 @@
 #include "rules/numerics.h"
 #include "core/predict/totals.h"
 
+// Sums over records.
+typedef struct {
+    df_big sum;                // of weight * target
+    int64_t weight, n;
+} df_sums;
+
 #ifdef DF_ON_HOST
 
 #include <vector>
@@ -112,6 +118,23 @@ struct df_group {
             before += counts[(size_t) item];
         }
     }
+    // The same for sums over records: `phase(item, those of all items before it)`.
+    template <class Count, class Phase> void after_sums(Count count, Phase phase) const
+    {
+        df_sums before = {{0, 0}, 0, 0};
+        if (n_items == 1) {
+            phase(0, before);
+            return;
+        }
+        std::vector<df_sums> counts((size_t) n_items);
+        for (int64_t item = 0; item < n_items; item++)
+            counts[(size_t) item] = count(item);
+        for (int64_t item = 0; item < n_items; item++) {
+            phase(item, before);
+            const df_sums own = counts[(size_t) item];
+            before = {df_big_sum(before.sum, own.sum), before.weight + own.weight, before.n + own.n};
+        }
+    }
 };
 
 static inline void df_add(const df_group &, uint32_t *to, uint32_t x) { *to += x; }
@@ -175,10 +198,15 @@ struct df_group {
             const int64_t a = sycl::reduce_over_group(all(), (int64_t) (uint32_t) own.low, sycl::plus<int64_t>());
             const int64_t b = sycl::reduce_over_group(all(), (int64_t) (own.low >> 32), sycl::plus<int64_t>());
             const int64_t c = sycl::reduce_over_group(all(), own.high, sycl::plus<int64_t>());
-            total = df_big_sum(df_big_product(b, (int64_t) 1 << 32), df_big_product(a, 1));
-            total.high = (int64_t) ((uint64_t) total.high + (uint64_t) c);
+            total = of_quarters(a, b, c);
         }
         wait();
+        return total;
+    }
+    static df_big of_quarters(int64_t a, int64_t b, int64_t high)
+    {
+        df_big total = df_big_sum(df_big_product(b, (int64_t) 1 << 32), df_big_product(a, 1));
+        total.high = (int64_t) ((uint64_t) total.high + (uint64_t) high);
         return total;
     }
     template <class Phase> double total(int power, Phase phase) const
@@ -214,6 +242,22 @@ struct df_group {
             phase(item(), before, total);
         } else
             phase(0, 0, own);
+        wait();
+    }
+    template <class Count, class Phase> void after_sums(Count count, Phase phase) const
+    {
+        df_sums before = {{0, 0}, 0, 0};
+        wait();
+        if (n_items > 1) {
+            const df_sums own = count(item());
+            const auto sum_before = [](int64_t x) { return sycl::exclusive_scan_over_group(all(), x, sycl::plus<int64_t>()); };
+            wait();
+            before.weight = sum_before(own.weight);
+            before.n = sum_before(own.n);
+            const int64_t a = sum_before((int64_t) (uint32_t) own.sum.low), b = sum_before((int64_t) (own.sum.low >> 32));
+            before.sum = of_quarters(a, b, sum_before(own.sum.high));
+        }
+        phase(item(), before);
         wait();
     }
 };

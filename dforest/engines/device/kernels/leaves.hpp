@@ -83,14 +83,22 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         weight.low = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).low; });
         weight.high = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).high; });
     }
+    const df_quantiser of_median = df_weigher_of(df_median_shift(shift, total[0]));
+    const auto median_weight = [&](int64_t i) {
+        return records[i].count * (exact ? df_shifted_exact(&of_median, exact[records[i].row]) : (int64_t) records[i].weight);
+    };
     double impurity = 0.0;
     for (int64_t o = 0; o < p->n_outputs; o++) {
         const double *y = fit->y + o;
         const int64_t stride = p->n_outputs;
         const double lo = df_lowest_y(group, records, n, y, stride, 1.0), hi = -df_lowest_y(group, records, n, y, stride, -1.0);
-        double value = df_leaf_value(
-            group, records, n, y, stride, [&](int64_t i) { return exact ? fine_weight(i) : (int64_t) records[i].weight; },
-            exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
+        double value;
+        if (df_has_medians(p))
+            value = df_leaf_median(group, n, lo, hi, [&](int64_t i) { return y[records[i].row * stride]; }, median_weight);
+        else
+            value = df_leaf_value(
+                group, records, n, y, stride, [&](int64_t i) { return exact ? fine_weight(i) : (int64_t) records[i].weight; },
+                exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
         value = df_clip(value, grown->lower, grown->upper);
         group.each([&](int64_t item) {
             if (item == 0)

@@ -9,7 +9,7 @@
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
-#include "categories.hpp"
+#include "medians.hpp"
 #include "rules/feature_order.h"
 
 // All that a fit lends to kernels.
@@ -252,15 +252,48 @@ DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_
     }
 }
 
+// Where cuts by absolute error are sought, in nodes of up to max_records records; without them nothing.
+typedef struct {
+    df_median_room room;
+    df_target_order order;     // [n_outputs, max_records]
+    int64_t max_records;
+} df_median_search;
+
+DF_INLINE df_median_search df_median_search_at(const df_problem *p, char *memory, int64_t max_records)
+{
+    df_median_search search = {};
+    if (!df_has_medians(p))
+        return search;
+    search.order.weight = (int64_t *) memory;
+    search.order.rank = (uint32_t *) (search.order.weight + p->n_outputs * max_records);
+    search.order.target = (int32_t *) (search.order.rank + p->n_outputs * max_records);
+    search.room = df_median_room_at(p, (char *) (search.order.target + p->n_outputs * max_records), max_records);
+    search.max_records = max_records;
+    return search;
+}
+
+// Put the targets of all outputs of the node in order.
+DF_INLINE void df_order_all_targets(const df_group &group, const df_problem *p, const df_record *records, int64_t n,
+                                    const df_targets *targets, const df_median_search &search)
+{
+    for (int64_t o = 0; o < p->n_outputs; o++) {
+        const int64_t first = o * search.max_records;
+        const df_target_order order = {search.order.rank + first, search.order.target + first, search.order.weight + first};
+        df_order_targets(group, p, records, n, targets, o, search.room.keys, search.room.other_keys, search.room.counts, order);
+    }
+}
+
 // Set the best cut of the node; its feature is -1 if there is none.
 DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_workspace &workspace, const df_features &features,
-                         int64_t n_together)
+                         const df_median_search &medians, int64_t n_together)
 {
     const df_problem *p = fit->problem;
     df_shared *shared = workspace.shared;
     const df_record *records = fit->records + shared->node.open_node.first;
     const df_targets targets = {fit->y, workspace.outputs};
     const int64_t n = shared->node.open_node.n;
+    if (df_has_medians(p))
+        df_order_all_targets(group, p, records, n, &targets, medians);
     group.each([&](int64_t item) {
         if (item > 0)
             return;
@@ -289,17 +322,28 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         const int64_t n_tried = shared->n_tried;
         if (p->has_keys)
             df_draft_cuts(group, fit, workspace, records, n);
-        df_count(group, p, fit->codes, records, n, workspace.features, n_tried, p->has_keys ? workspace.drafts : (const df_draft *) 0,
-                 &targets, workspace.planes, workspace.flags);
+        df_count(group, p, fit->codes, records, n, workspace.features, n_tried,
+                 p->has_keys ? workspace.drafts : (const df_draft *) 0, &targets, workspace.planes, workspace.flags);
+        const auto codes_of = [&](int64_t f) {
+            return df_local_codes{p, workspace.planes + f * p->max_entries * p->n_planes, workspace.flags + f * df_flag_words(p)};
+        };
+        const auto room_of = [&](int64_t f) {
+            return df_cut_room{workspace.words + f * 3 * p->n_words, workspace.keys + f * p->max_categories,
+                               workspace.ranked + f * p->max_categories, workspace.subsets + (1 + f) * p->subset_words, 0};
+        };
+        for (int64_t f = 0; df_has_medians(p) && f < n_tried; f++)
+            df_find_median_cut(group, p, &shared->node, fit->columns, &fit->numbers, fit->codes, records, n, medians.order,
+                               medians.max_records, workspace.features[f], workspace.total, workspace.drafts + f, codes_of(f),
+                               room_of(f), medians.room, workspace.cuts + f);
         group.each([&](int64_t item) {
             for (int64_t f = item; f < n_tried; f += group.n_items) {
                 uint64_t *flags = workspace.flags + f * df_flag_words(p);
-                const df_local_codes codes = {p, workspace.planes + f * p->max_entries * p->n_planes, flags};
-                const df_cut_room room = {workspace.words + f * 3 * p->n_words, workspace.keys + f * p->max_categories,
-                                          workspace.ranked + f * p->max_categories, workspace.subsets + (1 + f) * p->subset_words};
+                const df_local_codes codes = codes_of(f);
+                const df_cut_room room = room_of(f);
                 const int32_t feature = workspace.features[f];
-                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, workspace.total, workspace.drafts + f, codes, &room,
-                            workspace.cuts + f);
+                if (!df_has_medians(p))
+                    df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, workspace.total, workspace.drafts + f,
+                                codes, &room, workspace.cuts + f);
                 if (p->is_random || fit->columns[feature].kind == DF_CATEGORICAL) // not all have been taken
                     for (uint32_t code = codes.after(0); code < p->max_entries; code = codes.after(code + 1))
                         df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
@@ -430,7 +474,8 @@ DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df
 // OUT grown : [2 * open_node->n - 1]; subsets : [2 * open_node->n - 1, subset_words] of nodes that test categories
 // Returns how many nodes there are.
 DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_workspace &workspace, const df_open_node *open_node,
-                          df_grown *grown, uint64_t *subsets, const df_room &room, int64_t n_together)
+                          df_grown *grown, uint64_t *subsets, const df_room &room, const df_median_search &medians,
+                          int64_t n_together)
 {
     df_shared *shared = workspace.shared;
     df_open_node *pending = room.pending;
@@ -450,7 +495,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
         });
         df_open(group, fit, workspace);
         if (!shared->is_leaf)
-            df_search(group, fit, workspace, room.features, n_together);
+            df_search(group, fit, workspace, room.features, medians, n_together);
         group.each([&](int64_t item) {
             if (item > 0)
                 return;

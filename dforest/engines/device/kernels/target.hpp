@@ -25,6 +25,8 @@
 
 #include "rules/categories.h"
 #include "rules/criteria.h"
+#include "rules/keys.h"
+#include "rules/medians.h"
 #include "rules/node.h"
 #include "rules/outputs.h"
 #include "rules/records.h"
@@ -32,6 +34,9 @@
 
 DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
 DF_INLINE bool df_has_outputs(const df_problem *p) { return p->n_outputs > 1; }
+
+// Whether cuts are scored by medians, which sums over draws do not tell: see medians.hpp.
+DF_INLINE bool df_has_medians(const df_problem *p) { return p->criterion == DF_ABSOLUTE_ERROR; }
 
 // The targets of a node's draws, of several outputs; of one output, nothing is read.
 typedef struct {
@@ -94,6 +99,14 @@ DF_INLINE df_targets df_targets_of(const df_problem *p, const double *y, const d
 {
     const df_targets targets = {y, outputs + (outputs ? node * p->n_outputs : 0)};
     return targets;
+}
+
+// The integer target of a record, of an output of numbers.
+DF_INLINE int32_t df_target_at(const df_problem *p, const df_record *record, const df_targets *targets, int64_t output)
+{
+    if (!df_has_outputs(p))
+        return record->target;
+    return df_quantised(&targets->outputs[output].scale, targets->y[(int64_t) record->row * p->n_outputs + output]);
 }
 
 // A number that the compiler knows.
@@ -316,10 +329,10 @@ typedef struct {
 // What cuts are scored against, with numbers of one output.
 DF_INLINE void df_measure_numbers(const df_problem *p, const int64_t *total, double centre, int32_t exponent, df_measure *measure)
 {
-    if (p->criterion == DF_SQUARED_ERROR)
-        df_measure_squares(total, (int) p->is_wide, measure);
-    else if (p->criterion == DF_POISSON)
+    if (p->criterion == DF_POISSON)
         df_measure_deviance(total, (int) p->is_wide, centre, exponent, measure);
+    else if (!df_has_classes(p))
+        df_measure_squares(total, (int) p->is_wide, measure);
 }
 
 // IN outputs : [n_outputs] of the node, measured, if there are several
@@ -426,14 +439,75 @@ DF_CALLED double df_heaviest(const Group &group, const df_record *records, int64
     });
 }
 
+// The median of some draws, as a key, and what is needed for the middle between two medians.
+typedef struct {
+    uint64_t key;
+    uint64_t next;             // the least key above it, if the weight is half
+    int64_t weight;            // of the draws with keys up to it
+} df_median;
+
+// The median of n draws, of some weight in total, between whose least and greatest key it is looked for: each step halves what
+// lies between. `key(i)`, by which records are in order, and `weight(i)` of record i
+template <class Group, class Key, class Weight>
+DF_CALLED df_median df_find_median(const Group &group, int64_t n, int64_t total, Key key, Weight weight)
+{
+    const uint64_t all = ~(uint64_t) 0;
+    const auto least_above = [&](uint64_t bound) { // or `all`
+        return group.template lowest<uint64_t>([&](int64_t item) {
+            uint64_t low = all;
+            for (int64_t i = item; i < n; i += group.n_items)
+                low = key(i) > bound && key(i) < low ? key(i) : low;
+            return low;
+        });
+    };
+    const auto greatest_up_to = [&](uint64_t bound) {
+        return ~group.template lowest<uint64_t>([&](int64_t item) {
+            uint64_t low = all;
+            for (int64_t i = item; i < n; i += group.n_items)
+                low = key(i) <= bound && ~key(i) < low ? ~key(i) : low;
+            return low;
+        });
+    };
+    df_median median = {greatest_up_to(all), all, total};
+    for (uint64_t lowest = least_above(0); lowest < median.key;) {
+        const uint64_t middle = lowest + (median.key - lowest) / 2;
+        const int64_t weight_up_to = group.sum([&](int64_t item) {
+            int64_t sum = 0;
+            for (int64_t i = item; i < n; i += group.n_items)
+                sum += key(i) <= middle ? weight(i) : 0;
+            return sum;
+        });
+        const uint64_t next = least_above(middle);
+        if (df_has_half(weight_up_to, total))
+            median = {greatest_up_to(middle), next, weight_up_to};
+        else
+            lowest = next;
+    }
+    return median;
+}
+
 // Impurity of n draws by a criterion of numbers, for one output. `target(i)` and `weight(i)` of draw i, in the scale that the
 // measure has, and by the node's shift; total : of the weights
 template <class Group, class Target, class Weight>
 DF_INLINE double df_number_impurity(const Group &group, const df_problem *p, const df_measure measure, int32_t target_exponent,
                                     int64_t total, int64_t n, Target target, Weight weight)
 {
+    const int exponent = df_score_exponent(p->criterion, target_exponent);
     if (p->criterion == DF_POISSON && measure.centre <= 0.0)
         return 0.0;
+    if (df_has_medians(p)) {
+        const auto key = [&](int64_t i) { return (uint64_t) df_target_key(target(i)); };
+        const int64_t median = df_target_of_key((uint32_t) df_find_median(group, n, total, key, weight).key);
+        const df_big cost = group.exact_sum([&](int64_t item) {
+            df_exact_sum own = {0, 0};
+            for (int64_t i = item; i < n; i += group.n_items) {
+                const int64_t distance = target(i) - median;
+                df_add_product(&own, weight(i), distance < 0 ? -distance : distance);
+            }
+            return own;
+        });
+        return df_deviation_impurity(&cost, total, exponent);
+    }
     const df_big sum = group.exact_sum([&](int64_t item) {
         df_exact_sum own = {0, 0};
         for (int64_t i = item; i < n; i += group.n_items) {
@@ -444,7 +518,6 @@ DF_INLINE double df_number_impurity(const Group &group, const df_problem *p, con
         }
         return own;
     });
-    const int exponent = df_score_exponent(p->criterion, target_exponent);
     return p->criterion == DF_POISSON ? df_deviance_impurity(&sum, total, exponent)
                                       : df_square_impurity(&sum, total, &measure, exponent);
 }
@@ -497,6 +570,22 @@ DF_CALLED double df_leaf_value(const Group &group, const df_record *records, int
         return own;
     });
     return df_leaf_mean(&sum, total, centre, exponent, lo, hi);
+}
+
+// The weighted median of the exact targets of a leaf, from lo to hi. `y(i)` and `weight(i)` of record i
+template <class Group, class Target, class Weight>
+DF_CALLED double df_leaf_median(const Group &group, int64_t n, double lo, double hi, Target y, Weight weight)
+{
+    if (lo == hi)
+        return lo;
+    const int64_t total = group.sum([&](int64_t item) {
+        int64_t sum = 0;
+        for (int64_t i = item; i < n; i += group.n_items)
+            sum += weight(i);
+        return sum;
+    });
+    const df_median median = df_find_median(group, n, total, [&](int64_t i) { return df_key64(y(i)); }, weight);
+    return df_middle_of_medians(df_value64(median.key), df_value64(median.next), median.weight, total);
 }
 
 #endif

@@ -312,13 +312,76 @@ DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, cons
             const int64_t *total = totals + at / n_tried * p->n_words;
             const df_global_codes own = {p, histograms + at * p->max_entries * p->n_words};
             const df_cut_room room = {words + at * 3 * p->n_words, keys + at * p->max_categories,
-                                      ranked + at * p->max_categories, subsets + at * p->subset_words};
+                                      ranked + at * p->max_categories, subsets + at * p->subset_words, 0};
             df_node node;
             node.open_node = open_nodes[at / n_tried];
             df_measure_node(p, total, outputs + (outputs ? at / n_tried * p->n_outputs : 0), &node);
             df_find_cut(p, &node, columns, &numbers, features[at], total, drafts ? drafts + at : drafts, own, &room,
                         cuts + at);
         });
+    }
+}
+
+// Put the targets of nodes in order, a group for each node and output.
+//
+// IN y, outputs : as of df_add_chunks; numbers : [n_numbers] which nodes, of up to max_records records
+// OUT rank, target, weight : [n_outputs, n_records] as df_target_order has them; in the places of each node's records
+// Memory of the group: that of a df_median_room
+DF_KERNEL df_order_node_targets(const df_problem *problem, const df_record *records, int64_t n_records, const double *y,
+                                const df_output *outputs, const df_open_node *open_nodes, const int64_t *numbers,
+                                int64_t n_numbers, int64_t max_records, uint32_t *rank, int32_t *target, int64_t *weight,
+                                char *memory, int64_t n_bytes, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_problem *p = problem;
+        const df_median_room room = df_median_room_at(p, df_memory(group, memory, n_bytes), max_records);
+        for (int64_t at = group.number; at < n_numbers * p->n_outputs; at += group.n_groups) {
+            const int64_t number = numbers[at / p->n_outputs], output = at % p->n_outputs, first = open_nodes[number].first;
+            const int64_t to = output * n_records + first;
+            const df_targets targets = df_targets_of(p, y, outputs, number);
+            const df_target_order order = {rank + to, target + to, weight + to};
+            df_order_targets(group, p, records + first, open_nodes[number].n, &targets, output, room.keys, room.other_keys,
+                             room.counts, order);
+        }
+    }
+}
+
+// The best cut by absolute error of each feature tried in some nodes, a group each.
+//
+// IN numbers to weight : as of df_order_node_targets; the others as of df_find_cuts
+// Memory of the group: a df_median_room
+DF_KERNEL df_find_median_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
+                              const double *highs, const char *codes, const df_record *records, int64_t n_records,
+                              const df_open_node *open_nodes, const int64_t *numbers, int64_t n_numbers, int64_t max_records,
+                              const df_output *outputs, const int64_t *totals, uint32_t *rank, int32_t *target,
+                              int64_t *weight, const int32_t *features, const df_draft *drafts, int64_t n_tried,
+                              const int64_t *histograms, int64_t *words, double *keys, uint32_t *ranked, df_split *cuts,
+                              uint64_t *subsets, char *memory, int64_t n_bytes, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_problem *p = problem;
+        const df_numbers of_columns = {values, lows, highs};
+        const df_median_room room = df_median_room_at(p, df_memory(group, memory, n_bytes), max_records);
+        for (int64_t pair = group.number; pair < n_numbers * n_tried; pair += group.n_groups) {
+            const int64_t number = numbers[pair / n_tried], at = number * n_tried + pair % n_tried;
+            const int64_t *total = totals + number * p->n_words;
+            const int64_t first = open_nodes[number].first;
+            const df_global_codes own = {p, histograms + at * p->max_entries * p->n_words};
+            const df_cut_room cut_room = {words + at * 3 * p->n_words, keys + at * p->max_categories,
+                                          ranked + at * p->max_categories, subsets + at * p->subset_words, 0};
+            const df_target_order order = {rank + first, target + first, weight + first};
+            group.each([&](int64_t item) {
+                if (item > 0)
+                    return;
+                room.state->node.open_node = open_nodes[number];
+                df_measure_node(p, total, outputs + (outputs ? number * p->n_outputs : 0), &room.state->node);
+            });
+            df_find_median_cut(group, p, &room.state->node, columns, &of_columns, codes, records + first, open_nodes[number].n,
+                               order, n_records, features[at], total, drafts ? drafts + at : drafts, own, cut_room, room,
+                               cuts + at);
+        }
     }
 }
 
@@ -407,14 +470,15 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 // IN outputs : [n_outputs] their words, if there are several; open_nodes : [n_nodes], of up to max_records records
 // OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_nodes]
 // INOUT pending, features, block, rows, block_y, block_weight : [n_groups], a `df_room` of max_records each; block may be NULL
+// INOUT medians : [n_groups, n_median_bytes], a `df_median_search` of max_records each; NULL but for absolute error
 // Memory of the group: see Training.workspace_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
                            const double *highs, const char *codes, const double *y, const double *exact_weight,
                            df_record *records, df_record *scratch, const df_output *outputs,
                            const df_open_node *open_nodes, int64_t n_nodes, int64_t max_records, df_open_node *pending,
                            uint32_t *features, char *block, uint32_t *rows, double *block_y, double *block_weight,
-                           int64_t n_together, df_grown *grown,
-                           uint64_t *subsets, int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
+                           char *medians, int64_t n_median_bytes, int64_t n_together, df_grown *grown, uint64_t *subsets,
+                           int64_t *n_grown, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -428,6 +492,8 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
             room.y = block_y + group.number * max_records * problem->n_outputs;
             room.exact_weight = block_weight + group.number * max_records;
         }
+        const df_median_search search = df_median_search_at(problem, medians ? medians + group.number * n_median_bytes : medians,
+                                                            max_records);
         df_clear_workspace(group, problem, workspace, n_together);
         group.each([&](int64_t item) {
             if (item == 0)
@@ -444,7 +510,7 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
             fit.exact_weight = exact_weight && open_node->first_weight >= 0 ? exact_weight + open_node->first_weight : 0;
             const df_fit inside = block ? df_fill_block(group, &fit, open_node, room) : fit;
             const int64_t n = df_grow(group, &inside, workspace, open_node, grown + 2 * open_node->first,
-                                      subsets + 2 * open_node->first * problem->subset_words, room, n_together);
+                                      subsets + 2 * open_node->first * problem->subset_words, room, search, n_together);
             if (block)
                 df_leave_block(group, &fit, open_node, room);
             group.each([&](int64_t item) {
