@@ -72,7 +72,8 @@ DF_INLINE __m256i df_lane_add_from(__m256i sum, __m256i codes, __m256i least, ui
 
 /* The lanes that bits stand for: all bits of a byte, or none. */
 DF_INLINE __m256i df_lane_of_bits(uint32_t bits) {
-    const __m256i byte = _mm256_shuffle_epi8(_mm256_set1_epi32((int)bits), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+    const __m256i which = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i byte = _mm256_shuffle_epi8(_mm256_set1_epi32((int)bits), which);
     const __m256i bit = _mm256_set1_epi64x((int64_t)0x8040201008040201u);
     return _mm256_cmpeq_epi8(_mm256_and_si256(byte, bit), bit);
 }
@@ -106,7 +107,8 @@ DF_INLINE void df_lane_take(const uint8_t *const *rows, const uint8_t *order, in
     } else {
         const __m128i a = df_lane_take16(rows[0], half), b = df_lane_take16(rows[1], half);
         const __m128i c = df_lane_take16(rows[2], half), d = df_lane_take16(rows[3], half);
-        df_lane_store(codes, _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi64(a, b)), _mm_unpacklo_epi64(c, d), 1));
+        _mm_storeu_si128((__m128i *)codes, _mm_unpacklo_epi64(a, b));
+        _mm_storeu_si128((__m128i *)(codes + 16), _mm_unpacklo_epi64(c, d));
     }
 #else
     for (int i = 0; i < DF_SMALL_LANES; i++)
@@ -115,8 +117,8 @@ DF_INLINE void df_lane_take(const uint8_t *const *rows, const uint8_t *order, in
 }
 
 #if !defined(__AVX2__)
-/* For each record j of n, and each lane i: all bits of `side` if the code of j is at most that of the lane, else none. Compilers have
- * to see that nothing else is at the places of `own` and of sums: these are local. */
+/* For each record j of n, and each lane i: all bits of `side` if the code of j is at most that of the lane, else none. Compilers
+ * have to see that nothing else is at the places of `own` and of sums: these are local. */
 #define DF_EACH_SIDE(type, side, sum)                              \
     for (int j = 0; j < n; j++) {                                  \
         uint8_t least[DF_SMALL_LANES];                                   \

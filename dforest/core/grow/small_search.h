@@ -1,7 +1,7 @@
 /* The best cut of a node of a small subtree (C99 and C++): see small_subtree.h, which includes this.
  *
  * The codes of a subtree's records are copied once, as bytes: if there are at most 64 features, those of all features, so that the
- * features which are constant in a node are told by looking at each record once; else those of a feature when it is first tried.
+ * features that are constant in a node are told by looking at each record once; else those of a feature when it is first tried.
  * Codes that are no bytes are replaced by their *ranks* among the subtree's records.
  *
  * A node draws its features, and some of them are tried together, in *passes* of up to four features side by side (small_lanes.h).
@@ -264,7 +264,8 @@ static inline void df_small_evenest(const df_small_subtree *small, const int kin
                 const int64_t here = df_imbalance(0.0, df_small_left_draws(kind, own, i), open->draws);
                 if (own->rough[i] < 0.0f)
                     continue;
-                if (score[side] < 0.0 || here < imbalance[side] || (here == imbalance[side] && own->codes[i] < own->codes[at[side]])) {
+                const int is_lower = own->codes[i] < own->codes[at[side]];
+                if (score[side] < 0.0 || here < imbalance[side] || (here == imbalance[side] && is_lower)) {
                     score[side] = 0.0;
                     imbalance[side] = here;
                     at[side] = i;
@@ -302,9 +303,8 @@ DF_INLINE void df_small_take(const df_small_subtree *small, const int kind, cons
     node->above = UINT32_MAX;
     if (right != 0) {
         const uint8_t above = df_lane_least(pass->codes, right);
-        node->above = small->codes.is_ranked[slot]
-                          ? df_small_code_in(small, slot, open->run[df_lowest_bit(df_lane_equal(pass->codes, above) & right) - begin])
-                          : above;
+        const int other = df_lowest_bit(df_lane_equal(pass->codes, above) & right);
+        node->above = df_small_code_in(small, slot, open->run[other - begin]);
     }
     open->left = (left | (pass->missing_left ? missing : 0)) >> begin;
     node->only_missing_right = (uint8_t)df_only_missing_right(n_left, n_missing, pass->missing_left, open->draws);
@@ -381,10 +381,12 @@ DF_INLINE float df_small_try(df_small_subtree *small, const int kind, const df_s
     return df_highest_rough(top, DF_SMALL_LANES);
 }
 
-/* The best of all cuts that have been tried together, given the exact score of the best one so far, -1 without one. is_last : there
- * will be no others. Returns its exact score, if it is better; -1 if there is none; or 0 if the score does not matter any more. OUT pass, lane */
-DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, const df_small_tries *tries, const df_small_open *open,
-                                 const int room, float highest, double best, int is_last, int *in, int *at) {
+/* The best of all cuts that have been tried together, given the exact score of the best one so far, -1 without one. is_last :
+ * there will be no others. Returns its exact score, if it is better; -1 if there is none; or 0 if the score does not matter any
+ * more. OUT in, at : its pass and its lane */
+DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, const df_small_tries *tries,
+                                 const df_small_open *open, const int room, float highest, double best, int is_last, int *in,
+                                 int *at) {
     const float enough = highest * (1.0f - DF_SMALL_ROUGH);
     double score = best;
     uint32_t masks[2 * DF_SMALL_TRIES];
@@ -418,7 +420,8 @@ DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, 
 }
 
 /* Find the best cut of a node of three records or more, whose room is 8, 16 or 32. */
-DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_small_node *node, df_small_open *open, const int room) {
+DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_small_node *node, df_small_open *open,
+                                  const int room) {
     const uint64_t differing = small->n_features <= DF_MASKED_FEATURES
                                    ? df_differing_bytes(small->codes.by_record, open->run, node->n) & small->all_features
                                    : 0;

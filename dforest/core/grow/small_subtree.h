@@ -10,12 +10,13 @@
  *     1 4 | 0 2 3      b: 1 and 4, on the left; c: 0, 2 and 3
  *     4 | 1 | 0 2 3    d: 4; e: 1
  *
- * the nodes are written in preorder: a b d e c. Each cut is found and scored by the loops of few.h, and all rules are those of
- * rules/: a small subtree is what the long way, node by node, makes of its records. Branches on what a few records say are
- * avoided, as nobody can foretell them: they cost more than most of the arithmetic.
+ * the nodes are written in preorder: a b d e c. Best cuts are found by small_search.h, random ones by
+ * random_small_subtree.h, and all rules are those of rules/: a small subtree is what the long way, node by node, makes of its
+ * records. Branches on what a few records say are avoided, as nobody can foretell them: they cost more than most of the
+ * arithmetic.
  *
- * Scores count draws: all weights are 1. There are no columns of categories, and keys for random cuts alone, of which
- * random_small_subtree.h tells. Whoever grows a small subtree owns it and whatever it points to. */
+ * Scores count draws: all weights are 1. There are no columns of categories, and keys for random cuts alone. Whoever grows a small
+ * subtree owns it and whatever it points to. */
 #ifndef DFOREST_SMALL_SUBTREE_H
 #define DFOREST_SMALL_SUBTREE_H
 
