@@ -48,6 +48,11 @@ DF_INLINE __m256i df_lane_load(const uint8_t *lanes) { return _mm256_loadu_si256
 
 DF_INLINE void df_lane_store(uint8_t *lanes, __m256i x) { _mm256_storeu_si256((__m256i *)lanes, x); }
 
+/* At once: what is written in halves and read as a whole would wait. */
+DF_INLINE void df_lane_store_halves(uint8_t *lanes, __m128i low, __m128i high) {
+    df_lane_store(lanes, _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+}
+
 /* The code of the j-th record in all lanes of its group. `at` : codes, in memory */
 DF_INLINE __m256i df_lane_of_record(__m256i codes, const uint8_t *at, int j, int room) {
     if (room == 32)
@@ -101,14 +106,12 @@ DF_INLINE void df_lane_take(const uint8_t *const *rows, const uint8_t *order, in
     const __m128i half = _mm256_castsi256_si128(all);
     if (room == 32)
         df_lane_store(codes, df_lane_take32(rows[0], all));
-    else if (room == 16) {
-        _mm_storeu_si128((__m128i *)codes, df_lane_take16(rows[0], half));
-        _mm_storeu_si128((__m128i *)(codes + 16), df_lane_take16(rows[1], half));
-    } else {
+    else if (room == 16)
+        df_lane_store_halves(codes, df_lane_take16(rows[0], half), df_lane_take16(rows[1], half));
+    else {
         const __m128i a = df_lane_take16(rows[0], half), b = df_lane_take16(rows[1], half);
         const __m128i c = df_lane_take16(rows[2], half), d = df_lane_take16(rows[3], half);
-        _mm_storeu_si128((__m128i *)codes, _mm_unpacklo_epi64(a, b));
-        _mm_storeu_si128((__m128i *)(codes + 16), _mm_unpacklo_epi64(c, d));
+        df_lane_store_halves(codes, _mm_unpacklo_epi64(a, b), _mm_unpacklo_epi64(c, d));
     }
 #else
     for (int i = 0; i < DF_SMALL_LANES; i++)
