@@ -1,7 +1,6 @@
 """What pages and messages say."""
 
 import numpy as np
-import pytest
 from helpers.device_forests import standing_in
 from helpers.host_device import strict_device
 
