@@ -24,6 +24,22 @@ enum {
     DF_WORD_ROOM = DF_WORDS + 4 * DF_PHILOX_LANES
 };
 
+#if defined(__AVX2__)
+/* The rounds of four blocks of Philox. Each lane of 64 bits has a word in its low half; its high half may have anything. */
+static inline void df_philox_four(uint32_t k0, uint32_t k1, __m256i *a, __m256i *b, __m256i *c, __m256i *d) {
+    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
+    for (int round = 0; round < 10; round++) {
+        const __m256i p = _mm256_mul_epu32(m0, *a), q = _mm256_mul_epu32(m1, *c);
+        *a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), *b), _mm256_set1_epi64x(k0));
+        *b = q;
+        *c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), *d), _mm256_set1_epi64x(k1));
+        *d = p;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+}
+#endif
+
 /* Compute blocks of Philox from number `first` on, n of them and up to DF_PHILOX_LANES - 1 more. OUT words : [4 n, rounded up]
  *
  * Compilers don't find the multiplication of 32 bits by 32 in each lane of 64, nor put the words in order by few steps: of the
@@ -64,23 +80,13 @@ static inline void df_compute_words(const df_stream *stream, uint32_t first, int
 #elif defined(__AVX2__)
 static inline void df_compute_words(const df_stream *stream, uint32_t first, int n, uint32_t *words) {
     enum { GROUPS = DF_PHILOX_LANES / 4 };
-    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
     __m256i a, b, c, d;
     for (int done = 0; done < GROUPS * ((n + DF_PHILOX_LANES - 1) / DF_PHILOX_LANES); done++, words += 16) {
-        uint32_t k0 = stream->key[0], k1 = stream->key[1];
         a = _mm256_add_epi32(_mm256_set1_epi64x((uint32_t)(first + 4 * (uint32_t)done)), _mm256_setr_epi64x(0, 2, 1, 3));
         b = _mm256_set1_epi64x(stream->counter[1]);
         c = _mm256_set1_epi64x(stream->counter[2]);
         d = _mm256_set1_epi64x(stream->counter[3]);
-        for (int round = 0; round < 10; round++) {
-            const __m256i p = _mm256_mul_epu32(m0, a), q = _mm256_mul_epu32(m1, c);
-            a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), b), _mm256_set1_epi64x(k0));
-            b = q;
-            c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), d), _mm256_set1_epi64x(k1));
-            d = p;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
+        df_philox_four(stream->key[0], stream->key[1], &a, &b, &c, &d);
         a = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
         c = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
         _mm256_storeu_si256((__m256i *)words, _mm256_unpacklo_epi64(a, c));

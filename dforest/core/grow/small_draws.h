@@ -8,11 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/search/scan.h"
+#include "core/draws.h"
 #include "rules/feature_order.h"
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 #if defined(__AVX2__)
 enum { DF_STREAM_BLOCKS = 4 }; /* blocks of Philox that are computed together */
@@ -28,20 +25,10 @@ enum {
 /* Compute blocks of streams. IN path, block : [DF_STREAM_BLOCKS]; OUT words : [DF_STREAM_BLOCKS][4] */
 DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *path, const uint32_t *block, uint32_t (*words)[4]) {
 #if defined(__AVX2__)
-    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
-    const __m256i low_half = _mm256_set1_epi64x(0xFFFFFFFF), paths = _mm256_loadu_si256((const __m256i *)path);
+    const __m256i paths = _mm256_loadu_si256((const __m256i *)path);
     __m256i a = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)block)), b = _mm256_setzero_si256();
-    __m256i c = _mm256_and_si256(paths, low_half), d = _mm256_srli_epi64(paths, 32), even, odd;
-    uint32_t k0 = seed, k1 = DF_FEATURES;
-    for (int round = 0; round < 10; round++) { /* the upper halves of b and d are not looked at */
-        const __m256i p = _mm256_mul_epu32(m0, a), q = _mm256_mul_epu32(m1, c);
-        a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), b), _mm256_set1_epi64x(k0));
-        b = q;
-        c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), d), _mm256_set1_epi64x(k1));
-        d = p;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
+    __m256i c = paths, d = _mm256_srli_epi64(paths, 32), even, odd;
+    df_philox_four(seed, DF_FEATURES, &a, &b, &c, &d);
     a = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
     c = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
     even = _mm256_unpacklo_epi64(a, c);

@@ -59,8 +59,8 @@ DF_INLINE __m256i df_lane_of_record(__m256i codes, const uint8_t *at, int j, int
         return _mm256_set1_epi8((char)at[j]);
     if (room == 16)
         return _mm256_shuffle_epi8(codes, _mm256_set1_epi8((char)j));
-    return _mm256_shuffle_epi8(codes, _mm256_set1_epi64x((int64_t)(0x0101010101010101u * (uint64_t)j)) +
-                                          _mm256_setr_epi64x(0, 0x0808080808080808, 0, 0x0808080808080808));
+    return _mm256_shuffle_epi8(codes, _mm256_or_si256(_mm256_set1_epi8((char)j),
+                                                      _mm256_setr_epi64x(0, 0x0808080808080808, 0, 0x0808080808080808)));
 }
 
 /* Which lanes have at least some code: all bits of a byte, or none. */

@@ -32,6 +32,9 @@ typedef struct {
     uint8_t slot[DF_SMALL_TRIES + 4];
 } df_small_tries;
 
+/* Whether there are so few features that a bit for each fits into a word: all of them are copied when a subtree begins. */
+DF_INLINE int df_small_is_masked(const df_small_subtree *small) { return small->n_features <= DF_MASKED_FEATURES; }
+
 /* Copy the codes of a feature to a slot. */
 static inline void df_small_copy_codes(df_small_subtree *small, uint32_t feature, int slot) {
     const df_coded_column *column = small->columns + feature;
@@ -108,7 +111,7 @@ static inline void df_small_begin(df_small_subtree *small, const int kind) {
         small->bytes.class_of[i] = (uint8_t)small->target[i];
     }
     small->codes.n_slots = 0;
-    if (small->n_features <= DF_MASKED_FEATURES && small->nodes[0].n > 1)
+    if (df_small_is_masked(small) && small->nodes[0].n > 1)
         df_small_copy_all(small);
 }
 
@@ -121,7 +124,7 @@ static inline void df_small_end(df_small_subtree *small) {
 /* The slot of a feature, which is copied to a free one if it has none. */
 DF_INLINE int df_small_slot(df_small_subtree *small, uint32_t feature) {
     df_small_codes *codes = &small->codes;
-    if (small->n_features <= DF_MASKED_FEATURES)
+    if (df_small_is_masked(small))
         return (int)feature;
     if (codes->slot_of[feature] == 0) {
         codes->feature_of[codes->n_slots++] = feature;
@@ -314,7 +317,7 @@ DF_INLINE void df_small_take(const df_small_subtree *small, const int kind, cons
 /* Draw features until enough of them are not known to be constant. Returns how many of those drawn count among max_features. */
 DF_INLINE int64_t df_small_draw_tries(df_small_subtree *small, const df_small_node *node, uint64_t differing, int64_t wanted,
                                       df_small_draws *draws, df_small_tries *tries) {
-    const int is_masked = small->n_features <= DF_MASKED_FEATURES;
+    const int is_masked = df_small_is_masked(small);
     int64_t n_counted = 0;
     tries->n = 0;
     while (draws->n_drawn < small->n_features && n_counted < wanted && tries->n < DF_SMALL_TRIES) {
@@ -331,7 +334,7 @@ DF_INLINE int64_t df_small_draw_tries(df_small_subtree *small, const df_small_no
 /* Try features: score all of their cuts. Returns the highest rough score, and how many features turned out to be constant. */
 DF_INLINE float df_small_try(df_small_subtree *small, const int kind, const df_small_values *values, df_small_tries *tries,
                              df_small_node *node, df_small_open *open, const int room, int *n_constant) {
-    const int n = node->n, groups = DF_SMALL_LANES / room, is_masked = small->n_features <= DF_MASKED_FEATURES;
+    const int n = node->n, groups = DF_SMALL_LANES / room, is_masked = df_small_is_masked(small);
     float top[DF_SMALL_LANES]; /* of each lane, in any pass */
     for (int i = 0; i < DF_SMALL_LANES; i++)
         top[i] = -1.0f;
@@ -422,7 +425,7 @@ DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, 
 /* Find the best cut of a node of three records or more, whose room is 8, 16 or 32. */
 DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_small_node *node, df_small_open *open,
                                   const int room) {
-    const uint64_t differing = small->n_features <= DF_MASKED_FEATURES
+    const uint64_t differing = df_small_is_masked(small)
                                    ? df_differing_bytes(small->codes.by_record, open->run, node->n) & small->all_features
                                    : 0;
     int64_t n_counted = 0;
@@ -430,7 +433,7 @@ DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_sm
     df_small_values values;
     df_small_tries tries;
     df_small_draws draws;
-    if (small->n_features <= DF_MASKED_FEATURES && differing == 0)
+    if (df_small_is_masked(small) && differing == 0)
         return;
     df_small_order_values(small, kind, open->run, node->n, room, &values);
     df_small_draws_open(&draws, small->seed, node->path, node->words, small->features, small->swapped, small->n_features);
@@ -470,7 +473,7 @@ DF_INLINE void df_small_search(df_small_subtree *small, const int kind, df_small
 
 /* Split a node of two records: every feature that parts them does it by the same score. */
 DF_INLINE void df_small_part_two(df_small_subtree *small, df_small_node *node, df_small_open *open) {
-    const int is_masked = small->n_features <= DF_MASKED_FEATURES, one = open->run[0], two = open->run[1];
+    const int is_masked = df_small_is_masked(small), one = open->run[0], two = open->run[1];
     const uint64_t differing = is_masked ? df_differing_bytes(small->codes.by_record, open->run, 2) & small->all_features : 0;
     df_small_draws draws;
     if (small->count[one] < small->least || small->count[two] < small->least || (is_masked && differing == 0))

@@ -38,21 +38,11 @@ static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, doub
 }
 #elif defined(__AVX2__)
 static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
-    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53u), m1 = _mm256_set1_epi64x(0xCD9E8D57u);
     for (int i = 0; i < n; i += 4) {
-        uint32_t k0 = seed, k1 = DF_THRESHOLD;
         uint64_t bits[4];
         __m256i a = _mm256_setzero_si256(), b = a, c = _mm256_loadu_si256((const __m256i *)(paths + i));
         __m256i d = _mm256_srli_epi64(c, 32);
-        for (int round = 0; round < 10; round++) {
-            const __m256i p = _mm256_mul_epu32(m0, a), q = _mm256_mul_epu32(m1, c);
-            a = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(q, 32), b), _mm256_set1_epi64x(k0));
-            b = q;
-            c = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p, 32), d), _mm256_set1_epi64x(k1));
-            d = p;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
+        df_philox_four(seed, DF_THRESHOLD, &a, &b, &c, &d);
         a = _mm256_slli_epi64(_mm256_srli_epi64(_mm256_slli_epi64(a, 32), 37), 26);
         b = _mm256_srli_epi64(_mm256_slli_epi64(b, 32), 38);
         _mm256_storeu_si256((__m256i *)bits, _mm256_or_si256(a, b));

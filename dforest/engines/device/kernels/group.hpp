@@ -118,7 +118,7 @@ struct df_group {
             before += counts[(size_t) item];
         }
     }
-    // The same for sums over records: `phase(item, those of all items before it)`.
+    // Add up sums over records, `count(item)` of each item, and call `phase(item, before)` with those of all items before it.
     template <class Count, class Phase> void after_sums(Count count, Phase phase) const
     {
         df_sums before = {{0, 0}, 0, 0};
