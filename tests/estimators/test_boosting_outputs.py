@@ -51,7 +51,7 @@ def test_models_are_the_naive_twins(loss, weighted):
 def test_categories_and_many_codes_are_the_naive_twins(loss, n_labels, n_jobs):
     """Labels that tell about the second output are ordered by it."""
     rng = np.random.default_rng(0)
-    X, y, model = data(loss, n=2000 if n_labels > 255 else 400)
+    X, y, model = data(loss, n=4000 if n_labels > 255 else 400)
     X[:, 1] = np.concatenate([np.arange(n_labels), (rng.random(len(X) - n_labels) ** 2 * n_labels).astype(int)])
     effect = rng.normal(size=n_labels)[X[:, 1].astype(int)]
     y[:, 1] = y[:, 1] + 3 * effect if loss == "squared_error" else y[:, 1] * np.exp(effect)
@@ -59,7 +59,7 @@ def test_categories_and_many_codes_are_the_naive_twins(loss, n_labels, n_jobs):
     model.set_params(max_iter=2, max_bins=500, categorical_features=[1], n_jobs=n_jobs).fit(X, y)
     assert {1} < set(model.forest_.feature)
     grown = twin.grow_booster(
-        X, y, loss=loss, max_iter=2, max_leaf_nodes=7, min_samples_leaf=3, max_bins=500, n_categories=[0, n_labels, 0, 0, 0],
+        X, y, loss=loss, max_iter=2, max_leaf_nodes=7, min_samples_leaf=3, max_bins=501, n_categories=[0, n_labels, 0, 0, 0],
         quantile=model.quantile,
     )  # fmt: skip
     assert model._raw(X).tobytes() == grown.raw.tobytes()
