@@ -78,6 +78,15 @@ static void df_mark64(int has_missing, const df_marked_tree *trees, size_t first
 #define DF_MARKS64 NULL /* SSE2 does not compare 64 bits: a walk is faster */
 #endif
 
+/* As measured. */
+#if defined(__AVX512BW__)
+#define DF_SMALL_RECORDS {0, 64, 64, 64}
+#elif defined(__AVX2__)
+#define DF_SMALL_RECORDS {0, 64, 64, 32}
+#else
+#define DF_SMALL_RECORDS {0, 0, 32, 32}
+#endif
+
 #define DF_TEXT_OF(name) #name
 #define DF_TEXT(name) DF_TEXT_OF(name)
 
@@ -112,6 +121,7 @@ const df_loops DF_OF_SET(df_loops) = {
     .run_words = df_run_words_loop,
     .divide = df_divide_records,
     .small_subtree = {NULL, df_small_subtree_pairs, df_small_subtree_classes, df_small_subtree_sums},
+    .small_records = DF_SMALL_RECORDS,
     .random_small_subtree = {NULL, df_random_pairs, df_random_classes, df_random_sums},
     .uniforms = df_uniforms,
     .mark32 = df_mark32,

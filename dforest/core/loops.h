@@ -64,6 +64,7 @@ typedef struct {
     int (*divide)(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
                   uint64_t *left);
     void (*small_subtree[4])(df_small_subtree *small); /* by what the words of records are */
+    int small_records[4]; /* most records of a small subtree of best cuts that is faster than node by node */
     void (*random_small_subtree[4])(df_small_subtree *small);
     void (*uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);
     void (*mark32)(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,

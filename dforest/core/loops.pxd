@@ -266,6 +266,7 @@ cdef extern from "core/loops.h" nogil:
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
         void (**small_subtree)(df_small_subtree* small) noexcept nogil      # by what the words of records are, from 1
+        int* small_records                                                  # of small_subtree: most records
         void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
         void (*mark32)(bint has_missing, const df_marked_tree* trees, size_t first, size_t end, size_t n_values,

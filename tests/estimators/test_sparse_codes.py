@@ -118,7 +118,7 @@ def fits(draw):
         "stored_per_record": draw(st.sampled_from([0, 1, 16, 10**6])),
         "block_bytes": draw(st.sampled_from([0, 4000, 1 << 18])),
         "outer_bytes": draw(st.sampled_from([0, 1 << 14])),
-        "small_up_to": draw(st.sampled_from([0, 32])),
+        "small_up_to": draw(st.sampled_from([0, 64])),
         "buckets": draw(st.sampled_from([0, 3, 255])),
         "present_up_to": draw(st.sampled_from([0.0, 1e9])),
         "share_from": draw(st.sampled_from([2, 2000])),

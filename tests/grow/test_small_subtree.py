@@ -62,7 +62,7 @@ def test_a_small_subtree_has_the_nodes_of_the_long_way(seed, n_classes, each_loo
                   ordinal_features=ordinal if len(ordinal) else None)  # fmt: skip
     grown = []
     for tuning in (
-        {"small_up_to": 0}, {}, {"small_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}, {"small_up_to": 0, "few_below": 0},
+        {"small_up_to": 0}, {}, {"small_up_to": 64}, {"small_up_to": 32}, {"small_up_to": 4}, {"block_bytes": 0}, {"buckets": 3}, {"small_up_to": 0, "few_below": 0},
         {"fetch_up_to": 64}, {"fetch_up_to": 64, "block_bytes": 0},
     ):  # fmt: skip
         estimator.TUNING.update(tuning)
@@ -86,7 +86,7 @@ def test_cuts_that_score_nothing_are_even():
 def test_rows_of_leaves_are_those_of_the_long_way(kind):
     _, problem = random_problem(5, kind)
     kept = []
-    for most in (32, 0):
+    for most in (64, 0):
         problem.splitter.tuning["small_up_to"] = most
         sink = Kept()
         with CpuEngine(2).open(problem) as session:
@@ -118,12 +118,13 @@ LONG_WAY = [
 
 
 def test_small_subtrees_are_grown_where_scores_count_draws(monkeypatch):
+    monkeypatch.setitem(estimator.TUNING, "small_up_to", 64)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 3)).astype(float), rng.integers(0, 2, 60)
     for way in itertools.product(("hist", "dense"), ("best", "random")):
         how = dict(zip(("method", "splitter"), way, strict=True))
-        assert max_records(dforest.RandomForestClassifier(**how), X, y, monkeypatch) == 32
-        assert max_records(dforest.RandomForestRegressor(**how), X, y, monkeypatch) == 32
+        assert max_records(dforest.RandomForestClassifier(**how), X, y, monkeypatch) == 64
+        assert max_records(dforest.RandomForestRegressor(**how), X, y, monkeypatch) == 64
         assert max_records(dforest.RandomForestClassifier(**how), X, np.arange(60) % 9, monkeypatch) == 0
     for parameters in LONG_WAY:
         assert max_records(dforest.RandomForestClassifier(**parameters), X, y, monkeypatch) == 0, parameters

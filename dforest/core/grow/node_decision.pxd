@@ -98,10 +98,6 @@ cdef class NodeDecision:
     cdef bint is_leaf(self, const Node* node) noexcept nogil
 
 
-cdef enum:
-    SMALL_UP_TO = 32                # records of the largest small subtree, by default
-
-
 @cython.final
 cdef class SmallSubtree:
     cdef DataView data

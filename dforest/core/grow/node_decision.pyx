@@ -350,7 +350,8 @@ cdef class SmallSubtree:
                 return                     # a random cut between ranks is looked for among all values
         self.words = scans.small_words
         if self.words > 0:
-            self.max_records = min(<Py_ssize_t> DF_SMALL, splitter.tuning.get("small_up_to", SMALL_UP_TO))
+            most = DF_SMALL if self.is_random else loops.small_records[self.words]
+            self.max_records = min(<Py_ssize_t> DF_SMALL, splitter.tuning.get("small_up_to", most))
         small.n_features = <uint32_t> data.n_features
         small.max_features = splitter.max_features
         small.skip_constant = splitter.skip_constant_features

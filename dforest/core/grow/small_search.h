@@ -139,28 +139,33 @@ DF_INLINE uint32_t df_small_code_in(const df_small_subtree *small, int slot, int
     return small->codes.is_ranked[slot] ? small->codes.ranked[slot][record] : small->codes.by_slot[slot][record];
 }
 
+/* Whether rows of bytes by record are longer than a vector. */
+DF_INLINE int df_small_is_long(const df_small_subtree *small) { return small->nodes[0].n > DF_VECTOR_LANES; }
+
 /* Have the records' values in the node's order. */
 DF_INLINE void df_small_order_values(const df_small_subtree *small, const int kind, const uint8_t *run, int n, int room,
                                      df_small_values *values) {
+    const int is_long = df_small_is_long(small);
     if (kind == DF_SMALL_SUMS) {
         DF_EACH_RECORD(i, n, room) values->word[i] = i < n ? small->word[run[i] % DF_SMALL] : 0;
         return;
     }
-    df_lane_of_run(small->bytes.count, run, n, values->count);
+    df_lane_of_run(small->bytes.count, is_long, run, n, room, values->count);
     if (kind == DF_SMALL_PAIRS)
-        df_lane_of_run(small->bytes.first, run, n, values->first);
+        df_lane_of_run(small->bytes.first, is_long, run, n, room, values->first);
     else
-        df_lane_of_run(small->bytes.class_of, run, n, values->class_of);
+        df_lane_of_run(small->bytes.class_of, is_long, run, n, room, values->class_of);
 }
 
 /* Score all cuts of a pass in float32; -1: it is not valid. INOUT top : the highest score of each lane so far */
-DF_INLINE void df_small_score(const df_small_subtree *small, const int kind, const df_small_open *open, df_small_pass *pass,
-                              float *top) {
+DF_INLINE void df_small_score(const df_small_subtree *small, const int kind, const df_small_open *open, const int room,
+                              df_small_pass *pass, float *top) {
+    const int lanes = df_lanes_of(room);
     const float weight = (float)open->draws, least = small->least > DF_FEW_DRAWS ? DF_FEW_DRAWS + 1 : (float)small->least;
     float lefts[DF_SMALL_LANES], squares[DF_SMALL_LANES];
     if (kind == DF_SMALL_SUMS) {
         const double w = (double)open->draws, shift = (double)open->measure.mean + (double)DF_SUM_BIAS;
-        for (int i = 0; i < DF_SMALL_LANES; i++) {
+        for (int i = 0; i < lanes; i++) {
             const double left = df_from_bits(pass->sums[i] >> DF_SUM_BITS);
             const double sum = df_from_bits(pass->sums[i] & DF_SUM_MASK) - left * shift;
             const float d = (float)(w * sum - left * open->measure.remainder);
@@ -168,21 +173,21 @@ DF_INLINE void df_small_score(const df_small_subtree *small, const int kind, con
             squares[i] = d * d;
         }
     } else {
-        for (int i = 0; i < DF_SMALL_LANES; i++)
+        for (int i = 0; i < lanes; i++)
             lefts[i] = (float)pass->lefts[i];
-        for (int i = 0; i < DF_SMALL_LANES && kind == DF_SMALL_PAIRS; i++) {
+        for (int i = 0; i < lanes && kind == DF_SMALL_PAIRS; i++) {
             const float d = weight * (float)pass->firsts[i] - lefts[i] * (float)open->of_class[0];
             squares[i] = d * d;
         }
         for (int k = 0; k < small->n_classes && kind == DF_SMALL_CLASSES; k++) {
             const float total = (float)open->of_class[k];
-            for (int i = 0; i < DF_SMALL_LANES; i++) {
+            for (int i = 0; i < lanes; i++) {
                 const float d = weight * (float)pass->of_class[k][i] - lefts[i] * total;
                 squares[i] = k == 0 ? d * d : squares[i] + d * d;
             }
         }
     }
-    for (int i = 0; i < DF_SMALL_LANES; i++) {
+    for (int i = 0; i < lanes; i++) {
         const float right = weight - lefts[i];
         const int is_valid = (lefts[i] >= least) & (right >= least);
         const float above = is_valid ? squares[i] : -1.0f, below = is_valid ? lefts[i] * right : 1.0f;
@@ -220,12 +225,11 @@ static inline int df_small_turn(const df_small_subtree *small, const int kind, c
     int has_missing = 0;
     *to = *from;
     to->missing_left = 1;
-    for (int g = 0; g < DF_SMALL_LANES / room && from->first + g < tries->n; g++) {
+    for (int g = 0; g < df_lanes_of(room) / room && from->first + g < tries->n; g++) {
         const int tried = from->first + g, slot = tries->slot[tried], lane = g * room;
-        const uint32_t bits = df_lane_in_use(n, 32, 1);
-        uint32_t missing = 0;
+        uint64_t missing = 0;
         if (small->columns[tries->feature[tried]].has_missing)
-            missing = df_lane_equal(from->codes, small->codes.missing[slot]) >> lane & bits;
+            missing = df_lane_equal(from->codes, room, small->codes.missing[slot]) >> lane & df_bits_of(n);
         for (int i = lane; i < lane + n; i++) /* cuts of features without missing values are those of the other pass */
             if (missing == 0 || missing >> (i - lane) & 1)
                 to->lefts[i] = 0, to->sums[i] = 0;
@@ -261,7 +265,7 @@ static inline void df_small_evenest(const df_small_subtree *small, const int kin
         for (int p = 0; p < tries->n_passes; p++) {
             const df_small_pass *own = &small->passes[p];
             const int side = own->missing_left, begin = (tried - own->first) * room;
-            if (tried < own->first || begin >= DF_SMALL_LANES)
+            if (tried < own->first || begin >= df_lanes_of(room))
                 continue;
             for (int i = begin; i < begin + n; i++) {
                 const int64_t here = df_imbalance(0.0, df_small_left_draws(kind, own, i), open->draws);
@@ -292,11 +296,11 @@ DF_INLINE void df_small_take(const df_small_subtree *small, const int kind, cons
                              df_small_open *open) {
     const int begin = lane / room * room, tried = pass->first + lane / room, slot = tries->slot[tried];
     const df_coded_column *column = small->columns + tries->feature[tried];
-    const uint32_t own = df_lane_in_use(node->n, 32, 1) << begin;
-    const uint32_t missing = column->has_missing ? df_lane_equal(pass->codes, small->codes.missing[slot]) & own : 0;
-    const uint32_t left = df_lane_up_to(pass->codes, pass->codes[lane]) & own, right = own & ~left & ~missing;
+    const uint64_t own = df_bits_of(node->n) << begin;
+    const uint64_t missing = column->has_missing ? df_lane_equal(pass->codes, room, small->codes.missing[slot]) & own : 0;
+    const uint64_t left = df_lane_up_to(pass->codes, room, pass->codes[lane]) & own, right = own & ~left & ~missing;
     int n_left = df_small_left_draws(kind, pass, lane), n_missing = 0;
-    for (uint32_t bits = missing >> begin; bits; bits &= bits - 1) {
+    for (uint64_t bits = missing >> begin; bits; bits &= bits - 1) {
         const int i = df_lowest_bit(bits);
         n_missing += kind == DF_SMALL_SUMS ? (int)(values->word[i] >> DF_SUM_BITS) : values->count[i];
     }
@@ -305,8 +309,8 @@ DF_INLINE void df_small_take(const df_small_subtree *small, const int kind, cons
     node->code = df_small_code_in(small, slot, open->run[lane - begin]);
     node->above = UINT32_MAX;
     if (right != 0) {
-        const uint8_t above = df_lane_least(pass->codes, right);
-        const int other = df_lowest_bit(df_lane_equal(pass->codes, above) & right);
+        const uint8_t above = df_lane_least(pass->codes, room, right);
+        const int other = df_lowest_bit(df_lane_equal(pass->codes, room, above) & right);
         node->above = df_small_code_in(small, slot, open->run[other - begin]);
     }
     open->left = (left | (pass->missing_left ? missing : 0)) >> begin;
@@ -334,9 +338,9 @@ DF_INLINE int64_t df_small_draw_tries(df_small_subtree *small, const df_small_no
 /* Try features: score all of their cuts. Returns the highest rough score, and how many features turned out to be constant. */
 DF_INLINE float df_small_try(df_small_subtree *small, const int kind, const df_small_values *values, df_small_tries *tries,
                              df_small_node *node, df_small_open *open, const int room, int *n_constant) {
-    const int n = node->n, groups = DF_SMALL_LANES / room, is_masked = df_small_is_masked(small);
+    const int n = node->n, groups = df_lanes_of(room) / room, is_masked = df_small_is_masked(small);
     float top[DF_SMALL_LANES]; /* of each lane, in any pass */
-    for (int i = 0; i < DF_SMALL_LANES; i++)
+    for (int i = 0; i < df_lanes_of(room); i++)
         top[i] = -1.0f;
     tries->n_passes = 0;
     *n_constant = 0;
@@ -350,12 +354,12 @@ DF_INLINE float df_small_try(df_small_subtree *small, const int kind, const df_s
         tries->slot[t] = tries->slot[0];
     for (int first = 0; first < tries->n; first += groups) {
         const int n_groups = tries->n - first < groups ? tries->n - first : groups;
-        const uint32_t lanes = df_lane_in_use(n, room, n_groups);
+        const uint64_t lanes = df_lane_in_use(n, room, n_groups);
         df_small_pass *pass = &small->passes[tries->n_passes++];
         const uint8_t *codes[4];
         for (int g = 0; g < groups; g++)
             codes[g] = small->codes.by_slot[tries->slot[first + g]];
-        df_lane_take(codes, open->run, room, pass->codes);
+        df_lane_take(codes, df_small_is_long(small), open->run, room, pass->codes);
         pass->first = first;
         pass->missing_left = 0;
         if (kind == DF_SMALL_PAIRS)
@@ -365,23 +369,23 @@ DF_INLINE float df_small_try(df_small_subtree *small, const int kind, const df_s
                                  pass->lefts);
         else
             df_lane_add_words(pass->codes, lanes, n, room, values->word, pass->sums);
-        df_small_score(small, kind, open, pass, top);
+        df_small_score(small, kind, open, room, pass, top);
         if (small->has_missing) {
             df_small_pass *turned = &small->passes[tries->n_passes];
             if (df_small_turn(small, kind, tries, values, n, room, pass, turned)) {
-                df_small_score(small, kind, open, turned, top);
+                df_small_score(small, kind, open, room, turned, top);
                 tries->n_passes++;
             }
         }
         for (int g = 0; g < n_groups && !is_masked; g++) {
-            const uint32_t all = df_lane_in_use(n, 32, 1), equal = df_lane_equal(pass->codes, pass->codes[g * room]);
+            const uint64_t all = df_bits_of(n), equal = df_lane_equal(pass->codes, room, pass->codes[g * room]);
             const uint32_t feature = tries->feature[first + g];
             const int is_constant = (equal >> g * room & all) == all;
             *n_constant += is_constant;
             node->constants |= (uint64_t)(is_constant && feature < 64) << (feature & 63);
         }
     }
-    return df_highest_rough(top, DF_SMALL_LANES);
+    return df_highest_rough(top, df_lanes_of(room));
 }
 
 /* The best of all cuts that have been tried together, given the exact score of the best one so far, -1 without one. is_last :
@@ -392,10 +396,10 @@ DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, 
                                  int *at) {
     const float enough = highest * (1.0f - DF_SMALL_ROUGH);
     double score = best;
-    uint32_t masks[2 * DF_SMALL_TRIES];
+    uint64_t masks[2 * DF_SMALL_TRIES];
     int n_found = 0, found = 0, try_of = -1;
     for (int p = 0; p < tries->n_passes; p++) {
-        const uint32_t mask = df_lane_at_least(small->passes[p].rough, enough);
+        const uint64_t mask = df_lane_at_least(small->passes[p].rough, room, enough);
         masks[p] = mask;
         n_found += (mask != 0) + ((mask & (mask - 1)) != 0);
         *in = mask ? p : *in;
@@ -406,7 +410,7 @@ DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, 
     }
     for (int p = 0; p < tries->n_passes; p++) {
         const df_small_pass *pass = &small->passes[p];
-        for (uint32_t mask = masks[p]; mask; mask &= mask - 1) {
+        for (uint64_t mask = masks[p]; mask; mask &= mask - 1) {
             const int lane = df_lowest_bit(mask), tried = pass->first + lane / room;
             const double own = df_small_exact_score(small, kind, open, pass, lane);
             const int is_lower = tried == try_of && pass->codes[lane] < small->passes[*in].codes[*at];
@@ -422,7 +426,7 @@ DF_INLINE double df_small_choose(const df_small_subtree *small, const int kind, 
     return found ? score : -1.0;
 }
 
-/* Find the best cut of a node of three records or more, whose room is 8, 16 or 32. */
+/* Find the best cut of a node of three records or more, whose room is 8, 16, 32 or 64. */
 DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_small_node *node, df_small_open *open,
                                   const int room) {
     const uint64_t differing = df_small_is_masked(small)
@@ -467,8 +471,10 @@ DF_INLINE void df_small_search(df_small_subtree *small, const int kind, df_small
         df_small_search_in(small, kind, node, open, 8);
     else if (node->n <= 16)
         df_small_search_in(small, kind, node, open, 16);
-    else
+    else if (node->n <= 32)
         df_small_search_in(small, kind, node, open, 32);
+    else
+        df_small_search_in(small, kind, node, open, 64);
 }
 
 /* Split a node of two records: every feature that parts them does it by the same score. */

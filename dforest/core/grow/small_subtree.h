@@ -31,7 +31,7 @@
 #include "rules/numerics.h"
 
 enum {
-    DF_SMALL = 32,       /* most records of a small subtree */
+    DF_SMALL = 64,       /* most records of a small subtree */
     DF_SMALL_TRIES = 16, /* most features that are tried together */
     DF_SMALL_SLOTS = 64  /* most features whose codes are copied */
 };
