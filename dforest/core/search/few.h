@@ -39,37 +39,7 @@ typedef struct {
     double score; /* below 0: there is no valid cut */
 } df_cut;
 
-/* The highest of n scores, and which are at least some number, a bit each; n: 8, 16, 32 or 64. */
 #if defined(__SSE2__)
-typedef __m128d df_vector_pd;
-typedef __m128 df_vector_ps;
-
-DF_INLINE double df_top_pd(__m128d a) { return _mm_cvtsd_f64(_mm_max_sd(a, _mm_unpackhi_pd(a, a))); }
-
-DF_INLINE float df_top_ps(__m128 a) {
-    a = _mm_max_ps(a, _mm_movehl_ps(a, a));
-    return _mm_cvtss_f32(_mm_max_ss(a, _mm_shuffle_ps(a, a, 1)));
-}
-
-#define DF_SEARCH(highest, at_least, number, kind)                                                                  \
-    DF_INLINE number highest(const number *scores, int n) {                                                         \
-        enum { LANES = 16 / sizeof(number) };                                                                       \
-        df_vector_##kind a = _mm_loadu_##kind(scores), b = _mm_loadu_##kind(scores + LANES);                        \
-        for (int i = 2 * LANES; i < n; i += 2 * LANES) {                                                            \
-            a = _mm_max_##kind(a, _mm_loadu_##kind(scores + i));                                                    \
-            b = _mm_max_##kind(b, _mm_loadu_##kind(scores + i + LANES));                                            \
-        }                                                                                                           \
-        return df_top_##kind(_mm_max_##kind(a, b));                                                                 \
-    }                                                                                                               \
-    DF_INLINE uint64_t at_least(const number *scores, int n, number least) {                                        \
-        enum { LANES = 16 / sizeof(number) };                                                                       \
-        df_vector_##kind limit = _mm_set1_##kind(least);                                                            \
-        uint64_t mask = 0;                                                                                          \
-        for (int i = 0; i < n; i += LANES)                                                                          \
-            mask |= (uint64_t)_mm_movemask_##kind(_mm_cmpge_##kind(_mm_loadu_##kind(scores + i), limit)) << i;      \
-        return mask;                                                                                                \
-    }
-
 /* Which of n codes are equal to one. */
 DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
     __m128i wanted = _mm_set1_epi16(code);
@@ -88,23 +58,7 @@ DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
         mask |= (uint64_t)(codes[i] == code) << i;
     return mask;
 }
-
-#define DF_SEARCH(highest, at_least, number, kind)                           \
-    DF_INLINE number highest(const number *scores, int n) {                  \
-        number top = scores[0];                                              \
-        for (int i = 1; i < n; i++)                                          \
-            top = scores[i] > top ? scores[i] : top;                         \
-        return top;                                                          \
-    }                                                                        \
-    DF_INLINE uint64_t at_least(const number *scores, int n, number least) { \
-        uint64_t mask = 0;                                                   \
-        for (int i = 0; i < n; i++)                                          \
-            mask |= (uint64_t)(scores[i] >= least) << i;                     \
-        return mask;                                                         \
-    }
 #endif
-DF_SEARCH(df_highest, df_at_least, double, pd)
-DF_SEARCH(df_highest_rough, df_at_least_rough, float, ps)
 
 /* Codes of up to DF_TINY records, ascending, each with its record in the lowest two bits. */
 DF_INLINE void df_tiny_sort(const df_few *few, int32_t key[DF_TINY]) {

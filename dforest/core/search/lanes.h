@@ -121,9 +121,10 @@ DF_INLINE int64_t df_gini_lanes_loop(const uint64_t *run, const uint64_t *more, 
         }
         for (int i = 0; i < room; i++)
             scores[i] /= (left[i] * (weight - left[i])) * weight;
-        int i = df_first_highest(scores, length);
-        if (scores[i] > *score) {
-            *score = scores[i];
+        double highest;
+        const int i = df_first_highest(scores, length, &highest);
+        if (highest > *score) {
+            *score = highest;
             best = begin + i;
         }
     }

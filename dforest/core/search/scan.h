@@ -50,27 +50,65 @@ DF_INLINE double df_from_bits(uint64_t x) {
     return y - 4503599627370496.0;
 }
 
-/* The place of the first of the highest scores; n >= 1. Comparing in four lanes waits less. */
-DF_INLINE int df_first_highest(const double *scores, int n) {
-    double a = scores[0], b = a, c = a, d = a;
-    int i = 0;
-    for (; i + 4 <= n; i += 4) {
-        a = scores[i] > a ? scores[i] : a;
-        b = scores[i + 1] > b ? scores[i + 1] : b;
-        c = scores[i + 2] > c ? scores[i + 2] : c;
-        d = scores[i + 3] > d ? scores[i + 3] : d;
-    }
-    for (; i < n; i++)
-        a = scores[i] > a ? scores[i] : a;
-    a = a > b ? a : b;
-    c = c > d ? c : d;
-    a = a > c ? a : c;
-    for (i = 0; scores[i] != a; i++)
-        ;
-    return i;
+/* The highest of n scores, and which are at least some number, a bit each; n: a multiple of 8, up to 64. */
+#if defined(__SSE2__)
+typedef __m128d df_vector_pd;
+typedef __m128 df_vector_ps;
+
+DF_INLINE double df_top_pd(__m128d a) { return _mm_cvtsd_f64(_mm_max_sd(a, _mm_unpackhi_pd(a, a))); }
+
+DF_INLINE float df_top_ps(__m128 a) {
+    a = _mm_max_ps(a, _mm_movehl_ps(a, a));
+    return _mm_cvtss_f32(_mm_max_ss(a, _mm_shuffle_ps(a, a, 1)));
 }
 
+#define DF_SEARCH(highest, at_least, number, kind)                                                                  \
+    DF_INLINE number highest(const number *scores, int n) {                                                         \
+        enum { LANES = 16 / sizeof(number) };                                                                       \
+        df_vector_##kind a = _mm_loadu_##kind(scores), b = _mm_loadu_##kind(scores + LANES);                        \
+        for (int i = 2 * LANES; i < n; i += 2 * LANES) {                                                            \
+            a = _mm_max_##kind(a, _mm_loadu_##kind(scores + i));                                                    \
+            b = _mm_max_##kind(b, _mm_loadu_##kind(scores + i + LANES));                                            \
+        }                                                                                                           \
+        return df_top_##kind(_mm_max_##kind(a, b));                                                                 \
+    }                                                                                                               \
+    DF_INLINE uint64_t at_least(const number *scores, int n, number least) {                                        \
+        enum { LANES = 16 / sizeof(number) };                                                                       \
+        df_vector_##kind limit = _mm_set1_##kind(least);                                                            \
+        uint64_t mask = 0;                                                                                          \
+        for (int i = 0; i < n; i += LANES)                                                                          \
+            mask |= (uint64_t)_mm_movemask_##kind(_mm_cmpge_##kind(_mm_loadu_##kind(scores + i), limit)) << i;      \
+        return mask;                                                                                                \
+    }
+
+#else
+#define DF_SEARCH(highest, at_least, number, kind)                           \
+    DF_INLINE number highest(const number *scores, int n) {                  \
+        number top = scores[0];                                              \
+        for (int i = 1; i < n; i++)                                          \
+            top = scores[i] > top ? scores[i] : top;                         \
+        return top;                                                          \
+    }                                                                        \
+    DF_INLINE uint64_t at_least(const number *scores, int n, number least) { \
+        uint64_t mask = 0;                                                   \
+        for (int i = 0; i < n; i++)                                          \
+            mask |= (uint64_t)(scores[i] >= least) << i;                     \
+        return mask;                                                         \
+    }
+#endif
+DF_SEARCH(df_highest, df_at_least, double, pd)
+DF_SEARCH(df_highest_rough, df_at_least_rough, float, ps)
+
 #define DF_CHUNK 64 /* cuts scored at a time */
+
+/* The place of the first of the highest of n scores, at least 1 and at most DF_CHUNK; there is room for a multiple of 8. */
+DF_INLINE int df_first_highest(double *scores, int n, double *highest) {
+    const int room = (n + 7) & -8;
+    for (int i = n; i < room; i++)
+        scores[i] = -1.0;
+    *highest = df_highest(scores, room);
+    return df_lowest_bit(df_at_least(scores, room, *highest));
+}
 
 /* The first of the best cuts by Gini impurity with two classes, and its score; n >= 1. The left sides'
  * words are run[i] + offset; weight: of the node; first: of its class 0. */
@@ -87,9 +125,10 @@ DF_INLINE int64_t df_gini_loop(const uint64_t *run, int64_t n, uint64_t offset, 
             double d = weight * a - left * first;
             scores[i] = (d * d + d * d) / ((left * (weight - left)) * weight);
         }
-        int i = df_first_highest(scores, length);
-        if (scores[i] > *score) {
-            *score = scores[i];
+        double highest;
+        const int i = df_first_highest(scores, length, &highest);
+        if (highest > *score) {
+            *score = highest;
             best = begin + i;
         }
     }
@@ -112,9 +151,10 @@ DF_INLINE int64_t df_square_loop(const uint64_t *run, int64_t n, uint64_t offset
             double d = weight * sum - left * remainder;
             scores[i] = d * d / ((left * (weight - left)) * weight);
         }
-        int i = df_first_highest(scores, length);
-        if (scores[i] > *score) {
-            *score = scores[i];
+        double highest;
+        const int i = df_first_highest(scores, length, &highest);
+        if (highest > *score) {
+            *score = highest;
             best = begin + i;
         }
     }
