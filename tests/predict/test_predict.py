@@ -20,7 +20,6 @@ from dforest import (
 from dforest.core import loops
 from dforest.core.forest.state import expand, right_children, shrink
 from dforest.core.predict.packed import PackedForest
-from dforest.core.predict.packing import slot_numbers
 from dforest.splitter import PythonSplitter, Test
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,11 +84,10 @@ def slow_mean(forest, X, votes):
 
 def packings(forest, voting="soft"):
     """The packed forest in all its forms."""
-    leaf = forest.leaf_row[forest.feature < 0]
     votes = forest.leaf_votes(voting)
     for is_wide in (False, True):
-        yield PackedForest(forest, votes, leaf, is_wide)
-        yield PackedForest(forest, votes[leaf], np.arange(len(leaf), dtype=np.uint32), is_wide)
+        yield PackedForest(forest, votes, np.arange(len(votes), dtype=np.uint32), is_wide)
+        yield PackedForest(forest, votes, None, is_wide)
     yield forest.packed(voting)
     yield forest.packed_leaves(voting)
 
@@ -117,7 +115,7 @@ def test_slow_walk(dtype, n_classes, n_categories, max_depth):
 def test_paths(dtype, is_wide):
     forest = grown(dtype, n_categories=9).forest_
     X = problem(dtype, n=20, n_categories=9, seed=1)[0]
-    packed = PackedForest(forest, forest.leaf_votes(), forest.leaf_row[forest.feature < 0], is_wide)
+    packed = PackedForest(forest, forest.leaf_votes(), None, is_wide)
     indices, indptr = packed.paths(packed.apply(X, 1))
     for i, x in enumerate(X):
         expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walk(forest, t, x)]
@@ -190,15 +188,17 @@ def packed_of_many(n_features):
     forest = grown(np.float32).forest_
     known = {**vars(forest), "right_child": forest.right_child, "n_trees": forest.n_trees, "n_features": n_features}
     as_if = SimpleNamespace(**known)
-    return PackedForest(as_if, forest.leaf_votes(), forest.leaf_row[forest.feature < 0])
+    return PackedForest(as_if, forest.leaf_votes(), None)
 
 
 def test_slots():
     forest = grown(np.float32, max_depth=None).forest_
-    slots = slot_numbers(forest.feature, forest.right_child, forest.node_offsets)
+    numbers = forest.packed().node_numbers()
     for t in range(forest.n_trees):
         nodes = slice(forest.node_offsets[t], forest.node_offsets[t + 1])
-        own, feature, right = slots[nodes], forest.feature[nodes], forest.right_child[nodes]
+        feature, right = forest.feature[nodes], forest.right_child[nodes]
+        own = np.zeros(len(feature), np.int64)
+        own[numbers[nodes.start + t + 1 : nodes.stop + t + 1]] = np.arange(1, len(own) + 1)
         assert sorted(own) == list(range(1, len(own) + 1))
         inner = np.flatnonzero(feature >= 0)
         assert own[0] == 1 and (own[inner + 1] % 2 == 0).all()

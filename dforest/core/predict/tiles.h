@@ -1,4 +1,4 @@
-/* Many rows down small trees (C99 and C++).
+/* Many rows down trees (C99 and C++).
 
    Values become *keys*, integers in the order of the values (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by
    feature. So the feature and the lane, which is a constant, say where a row's value is, and no pointers to rows are held:
@@ -7,8 +7,8 @@
 
    Rows whose values are all numbers go down trees of narrow slots (walk.h) as follows. A tree's slots are copied for a block of
    rows, with keys for thresholds: see df_keyed. A leaf's key is 0, below the keys of all values, so that a row that got to the
-   leaf stays there. A step compares integers, and shifts and masks nothing. For trees of few leaves there is marks.h, which uses
-   tiles too, also for wide slots and missing values.
+   leaf stays there. A step compares integers, and looks up no pointer to a row. For trees of few leaves there is marks.h, which
+   uses tiles too, also for wide slots and missing values.
 
    Nothing here owns memory. */
 #ifndef DFOREST_TILES_H
@@ -19,15 +19,18 @@
 
 typedef struct {
     uint32_t key;
-    uint16_t slot;           /* rows go there if their value's key is not above */
-    uint16_t place;          /* of the feature's values in a tile, in units of DF_PLACE of them */
+    uint32_t word;           /* slot << bits | DF_LANES * feature: rows go to the slot if their value's key is not above */
 } df_keyed;
 
 enum {
-    DF_PLACE = 2,
-    DF_MAX_KEYED = 1 << 16,                              /* slots of a tree */
-    DF_MAX_PLACES = (1 << 16) * DF_PLACE / DF_LANES,     /* features */
+    DF_LANE_BITS = 4,        /* of a number below DF_LANES: a word has so many bits more for a feature than a narrow slot */
 };
+
+/* The slots of the largest tree that can be copied. */
+DF_INLINE size_t df_max_keyed(const df_packed *forest)
+{
+    return forest->bits + DF_LANE_BITS < 32 ? (size_t) 1 << (32 - forest->bits - DF_LANE_BITS) : 0;
+}
 
 /* The key of the smallest float32 number that is not below a value: float32 thresholds tell these two from no others. */
 DF_INLINE uint32_t df_key_above(double value)
@@ -76,16 +79,16 @@ DF_FUNCTION void df_key_slots(const df_packed *forest, size_t t, size_t n_slots,
         const float threshold = tree[i].threshold;
         const uint32_t key = df_key32(threshold), word = tree[i].word;
         keyed[i].key = threshold == threshold ? key : 0;
-        keyed[i].slot = (uint16_t) (word >> (bits + 2));
-        keyed[i].place = (uint16_t) ((word & mask) * (DF_LANES / DF_PLACE));
+        keyed[i].word = word >> (bits + 2) << (bits + DF_LANE_BITS) | (word & mask) << DF_LANE_BITS;
     }
 }
 
-/* The slot a row goes to. IN x: where the row's lane begins. The sign of a difference takes fewer steps than a comparison. */
-DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32_t *x)
+/* The slot a row goes to. IN bits: of a word, below the slot; x: where the row's lane begins. The sign of a difference takes fewer
+   steps than a comparison. */
+DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32_t *x, uint32_t bits)
 {
-    const df_keyed *here = tree + at;
-    return here->slot + (uint32_t) (((uint64_t) here->key - x[(size_t) here->place * DF_PLACE]) >> 63);
+    const uint32_t word = tree[at].word;
+    return (word >> bits) + (uint32_t) (((uint64_t) tree[at].key - x[word & ((1u << bits) - 1)]) >> 63);
 }
 
 /* CALL(lane) for each of DF_LANES lanes. */
@@ -95,12 +98,14 @@ DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32
 
 /* Rows in tiles down a tree, in rounds as those of df_rounds.
 
+   IN tree : of df_key_slots, for the same forest
    IN n_first : steps of all rows before any is asked whether it has arrived
    OUT at : [n, rounded up to DF_LANES] the slots of the leaves
    OUT left : [n, rounded up to DF_LANES] scratch */
-DF_FUNCTION void df_walk_tiles(const df_keyed *tree, int n_first, const uint32_t *tiles, size_t n_features, size_t n,
-                               uint32_t *at, uint32_t *left)
+DF_FUNCTION void df_walk_tiles(const df_packed *forest, const df_keyed *tree, int n_first, const uint32_t *tiles,
+                               size_t n_features, size_t n, uint32_t *at, uint32_t *left)
 {
+    const uint32_t bits = forest->bits + DF_LANE_BITS;
     const size_t size = n_features * DF_LANES;
     const uint32_t *x = tiles, *lane[DF_LANES];
     uint32_t place[DF_LANES], lanes[DF_LANES];
@@ -109,7 +114,7 @@ DF_FUNCTION void df_walk_tiles(const df_keyed *tree, int n_first, const uint32_t
     for (i = 0; i < n; i += DF_LANES, x += size) {
         /* a variable for each lane: of an array, compilers would write each element back at each step */
 #define DF_BEGIN(j) uint32_t at##j = 1;
-#define DF_GO(j) at##j = df_keyed_step(tree, at##j, x + j);
+#define DF_GO(j) at##j = df_keyed_step(tree, at##j, x + j, bits);
 #define DF_END(j) at[i + j] = at##j;
         DF_EACH_LANE(DF_BEGIN)
         for (step = 0; step < n_first; step++) {
@@ -122,7 +127,7 @@ DF_FUNCTION void df_walk_tiles(const df_keyed *tree, int n_first, const uint32_t
         n_lanes = n - i < DF_LANES ? n - i : DF_LANES;
         for (j = 0; j < n_lanes; j++) {
             left[n_left] = (uint32_t) (i + j);
-            n_left += tree[at[i + j]].slot > at[i + j];
+            n_left += (tree[at[i + j]].word >> bits) > at[i + j];
         }
     }
     for (; n_left > 0; n_left = n_next) {
@@ -137,11 +142,11 @@ DF_FUNCTION void df_walk_tiles(const df_keyed *tree, int n_first, const uint32_t
             for (step = 0; step < DF_ROUND; step++)
 #pragma GCC unroll 16
                 for (j = 0; j < DF_LANES; j++)
-                    lanes[j] = df_keyed_step(tree, lanes[j], lane[j]);
+                    lanes[j] = df_keyed_step(tree, lanes[j], lane[j], bits);
             for (j = 0; j < n_lanes; j++) {
                 at[place[j]] = lanes[j];
                 left[n_next] = place[j];                 /* n_next <= i + j: what is read later is not overwritten */
-                n_next += tree[lanes[j]].slot > lanes[j];
+                n_next += (tree[lanes[j]].word >> bits) > lanes[j];
             }
         }
     }
