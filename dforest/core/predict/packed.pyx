@@ -282,10 +282,11 @@ cdef class PackedForest:
                         WorkerContext* worker) except -1 nogil:
         """Send rows in tiles down the copy of tree t."""
         cdef Py_ssize_t i = 0, k = lanes(max(DF_LANES, SOME_STEPS // self.depth[t]))
+        cdef Py_ssize_t n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
         while i < down.n:
             k = min(k, down.n - i)
-            df_walk_tiles(&self.forest, keyed, self.n_first[t], tiles + i * self.n_features, self.n_features, k, down.at + i,
-                          down.left)
+            df_walk_tiles(&self.forest, keyed, n_slots, self.n_first[t], tiles + i * self.n_features, self.n_features, k,
+                          down.at + i, down.left)
             poll(worker, k * self.depth[t])
             i += k
         return 0
