@@ -1,5 +1,7 @@
-"""Checks of packed trees that come from a file, say: prediction must be able to follow them, as it checks nothing
-(`packed_check.h`). An error with which they can be followed, such as another threshold, is not found. What is checked is borrowed.
+"""Checks of packed trees that come from a file, say.
+
+Prediction must be able to follow them, as it checks nothing (`packed_check.h`). An error with which they can be
+followed, such as another threshold, is not found. What is checked is borrowed.
 """
 import math
 

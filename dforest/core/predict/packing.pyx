@@ -119,7 +119,8 @@ def pack_trees(forest, const double[:, ::1] votes not None, rows, bint is_wide, 
     memset(&packing, 0, sizeof(Packing))
     packing.offsets, packing.feature, packing.link, packing.missing_left = &offsets[0], &feature[0], &link[0], &missing_left[0]
     packing.single, packing.double_ = &single[0] if is_single else NULL, NULL if is_single else &double_[0]
-    packing.leaf_draws, packing.n_categories, packing.has_own_tests = &leaf_draws[0], &n_categories[0], forest.splitter is not None
+    packing.leaf_draws, packing.n_categories = &leaf_draws[0], &n_categories[0]
+    packing.has_own_tests = forest.splitter is not None
     packing.rows = &of_leaves[0] if rows is not None else NULL
     packing.votes, packing.n_outputs = &votes[0, 0], votes.shape[1]
 
@@ -191,8 +192,7 @@ cdef struct Packing:          # a forest's arrays, borrowed, and what is made of
     const uint8_t* missing_left
     const int64_t* leaf_draws
     const int32_t* n_categories
-    bint has_own_tests        # all payloads are those of a splitter's own tests, and every inner node has one; if not, they are
-                              # the subsets of the nodes that test categories
+    bint has_own_tests        # payloads are those of a splitter's tests, one for each inner node; or subsets of categories
     const uint32_t* rows      # [n_leaves] which row of the values each row of the leaf tables adds; NULL: each leaf has its own
     const double* votes       # [n_leaves, n_outputs] of which those of leaves are copied, then
     Py_ssize_t n_outputs

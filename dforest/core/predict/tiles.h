@@ -18,7 +18,7 @@
 #include "walk.h"
 
 /* Rows go to the slot if their value's key is not above, and look up the value at the place, which is DF_LANES * feature. Of a
-   *short* tree both are halves of the word, and read without shifts; of others the place has the lowest bits, as few as it may. */
+   *short* tree both are halves of the word, read without shifts; of others the place has the lowest bits, as few as may be. */
 typedef struct {
     uint32_t key;
     union {
@@ -124,8 +124,8 @@ DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32
     CALL(8) CALL(9) CALL(10) CALL(11) CALL(12) CALL(13) CALL(14) CALL(15)
 
 /* Rows in tiles down a tree, in rounds as those of df_rounds. For parameters see df_walk_tiles; IN bits: as of df_place_bits */
-DF_INLINE void df_keyed_rounds(const df_keyed *tree, int n_first, const uint32_t *tiles, size_t n_features, size_t n, uint32_t *at,
-                               uint32_t *left, uint32_t bits, int is_short)
+DF_INLINE void df_keyed_rounds(const df_keyed *tree, int n_first, const uint32_t *tiles, size_t n_features, size_t n,
+                               uint32_t *at, uint32_t *left, uint32_t bits, int is_short)
 {
     const size_t size = n_features * DF_LANES;
     const uint32_t *x = tiles, *lane[DF_LANES];
