@@ -533,7 +533,7 @@ class Assemble:
         self.growth.forest(self.trees, 2)
 
     def time_pack(self, name):
-        PackedForest(self.forest, self.values, self.forest.leaf_row[self.forest.feature < 0])
+        PackedForest(self.forest, self.values, None)
 
 
 class Walk:

@@ -102,6 +102,11 @@ class PredictionPart:
             return 1
         return count_threads(n_jobs)
 
+    def _packed(self, voting):
+        """The forest made ready to predict; counting threads takes longer than predicting a single row."""
+        is_packed = self.forest_.is_packed(voting)
+        return self.forest_.packed(voting, 1 if is_packed else count_threads(getattr(self, "n_jobs", None)))
+
     def _device(self, *arrays):
         """Where to work, given the data: a `Device`, or None for the processor without SYCL."""
         queue = queue_of(*arrays)
@@ -114,10 +119,10 @@ class PredictionPart:
         device = self._device(X)
         if device is None:
             X = self._check_fitted_X(X)
-            packed = self.forest_.packed(voting)
+            packed = self._packed(voting)
             return packed, X, self._n_threads(packed, len(X))
         check_is_fitted(self)
-        predictor = import_module("dforest.engines.device.predictor").DevicePredictor(device, self.forest_.packed(voting))
+        predictor = import_module("dforest.engines.device.predictor").DevicePredictor(device, self._packed(voting))
         if is_on_device(X) and "feature_names_in_" not in self.__dict__ and not self._features.encodes:
             rows = functions_for(X).rows_of(X, device)
             if rows is not None and rows.shape[1] == self.n_features_in_:

@@ -252,7 +252,7 @@ def test_arrays_are_read_only():
         packed = forest.packed()
         packed.apply(np.zeros((1, forest.n_features)), 1)
         arrays = packed.arrays() if forest.objective.baseline is None else []  # of sums there are none for devices
-        held = [*arrays, packed.node_numbers]
+        held = [*arrays, packed.node_numbers()]
         assert not any(array.flags.writeable for array in held if isinstance(array, np.ndarray))
 
 

@@ -20,7 +20,7 @@ from dforest import (
 from dforest.core import loops
 from dforest.core.forest.state import expand, right_children, shrink
 from dforest.core.predict.packed import PackedForest
-from dforest.core.predict.packing import slot_numbers
+from dforest.core.predict.packed_check import check_equal
 from dforest.splitter import PythonSplitter, Test
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,11 +85,10 @@ def slow_mean(forest, X, votes):
 
 def packings(forest, voting="soft"):
     """The packed forest in all its forms."""
-    leaf = forest.leaf_row[forest.feature < 0]
     votes = forest.leaf_votes(voting)
     for is_wide in (False, True):
-        yield PackedForest(forest, votes, leaf, is_wide)
-        yield PackedForest(forest, votes[leaf], np.arange(len(leaf), dtype=np.uint32), is_wide)
+        yield PackedForest(forest, votes, np.arange(len(votes), dtype=np.uint32), is_wide)
+        yield PackedForest(forest, votes, None, is_wide)
     yield forest.packed(voting)
     yield forest.packed_leaves(voting)
 
@@ -117,7 +116,7 @@ def test_slow_walk(dtype, n_classes, n_categories, max_depth):
 def test_paths(dtype, is_wide):
     forest = grown(dtype, n_categories=9).forest_
     X = problem(dtype, n=20, n_categories=9, seed=1)[0]
-    packed = PackedForest(forest, forest.leaf_votes(), forest.leaf_row[forest.feature < 0], is_wide)
+    packed = PackedForest(forest, forest.leaf_votes(), None, is_wide)
     indices, indptr = packed.paths(packed.apply(X, 1))
     for i, x in enumerate(X):
         expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walk(forest, t, x)]
@@ -190,15 +189,17 @@ def packed_of_many(n_features):
     forest = grown(np.float32).forest_
     known = {**vars(forest), "right_child": forest.right_child, "n_trees": forest.n_trees, "n_features": n_features}
     as_if = SimpleNamespace(**known)
-    return PackedForest(as_if, forest.leaf_votes(), forest.leaf_row[forest.feature < 0])
+    return PackedForest(as_if, forest.leaf_votes(), None)
 
 
 def test_slots():
     forest = grown(np.float32, max_depth=None).forest_
-    slots = slot_numbers(forest.feature, forest.right_child, forest.node_offsets)
+    numbers = forest.packed().node_numbers()
     for t in range(forest.n_trees):
         nodes = slice(forest.node_offsets[t], forest.node_offsets[t + 1])
-        own, feature, right = slots[nodes], forest.feature[nodes], forest.right_child[nodes]
+        feature, right = forest.feature[nodes], forest.right_child[nodes]
+        own = np.zeros(len(feature), np.int64)
+        own[numbers[nodes.start + t + 1 : nodes.stop + t + 1]] = np.arange(1, len(own) + 1)
         assert sorted(own) == list(range(1, len(own) + 1))
         inner = np.flatnonzero(feature >= 0)
         assert own[0] == 1 and (own[inner + 1] % 2 == 0).all()
@@ -429,7 +430,7 @@ def numbers_near(thresholds, dtype, rng, n):
 @pytest.mark.parametrize("n", [40, 64, 333, 5000])
 @pytest.mark.parametrize("max_depth", [1, 4, None])
 def test_many_rows_of_numbers_go_down_small_trees(dtype, n, max_depth):
-    """They lie in tiles then, and trees of at most four slots a row have keys for thresholds: as row by row, to the bit."""
+    """They lie in tiles then, and trees of at most sixteen slots a row have keys for thresholds: as row by row, to the bit."""
     rng = np.random.default_rng(n)
     X = rng.standard_normal((60, 3)).astype(np.float32)
     X[:20] = X[20:40].round()  # thresholds of 0 and 0.5, too
@@ -528,3 +529,37 @@ def test_many_rows_of_numbers_go_down_trees_that_differ(n):
     X = rng.standard_normal((n, 2)).astype(np.float32)
     packed = model.forest_.packed()
     assert packed.mean(X, 1).tobytes() == np.concatenate([packed.mean(X[i : i + 1], 1) for i in range(n)]).tobytes()
+
+
+@pytest.mark.parametrize("case", [(np.float32, 2, 0), (np.float64, 0, 0), (np.float32, 3, 9)])
+def test_threads_share_packing(case, monkeypatch):
+    """As one thread packs, to the bit; a forest is packed or it is not."""
+    dtype, n_classes, n_categories = case
+    X, y = problem(dtype, n=4000, n_categories=n_categories)
+    y = np.digitize(y, np.quantile(y, np.linspace(0, 1, n_classes + 1)[1:-1])) if n_classes else y
+    kind = RandomForestClassifier if n_classes else RandomForestRegressor
+    model = kind(30, n_jobs=3, random_state=0, categorical_features=[4] if n_categories else None).fit(X, y)
+    forest, packing = model.forest_, importlib.import_module("dforest.core.predict.packing")
+    assert len(forest.feature) > 2 << 14  # worth two more threads
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "bounds_of_means", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            model.predict(X)
+    assert not forest.is_packed()
+    expected = pickle.loads(pickle.dumps(model)).set_params(n_jobs=1)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert forest.is_packed()
+    check_equal(forest.packed().arrays(), expected.forest_.packed().arrays())
+    np.testing.assert_array_equal(forest.packed().node_numbers(3), expected.forest_.packed().node_numbers())
+
+
+def test_keys_of_large_trees():
+    """Trees of more than 65,536 slots have words in their keys: as rows go down without a copy."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 3)).astype(np.float32)
+    forest = RandomForestRegressor(2, bootstrap=False, max_features=1, random_state=0).fit(X, rng.standard_normal(len(X))).forest_
+    assert np.diff(forest.node_offsets).min() > 1 << 16
+    packed, X = forest.packed(), X[::7].copy()
+    leaves = forest.node_offsets[:-1] + packed.apply(X, 1)
+    expected = forest.leaf_value[forest.leaf_row[leaves]].sum(axis=1) / 2
+    np.testing.assert_array_equal(packed.mean(X, 1)[:, 0], expected)

@@ -21,8 +21,7 @@ def same(a, b):
 
 
 def packings(forest):
-    leaf = forest.leaf_row[forest.feature < 0]
-    return [PackedForest(forest, forest.leaf_votes(), leaf, is_wide) for is_wide in (False, True)]
+    return [PackedForest(forest, forest.leaf_votes(), None, is_wide) for is_wide in (False, True)]
 
 
 def assert_same(forest, X):
@@ -130,7 +129,7 @@ def test_nodes_of_two_parents():
     """Damaged trees: rows can follow them, but their nodes have more numbers than there are slots, or fewer."""
     X = np.random.default_rng(0).normal(size=(200, 3))
     forest = RandomForestRegressor(1, random_state=0).fit(X, X[:, 0]).forest_
-    arrays = PackedForest(forest, forest.leaf_votes(), forest.leaf_row[forest.feature < 0], True).arrays()
+    arrays = PackedForest(forest, forest.leaf_votes(), None, True).arrays()
     refused = 0
     for to, other in ((2, 3), (3, 2)):  # the root's children; whose own are the larger subtree is not known here
         slots = arrays.slots.copy().view([("threshold", "f8"), ("word", "u4"), ("slot", "u4")])

@@ -108,7 +108,7 @@ def test_wide_and_narrow_slots(device, tuning, is_wide, n_items):
     tuning["n_items"] = n_items
     X, y = problem(np.float32, 400, False, True, 9)
     forest = RandomForestClassifier(9, categorical_features=[0, 3], random_state=0).fit(X, y).forest_
-    packed = PackedForest(forest, forest.leaf_votes(), forest.leaf_row[forest.feature < 0], is_wide)
+    packed = PackedForest(forest, forest.leaf_votes(), None, is_wide)
     assert packed.slot_size == (16 if is_wide else 8)
     there = DevicePredictor(device, packed)
     for rows in (X, X.astype(np.float64)):

@@ -21,7 +21,7 @@ from dforest.core.forest.state import check_arrays, check_forest, check_settings
 from dforest.core.forest.node_table import class_table, gain_table, number_table, remaining_nodes, target_power
 from dforest.core.forest.row_table import unique_rows
 from dforest.core.predict.packed import PackedForest
-from dforest.core.predict.packing import check_equal
+from dforest.core.predict.packed_check import check_equal
 from dforest.core.predict.predictor import Predictor
 
 _OF_TREES = ("seeds", "n_rows", "plans", "weight_unit")
@@ -500,39 +500,42 @@ class Forest:
         """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_values), dtype float64."""
         return self.objective.leaf_votes(self.leaf_weight, self.leaf_value, voting)
 
-    def packed(self, voting="soft"):
-        """The forest made ready to predict, built at the first call: see `PackedForest`."""
+    def packed(self, voting="soft", n_threads=1):
+        """The forest made ready to predict, built at the first call, on some threads: see `PackedForest`."""
         packed = self._packed.get(voting)
         if packed is None:
-            packed = self._packed[voting] = PackedForest(self, *self.added_values(voting), baseline=self._baseline())
+            packed = self._packed[voting] = PackedForest(self, *self.added_values(voting), baseline=self._baseline(),
+                                                         n_threads=n_threads)
         return packed
+
+    def is_packed(self, voting="soft"):
+        """Whether `packed` returns what was built before."""
+        return voting in self._packed
 
     def _baseline(self):
         """The objective's baseline as an array; None if it has none."""
         return None if self.objective.baseline is None else np.array(self.objective.baseline)
 
     def added_values(self, voting="soft"):
-        """The values that leaves add to a prediction, and which of them each leaf node does.
+        """The values that leaves add to a prediction, and which of them each leaf adds, as `PackedForest` takes them.
 
         Those of a tree lie close together, unless a leaf has so many that they fill lines of a cache by themselves.
 
         Returns
         -------
         values : ndarray of shape (n_values, n_outputs), dtype float64
-        rows : ndarray of shape (n_leaf_nodes,), dtype uint32
-            Of the leaves in the order of the nodes.
+        rows : ndarray of shape (n_leaves,), dtype uint32, or None
         """
         votes = self.leaf_votes(voting)
-        leaf = self.leaf_row[self.feature < 0]
         is_large = votes.nbytes > _TABLE_BYTES
-        if is_large and self.objective.n_outputs > 1 and votes.shape[1] >= _LINE:
-            return votes, leaf
-        if not self.objective.keeps_values:  # different weights may make the same shares
-            distinct, numbers = unique_rows(votes.view(np.int64))
-            return distinct.view(np.float64), numbers[leaf]
-        if is_large:
-            return votes[leaf], np.arange(len(leaf), dtype=np.uint32)
-        return votes, leaf
+        fills_lines = self.objective.n_outputs > 1 and votes.shape[1] >= _LINE
+        if not (is_large and fills_lines):
+            if not self.objective.keeps_values:  # different weights may make the same shares
+                distinct, numbers = unique_rows(votes.view(np.int64))
+                return distinct.view(np.float64), numbers
+            if is_large:
+                return votes, None
+        return votes, np.arange(len(votes), dtype=np.uint32)
 
     def predictor(self, voting="soft", n_threads=1, encoder=None):
         """Make an object that predicts fast, for serving.
@@ -555,11 +558,12 @@ class Forest:
         if voting not in ("soft", "hard"):
             raise ValueError(f'voting={voting!r}; allowed are "soft" and "hard"')
         columns = self.objective.outputs if self.objective.n_outputs > 1 else None
-        return Predictor(self.packed(voting), not self.objective.predicts_shares, n_threads, encoder, columns)
+        return Predictor(self.packed(voting, n_threads), not self.objective.predicts_shares, n_threads, encoder, columns)
 
-    def packed_leaves(self, voting="soft"):
+    def packed_leaves(self, voting="soft", n_threads=1):
         """`packed`, but with the rows of the leaf tables as values."""
-        return PackedForest(self, self.leaf_votes(voting), self.leaf_row[self.feature < 0])
+        votes = self.leaf_votes(voting)
+        return PackedForest(self, votes, np.arange(len(votes), dtype=np.uint32), n_threads=n_threads)
 
     def depths(self):
         """Return the depth of each node: ndarray of shape (n_nodes,), dtype int64. The depth of a root is 0."""

@@ -13,22 +13,25 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.predict.marked cimport MarkedTrees, max_marked
-from dforest.core.predict.packing cimport walk_tests, zero_paths
+from dforest.core.predict.packing cimport node_numbers, slot_size, walk_tests, zero_paths
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
-    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
+    DF_LANES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots,
+    df_key_table, df_keyed, df_max_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
     df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport poll, share
 from dforest.rules.bounds cimport df_clip
 
 from dforest.core.predict.decision_paths import paths_to
-from dforest.core.predict.packing import WIDE_BITS, check_packed, pack_trees, slot_numbers, slot_size
+from dforest.core.predict.packed_check import check_packed
+from dforest.core.predict.packing import WIDE_BITS, pack_trees
 
 cdef enum:
-    BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
-    BLOCK_MIN = 128         # ... but a block has at least this many rows, the last one excepted,
-    BLOCK_MAX = 4096         # ... and at most this many
+    BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a small tree has room in a cache; ...
+    TREE_TIMES = 8            # ... a large one has not, so a block has as many times its bytes, for which it is fetched once,
+    LARGE_BYTES = 1 << 22     # ... up to this many;
+    BLOCK_MIN = 128           # ... but a block has at least this many rows, the last one excepted,
+    BLOCK_MAX = 1 << 15       # ... and at most this many
     UNPACKED_BYTES = 1 << 25  # of sparse rows that a thread unpacks at a time,
     SOME_BYTES = 1 << 22      # or for one tree; but one row at least
     STEPS = 1 << 17           # steps down trees that are worth another thread
@@ -36,7 +39,7 @@ cdef enum:
     ROW_STEPS = 16            # steps of a row down a tree, about
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
     STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
-    SLOTS_PER_ROW = 4         # of a tree that is worth a copy with keys
+    SLOTS_PER_ROW = 16        # of a tree that is worth a copy with keys
     SKIPPED_SLOTS = 1 << 16   # of trees that a row on zero paths goes down before the next row does; but one tree at least
 
 SKIPS_UP_TO = 0.02             # the share of the features that rows store for which zero paths are worth it
@@ -50,8 +53,9 @@ cdef class PackedForest:
     forest : Forest
     values : ndarray of shape (n_values, n_outputs), dtype float64
         What leaves add to the prediction.
-    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
-        Which row of the values each leaf adds, in the order of the nodes.
+    rows : ndarray of shape (n_leaves,), dtype uint32, or None
+        Which row of the values the leaves of each row of the leaf tables add. None: values are those of the leaf tables, and are
+        copied for the leaves of all trees, in the order of the nodes.
     is_wide : bool
         Whether slots have 16 bytes even where 8 would do.
     baseline : ndarray of shape (n_sums,), dtype float64, optional
@@ -65,7 +69,7 @@ cdef class PackedForest:
         What returns the forest's `feature`, `right_child` and `node_offsets`. With `stored`, whose forest may have them
         elsewhere than in memory; it is first called when the number of a node is asked for.
     n_threads : int, default=1
-        How many threads may check what is `stored`.
+        How many threads may pack trees, or check what is `stored`.
 
     Raises
     ------
@@ -85,7 +89,6 @@ cdef class PackedForest:
                              "or of one for each sum")
         self.baseline = baseline
         self.takes_turns = baseline is not None and values.shape[1] == 1
-        self.values = values
         self.splitter = forest.splitter
         if stored is not None:
             self.read_nodes = read_nodes
@@ -94,14 +97,15 @@ cdef class PackedForest:
         else:
             nodes = forest.feature, forest.right_child, forest.node_offsets
             self.read_nodes = lambda: nodes
-            self.take(pack_trees(forest, np.asarray(values), rows, is_wide))
+            self.take(pack_trees(forest, values, rows, is_wide, n_threads))
 
     cdef int take(self, arrays) except -1:
-        """Predict by these `PackedArrays`, of which `values` are there already."""
+        """Predict by these `PackedArrays`."""
         cdef const char[::1] slots = arrays.slots
         cdef const int64_t[::1] starts = arrays.starts
         cdef const uint64_t[::1] words = arrays.words
-        self.bases, self.n_first, self.depth, self.n_steps = arrays.bases, arrays.n_first, arrays.depth, arrays.n_steps
+        self.values, self.bases, self.n_first = arrays.values, arrays.bases, arrays.n_first
+        self.depth, self.n_steps = arrays.depth, arrays.n_steps
         self.forest.slots = &slots[0]
         self.forest.starts = &starts[0]
         if words is not None:
@@ -129,14 +133,11 @@ cdef class PackedForest:
         """What sums of leaves are added to: ndarray of shape (n_outputs,), dtype float64; None if predictions are means."""
         return None if self.baseline is None else np.array(self.baseline)
 
-    @property
-    def node_numbers(self):
+    def node_numbers(self, int n_threads=1):
         """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
         if self.node_numbers_ is None:
-            feature, right_child, offsets = self.read_nodes()
-            tree = np.repeat(np.arange(self.n_trees), np.diff(offsets))
-            numbers = np.zeros(len(feature) + self.n_trees, np.uint32)
-            numbers[offsets[tree] + tree + slot_numbers(feature, right_child, offsets)] = np.arange(len(feature)) - offsets[tree]
+            self.read_nodes()              # which checks them against what was stored
+            numbers = node_numbers(&self.forest, self.n_trees, n_threads)
             numbers.setflags(write=False)
             self.node_numbers_ = numbers
         return self.node_numbers_
@@ -222,7 +223,9 @@ cdef class PackedForest:
     cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
         cdef MarkedTrees marked = None
-        cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
+        cdef Py_ssize_t tree_bytes = self.forest.starts[self.n_trees] // self.n_trees * slot_size(self.forest.is_wide)
+        cdef Py_ssize_t n_bytes = max(BLOCK_BYTES, min(TREE_TIMES * tree_bytes, LARGE_BYTES))
+        cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, n_bytes // <Py_ssize_t> rows.rows.stride))
         if rows.n >= DF_LANES and self.takes_tiles(2 * max_marked(&self.forest), task.first_tree, task.n_trees):
             marked = MarkedTrees.of(&self.forest, self.values, self.bases, self.n_outputs, task.first_tree,
                                     task.first_tree + task.n_trees)
@@ -271,6 +274,19 @@ cdef class PackedForest:
             k = min(k, down.n - i)
             df_walk_rows(&self.forest, t, self.n_first[t], down.rows, down.numbers + i if down.numbers != NULL else NULL,
                          down.first + i, k, down.at + i, down.left, down.mode)
+            poll(worker, k * self.depth[t])
+            i += k
+        return 0
+
+    cdef int walk_tiles(self, Py_ssize_t t, const df_keyed* keyed, const uint32_t* tiles, const Descent* down,
+                        WorkerContext* worker) except -1 nogil:
+        """Send rows in tiles down the copy of tree t."""
+        cdef Py_ssize_t i = 0, k = lanes(max(DF_LANES, SOME_STEPS // self.depth[t]))
+        cdef Py_ssize_t n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
+        while i < down.n:
+            k = min(k, down.n - i)
+            df_walk_tiles(&self.forest, keyed, n_slots, self.n_first[t], tiles + i * self.n_features, self.n_features, k,
+                          down.at + i, down.left)
             poll(worker, k * self.depth[t])
             i += k
         return 0
@@ -374,8 +390,7 @@ cdef class PackedForest:
 
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
         """Whether rows are worth a copy in tiles: if there are many steps, and trees have at most max_slots slots on average."""
-        return (self.splitter is None and self.n_features <= DF_MAX_PLACES
-                and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
+        return (self.splitter is None and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
 
     @cython.final
@@ -444,7 +459,7 @@ cdef class PackedForest:
         """Add the values of the leaves that rows reach, tree by tree. INOUT sums : as of `add`"""
         cdef Py_ssize_t n = rows.n, t = task.first_tree, end = task.first_tree + task.n_trees, run_end, n_slots
         # Trees of at most max_slots slots are copied, and rows go down them in tiles.
-        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MAX_KEYED)
+        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> df_max_keyed(&self.forest))
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if self.forest.is_wide else 1)
         if rows.mode != DF_NUMBERS or self.forest.is_wide or not self.takes_tiles(max_slots, t, task.n_trees):
             max_slots = 0
@@ -474,8 +489,7 @@ cdef class PackedForest:
                 n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
                 if n_slots <= max_slots:
                     df_key_slots(&self.forest, t, n_slots, keyed)
-                    df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
-                    poll(worker, n * self.depth[t])
+                    self.walk_tiles(t, keyed, tiles, &down, worker)
                 else:
                     self.walk(t, &down, worker)
                 self.add(t, at, n, sums)
@@ -514,7 +528,7 @@ cdef class PackedForest:
         cdef Rows opened = Rows(X, self.n_features)
         result = np.empty((opened.n, self.n_trees), np.int64)
         cdef int64_t[:, ::1] out = result
-        cdef const uint32_t[::1] numbers = self.node_numbers
+        cdef const uint32_t[::1] numbers = self.node_numbers(n_threads)
         cdef Task task
         if opened.n > 0:
             memset(&task, 0, sizeof(Task))

@@ -19,6 +19,12 @@ cdef class ZeroPaths:
         return df_skip(self.forest, t, self.features + self.forest.starts[t], self.stops + self.forest.starts[t], rows, i, table)
 
 
+cpdef Py_ssize_t slot_size(bint is_wide) noexcept nogil
+
+
+cdef node_numbers(const df_packed* forest, Py_ssize_t n_trees, int n_threads)
+
+
 cdef ZeroPaths zero_paths(const df_packed* forest, Py_ssize_t n_trees, int n_threads)
 
 

@@ -1,31 +1,28 @@
-"""Trees as packed nodes, made or checked, and rows of X opened for them.
+"""Trees as packed nodes, and rows of X opened for them.
 
-To pack a tree is to find which slot each node gets, and to write it there; `walk.h` says what slots are. Packed trees that come
-from a file, say, are checked: prediction must be able to follow them, as it checks nothing (`packed_check.h`). An error with
-which they can be followed, such as another threshold, is not found.
+To pack a tree is to find which slot each node gets, and to write it there; `walk.h` says what slots are. Threads share a forest's
+trees. Nodes are passed in preorder, so that a short stack of right children is all that a tree's packing remembers of it.
 
 `Rows` are rows of X as pointers, and what keeps them alive. For rows that store few values, packed trees have their nodes
 numbered anew: `zero_paths.h` says why. Where tests are a splitter's own, the splitter is asked where rows go, many at a time.
 
 The arrays made here belong to the `PackedForest` that asks for them. A `ZeroPaths` owns its arrays and borrows the slots of the
-`PackedForest` that it is made of; any number of threads may use one. What is checked is borrowed.
+`PackedForest` that it is made of; any number of threads may use one.
 """
-import math
 from typing import NamedTuple
 
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from dforest.core.loops cimport loops
 from dforest.core.predict.walk cimport (
-    DF_VALUE_ROWS, df_child, df_is_leaf, df_limits_of_slots, df_narrow, df_number_nodes, df_place, df_tree, df_wide,
-    df_write_leaf, df_write_number, df_write_subset, real_t,
+    DF_VALUE_ROWS, df_child, df_is_leaf, df_narrow, df_number_nodes, df_place, df_tree, df_wide,
+    df_write_leaf, df_write_number, df_write_subset,
 )
-from dforest.core.threads cimport WorkerContext, current_worker, poll, share
+from dforest.core.threads cimport WorkerContext, poll, share
 
 from dforest.core.readable import readable
 from dforest.core.sparse_rows import SparseRows
@@ -92,42 +89,74 @@ def bounds_of_means(objective, values):
     return np.stack([values.min(axis=0), values.max(axis=0)]) if objective.predicts_means else None
 
 
-def pack_trees(forest, values, rows, is_wide):
-    """Pack a forest's trees.
+def pack_trees(forest, const double[:, ::1] votes not None, rows, bint is_wide, int n_threads):
+    """Pack a forest's trees, on some threads: what one tree needs beside its nodes is a number or a few, so trees are looked at
+    first, and written when all are known.
 
     Parameters
     ----------
     forest : Forest
-    values : ndarray of shape (n_values, n_outputs), dtype float64
-        What leaves add to the prediction.
-    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
-        Which row of the values each leaf adds, in the order of the nodes.
-    is_wide : bool
-        Whether slots have 16 bytes even where 8 would do.
+    votes, rows, is_wide, n_threads
+        As `PackedForest` takes them.
 
     Returns
     -------
     PackedArrays
     """
-    n_trees, offsets, leaf = forest.n_trees, forest.node_offsets, forest.feature < 0
-    starts = offsets + np.arange(n_trees + 1)
-    if len(rows) != leaf.sum() or rows.max() >= len(values):
-        raise ValueError(f"{leaf.sum()} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(values)} values")
-    first_leaf = np.append(0, np.cumsum(leaf))[offsets[:n_trees]]
-    bases = np.minimum.reduceat(rows, first_leaf).astype(np.int64)
-    highest = np.maximum.reduceat(rows, first_leaf)
-    is_wide = (is_wide or np.diff(offsets).max() >= 1 << max(0, 30 - slot_bits(forest.n_features, False))
-               or (highest - bases).max() >= DF_VALUE_ROWS or not is_float32(forest.threshold))
-    bits = slot_bits(forest.n_features, is_wide)
-    words, places = None, np.empty(0, np.int64)
+    cdef Py_ssize_t n_trees = forest.n_trees, n_nodes = len(forest.feature), n_leaves = len(forest.leaf_draws)
+    cdef const int64_t[::1] offsets = forest.node_offsets, leaf_draws = forest.leaf_draws, places = None
+    cdef const int32_t[::1] feature = forest.feature, n_categories = forest.n_categories
+    cdef const uint32_t[::1] link = forest.link, of_leaves = rows
+    cdef const uint8_t[::1] missing_left = forest.missing_left.view(np.uint8)
+    cdef bint is_single = forest.threshold.dtype == np.float32
+    cdef const float[::1] single = forest.threshold if is_single else None
+    cdef const double[::1] double_ = None if is_single else forest.threshold
+    cdef Packing packing
+    if rows is None and len(votes) != n_leaves:
+        raise ValueError(f"{len(votes)} values of {n_leaves} leaves")
+    if rows is not None and (len(rows) != n_leaves or rows.max() >= len(votes)):
+        raise ValueError(f"{n_leaves} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(votes)} values")
+    memset(&packing, 0, sizeof(Packing))
+    packing.offsets, packing.feature, packing.link, packing.missing_left = &offsets[0], &feature[0], &link[0], &missing_left[0]
+    packing.single, packing.double_ = &single[0] if is_single else NULL, NULL if is_single else &double_[0]
+    packing.leaf_draws, packing.n_categories = &leaf_draws[0], &n_categories[0]
+    packing.has_own_tests = forest.splitter is not None
+    packing.rows = &of_leaves[0] if rows is not None else NULL
+    packing.votes, packing.n_outputs = &votes[0, 0], votes.shape[1]
+
+    cdef int used = <int> min(<Py_ssize_t> n_threads, 1 + n_nodes // NODES)
+    looks = np.empty(n_trees, np.dtype([
+        ("lowest", np.int64), ("highest", np.int64), ("depth", np.int64), ("n_payloads", np.int64), ("steps", np.float64),
+        ("n_first", np.int32), ("is_exact", np.int32), ("count", np.uint32, LEVELS + 1),
+    ], align=True))  # fmt: skip
+    assert looks.dtype.itemsize == sizeof(Look)
+    cdef char[::1] looks_there = looks.view(np.int8)
+    packing.looks = <Look*> &looks_there[0]
+    share(look_at_tree, &packing, n_trees, used)
+
+    is_wide = (is_wide or np.diff(forest.node_offsets).max() >= 1 << max(0, 30 - slot_bits(forest.n_features, False))
+               or (looks["highest"] - looks["lowest"]).max() >= DF_VALUE_ROWS or not looks["is_exact"].all())
+    starts = forest.node_offsets + np.arange(n_trees + 1)
+    slots = empty_aligned((n_nodes + n_trees) * slot_size(is_wide))
+    cdef const int64_t[::1] starts_there = starts
+    cdef char[::1] slots_there = slots
+    packing.forest.slots = packing.slots = &slots_there[0]
+    packing.forest.starts = &starts_there[0]
+    packing.forest.bits = slot_bits(forest.n_features, is_wide)
+    packing.forest.is_wide = is_wide
+    words = None
     if len(forest.payload_offsets) > 1:
         words, places = payload_words(forest)
-    slots = empty_aligned((len(leaf) + n_trees) * slot_size(is_wide))
-    write_slots(slots, starts, bits, is_wide, bases, slot_numbers(forest.feature, forest.right_child, offsets),
-                forest.feature, forest.threshold, forest.missing_left.view(np.uint8), offsets, rows, places,
-                forest.n_categories, forest.splitter is not None)
-    n_first, depth, n_steps = steps_of_rows(forest.feature, forest.link, offsets, forest.leaf_draws)
-    return PackedArrays(slots, starts, words, bits, is_wide, n_first, depth, n_steps, values, bases,
+        packing.places = &places[0]
+    looks["n_payloads"] = np.cumsum(looks["n_payloads"]) - looks["n_payloads"]
+    values = np.asarray(votes) if rows is not None else np.empty(((n_nodes + n_trees) // 2, votes.shape[1]))
+    cdef double[:, ::1] values_there
+    if rows is None:
+        values_there = values
+        packing.values = &values_there[0, 0]
+    share(write_tree, &packing, n_trees, used)
+    return PackedArrays(slots, starts, words, packing.forest.bits, bool(is_wide), looks["n_first"].copy(), looks["depth"].copy(),
+                        float(np.cumsum(looks["steps"])[n_trees - 1]), values, looks["lowest"].copy(),
                         bounds_of_means(forest.objective, values))
 
 
@@ -136,172 +165,205 @@ def slot_bits(n_features, is_wide):
     return WIDE_BITS if is_wide else max(1, int(n_features - 1).bit_length())
 
 
-def slot_size(is_wide):
+cpdef Py_ssize_t slot_size(bint is_wide) noexcept nogil:
     """Bytes of a slot."""
     return sizeof(df_wide) if is_wide else sizeof(df_narrow)
 
 
-def slot_numbers(const int32_t[::1] feature not None, const uint32_t[::1] right_child not None,
-                 const int64_t[::1] offsets not None):
-    """The slot of each node in its tree.
+cdef enum:
+    NODES = 1 << 14           # that are worth another thread
 
-    Pairs of children lie in the order of their parents: pairs of the first levels level by level, as
-    all rows pass them, the others in preorder.
+cdef struct Look:             # what is known of a tree before it is written
+    int64_t lowest, highest   # of the values that its leaves add
+    int64_t depth             # as in `PackedArrays`
+    int64_t n_payloads        # of its nodes; then of those of all trees before
+    double steps              # of a draw on average
+    int32_t n_first           # at least three quarters of the draws went so deep; 1 to 255
+    int32_t is_exact          # whether thresholds, where there are any, are float32 numbers
+    uint32_t count[LEVELS + 1]   # parents at each level; the last one has all that are deeper
 
-    Parameters
-    ----------
-    feature, right_child, offsets : ndarray
-        As in `Forest`.
+cdef struct Packing:          # a forest's arrays, borrowed, and what is made of them
+    df_packed forest          # points to the slots
+    const int64_t* offsets
+    const int32_t* feature
+    const uint32_t* link
+    const float* single       # thresholds; NULL: they are double
+    const double* double_
+    const uint8_t* missing_left
+    const int64_t* leaf_draws
+    const int32_t* n_categories
+    bint has_own_tests        # payloads are those of a splitter's tests, one for each inner node; or subsets of categories
+    const uint32_t* rows      # [n_leaves] which row of the values each row of the leaf tables adds; NULL: each leaf has its own
+    const double* votes       # [n_leaves, n_outputs] of which those of leaves are copied, then
+    Py_ssize_t n_outputs
+    Look* looks               # [n_trees]
+    const int64_t* places     # where the words of each payload begin: see `payload_words`
+    char* slots
+    double* values            # [n_leaf_nodes, n_outputs] if each leaf has its own
 
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype uint32
-    """
-    cdef Py_ssize_t t, i, first, n
-    cdef uint32_t count[LEVELS + 1]
-    cdef uint32_t level, start
-    cdef WorkerContext worker = current_worker()
-    result = np.empty(feature.shape[0], np.uint32)
-    levels = np.empty(feature.shape[0], np.uint8)
-    cdef uint32_t[::1] to = result
-    cdef uint8_t[::1] at = levels
-    with nogil:
-        for t in range(offsets.shape[0] - 1):
-            first = offsets[t]
-            n = offsets[t + 1] - first
-            memset(count, 0, sizeof(count))
-            at[first] = 0
-            for i in range(first, first + n):
-                if feature[i] >= 0:
-                    at[i + 1] = at[first + right_child[i]] = min(at[i] + 1, LEVELS)
-                    count[at[i]] += 1
-            start = 2
-            for level in range(LEVELS + 1):
-                count[level], start = start, start + 2 * count[level]
-            to[first] = 1
-            for i in range(first, first + n):
-                if feature[i] >= 0:
-                    to[i + 1] = count[at[i]]
-                    to[first + right_child[i]] = count[at[i]] + 1
-                    count[at[i]] += 2
-            poll(&worker, 4 * n)
-    return result
+cdef struct Pending:          # a right child whose left sibling's subtree comes first
+    uint32_t slot, depth
 
 
-def write_slots(char[::1] slots not None, const int64_t[::1] starts not None, int bits, bint is_wide,
-                const int64_t[::1] bases not None, const uint32_t[::1] numbers not None, const int32_t[::1] feature not None,
-                const real_t[::1] threshold not None, const uint8_t[::1] missing_left not None,
-                const int64_t[::1] offsets not None, const uint32_t[::1] rows not None, const int64_t[::1] places not None,
-                const int32_t[::1] n_categories not None, bint has_own_tests):
-    """Fill the slots of a packed forest.
-
-    Parameters
-    ----------
-    slots : OUT ndarray, dtype int8
-    starts, bits, is_wide
-        The form of the slots: see `df_packed` of walk.h.
-    bases : ndarray of shape (n_trees,), dtype int64
-        Where in the values the rows of each tree begin.
-    numbers : ndarray of shape (n_nodes,), dtype uint32
-        See `slot_numbers`.
-    feature, threshold, missing_left, offsets, n_categories : ndarray
-        As in `Forest`.
-    rows : ndarray of shape (n_leaf_nodes,), dtype uint32
-        The values that leaves add.
-    places : ndarray of shape (n_payloads,), dtype int64
-        Where the words of each test with a payload begin: see `payload_words`.
-    has_own_tests : bool
-        Whether all payloads are those of a splitter's own tests, and every inner node has one. If not, they are the subsets
-        of the nodes that test categories.
-    """
-    cdef df_packed packed
-    cdef const df_packed* forest = &packed
-    cdef Py_ssize_t t, i, leaf = 0, payload = 0
-    cdef char* tree
-    cdef WorkerContext worker = current_worker()
-    packed.slots = &slots[0]
-    packed.starts = &starts[0]
-    packed.words = NULL
-    packed.bits = bits
-    packed.is_wide = is_wide
-    with nogil:
-        for t in range(bases.shape[0]):
-            poll(&worker, 4 * (offsets[t + 1] - offsets[t]))
-            tree = &slots[0] + (df_tree(forest, t) - forest.slots)
-            memset(tree, 0, sizeof(df_wide) if is_wide else sizeof(df_narrow))      # slot 0, so that equal trees have equal bytes
-            for i in range(offsets[t], offsets[t + 1]):
-                if feature[i] < 0:
-                    df_write_leaf(tree, numbers[i], <uint32_t> (rows[leaf] - bases[t]), forest)
-                    leaf += 1
-                elif has_own_tests or n_categories[feature[i]] > 0:
-                    df_write_subset(tree, numbers[i], feature[i], missing_left[i], <uint32_t> places[payload], numbers[i + 1],
-                                    forest)
-                    payload += 1
-                else:
-                    df_write_number(tree, numbers[i], feature[i], missing_left[i], threshold[i], numbers[i + 1], forest)
-    return None
+cdef inline bint has_payload(const Packing* packing, int32_t feature) noexcept nogil:
+    return packing.has_own_tests or packing.n_categories[feature] > 0
 
 
-def steps_of_rows(const int32_t[::1] feature not None, const uint32_t[::1] link not None, const int64_t[::1] offsets not None,
-                  const int64_t[::1] leaf_draws not None):
-    """How deep training rows went.
+cdef inline Py_ssize_t first_leaf(const Packing* packing, Py_ssize_t t) noexcept nogil:
+    """How many leaves the trees before have: a tree has one more of them than of other nodes."""
+    return (packing.offsets[t] + t) // 2
 
-    Parameters
-    ----------
-    feature, link, offsets, leaf_draws : ndarray
-        As in `Forest`.
 
-    Returns
-    -------
-    n_first : ndarray of shape (n_trees,), dtype int32
-        At least three quarters of the draws went so deep; 1 to 255.
-    depth : ndarray of shape (n_trees,), dtype int64
-        Of the deepest leaf, but 1 at least.
-    n_steps : float
-        Of a draw on average, over all trees.
-    """
-    cdef Py_ssize_t n_trees = offsets.shape[0] - 1, t, i, first, n
+cdef inline int64_t value_row(const Packing* packing, Py_ssize_t leaf, Py_ssize_t i) noexcept nogil:
+    """The value that a leaf adds, given its number among leaves and that among nodes."""
+    return packing.rows[packing.link[i]] if packing.rows != NULL else leaf
+
+
+cdef Pending* open_stack(Py_ssize_t n_nodes) except NULL nogil:
+    """Room for all right children of a tree that may be pending at a time."""
+    cdef Pending* stack = <Pending*> malloc((n_nodes // 2 + 1) * sizeof(Pending))
+    if stack == NULL:
+        with gil:
+            raise MemoryError()
+    return stack
+
+
+cdef int look_at_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
+    """Find what the slots of a tree depend on, and how deep training rows went."""
+    cdef const Packing* packing = <const Packing*> context
+    cdef Look* look = &packing.looks[t]
+    cdef Py_ssize_t first = packing.offsets[t], n = packing.offsets[t + 1] - first, i, leaf = first_leaf(packing, t), n_open = 0
+    cdef Pending* stack = open_stack(n)
     cdef int64_t[256] draws             # that ended at each depth; at the last one all deeper ones too
-    cdef int64_t total
-    cdef double n_steps = 0.0, steps
-    cdef int k
-    cdef WorkerContext worker = current_worker()
-    firsts, depths = np.empty(n_trees, np.int32), np.ones(n_trees, np.int64)
-    cdef int32_t[::1] to_first = firsts
-    cdef int64_t[::1] to_depth = depths
-    cdef uint32_t[::1] depth = np.empty(np.diff(offsets).max(), np.uint32)      # of a tree's nodes
-    with nogil:
-        for t in range(n_trees):
-            first = offsets[t]
-            n = offsets[t + 1] - first
-            memset(draws, 0, sizeof(draws))
-            total = 0
-            steps = 0.0
-            depth[0] = 0
-            for i in range(n):
-                if feature[first + i] >= 0:
-                    depth[i + 1] = depth[link[first + i]] = depth[i] + 1
-                    continue
-                draws[min(<uint32_t> 255, depth[i])] += leaf_draws[link[first + i]]
-                total += leaf_draws[link[first + i]]
-                steps += <double> leaf_draws[link[first + i]] * depth[i]
-                to_depth[t] = max(to_depth[t], <int64_t> depth[i])
-            n_steps += steps / <double> total
-            k = 0
-            while k < 255 and 4 * draws[k] < total:
-                k += 1
-                draws[k] += draws[k - 1]
-            to_first[t] = max(k, 1)
-            poll(&worker, n)
-    return firsts, depths, n_steps
+    cdef int64_t total = 0, own, row
+    cdef uint32_t depth = 0
+    cdef double steps = 0.0
+    cdef int k = 0
+    memset(look, 0, sizeof(Look))
+    memset(draws, 0, sizeof(draws))
+    look.lowest = look.highest = -1
+    look.depth = look.is_exact = 1
+    for i in range(first, first + n):
+        if packing.feature[i] >= 0:
+            if packing.single == NULL and packing.double_[i] == packing.double_[i]:
+                look.is_exact &= <float> packing.double_[i] == packing.double_[i]
+            look.n_payloads += has_payload(packing, packing.feature[i])
+            look.count[min(<uint32_t> LEVELS, depth)] += 1
+            depth += 1
+            stack[n_open].depth = depth
+            n_open += 1
+            continue
+        row = value_row(packing, leaf, i)
+        look.lowest = row if look.lowest < 0 else min(look.lowest, row)
+        look.highest = max(look.highest, row)
+        leaf += 1
+        own = packing.leaf_draws[packing.link[i]]
+        draws[min(<uint32_t> 255, depth)] += own
+        total += own
+        steps += <double> own * depth
+        look.depth = max(look.depth, <int64_t> depth)
+        if n_open > 0:
+            n_open -= 1
+            depth = stack[n_open].depth
+    free(stack)
+    look.steps = steps / <double> total
+    while k < 255 and 4 * draws[k] < total:
+        k += 1
+        draws[k] += draws[k - 1]
+    look.n_first = max(k, 1)
+    return poll(worker, 4 * n)
 
 
-def is_float32(threshold):
-    """Whether thresholds, where there are any, are float32 numbers."""
-    if threshold.dtype == np.float32:
-        return True
-    with np.errstate(over="ignore", under="ignore"):
-        return bool(((threshold.astype(np.float32) == threshold) | np.isnan(threshold)).all())
+cdef int write_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
+    """Fill the slots of a tree.
+
+    Pairs of children lie in the order of their parents: pairs of the first levels level by level, as all rows pass them, the
+    others in preorder.
+    """
+    cdef const Packing* packing = <const Packing*> context
+    cdef const df_packed* forest = &packing.forest
+    cdef const Look* look = &packing.looks[t]
+    cdef Py_ssize_t first = packing.offsets[t], n = packing.offsets[t + 1] - first, i, leaf = first_leaf(packing, t), n_open = 0
+    cdef Py_ssize_t payload = look.n_payloads
+    cdef char* tree = packing.slots + (df_tree(forest, t) - forest.slots)
+    cdef Pending* stack = open_stack(n)
+    cdef uint32_t[LEVELS + 1] begin     # of the next pair, by the level of its parent
+    cdef uint32_t slot = 1, depth = 0, child = 2, level
+    cdef int32_t feature
+    for level in range(LEVELS + 1):
+        begin[level] = child
+        child += 2 * look.count[level]
+    memset(tree, 0, slot_size(forest.is_wide))         # slot 0, so that equal trees have equal bytes
+    for i in range(first, first + n):
+        feature = packing.feature[i]
+        if feature < 0:
+            df_write_leaf(tree, slot, <uint32_t> (value_row(packing, leaf, i) - look.lowest), forest)
+            if packing.values != NULL:
+                memcpy(packing.values + leaf * packing.n_outputs, packing.votes + packing.link[i] * packing.n_outputs,
+                       packing.n_outputs * sizeof(double))
+            leaf += 1
+            if n_open > 0:
+                n_open -= 1
+                slot, depth = stack[n_open].slot, stack[n_open].depth
+            continue
+        level = min(<uint32_t> LEVELS, depth)
+        depth += 1
+        child = begin[level]
+        begin[level] += 2
+        if has_payload(packing, feature):
+            df_write_subset(tree, slot, feature, packing.missing_left[i], <uint32_t> packing.places[payload], child, forest)
+            payload += 1
+        else:
+            df_write_number(tree, slot, feature, packing.missing_left[i],
+                            packing.single[i] if packing.single != NULL else packing.double_[i], child, forest)
+        stack[n_open] = Pending(child + 1, depth)
+        n_open += 1
+        slot = child
+    free(stack)
+    return poll(worker, 8 * n)
+
+
+cdef struct Numbering:
+    const df_packed* forest
+    uint32_t* numbers         # [slots of all trees]
+
+
+cdef node_numbers(const df_packed* forest, Py_ssize_t n_trees, int n_threads):
+    """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32."""
+    cdef Numbering numbering
+    numbers = np.zeros(forest.starts[n_trees], np.uint32)
+    cdef uint32_t[::1] there = numbers
+    numbering.forest = forest
+    numbering.numbers = &there[0]
+    share(number_slots, &numbering, n_trees, n_threads)
+    return numbers
+
+
+cdef int number_slots(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
+    """Pass the slots of a tree in preorder of its nodes."""
+    cdef const Numbering* numbering = <const Numbering*> context
+    cdef const df_packed* forest = numbering.forest
+    cdef const char* tree = df_tree(forest, t)
+    cdef uint32_t* to = numbering.numbers + forest.starts[t]
+    cdef Py_ssize_t n = forest.starts[t + 1] - forest.starts[t] - 1, i, n_open = 0
+    cdef Pending* stack = open_stack(n)
+    cdef uint32_t slot = 1
+    for i in range(n):
+        to[slot] = <uint32_t> i
+        if not df_is_leaf(tree, slot, forest):
+            slot = df_child(tree, slot, forest)
+            if n_open > n // 2:
+                break
+            stack[n_open].slot = slot + 1
+            n_open += 1
+        elif n_open > 0:
+            n_open -= 1
+            slot = stack[n_open].slot
+    free(stack)
+    if n_open > 0:
+        with gil:
+            raise ValueError(f"tree {t} has packed nodes with two parents")
+    return poll(worker, 4 * n)
 
 
 def payload_words(forest):
@@ -323,112 +385,6 @@ def empty_aligned(n):
     room = np.empty(n + 64, np.int8)
     start = -room.ctypes.data % 64
     return room[start : start + n]
-
-
-cdef struct Check:
-    df_packed forest
-    df_limits_of_slots limits
-    int64_t n_values
-    const int64_t* bases
-
-
-def check_packed(forest, arrays, int n_threads):
-    """Raise unless packed trees can be followed.
-
-    Parameters
-    ----------
-    forest : Forest
-        Its `node_offsets`, `n_features`, `splitter` and `objective`; other arrays are not looked at.
-    arrays : PackedArrays
-    n_threads : int
-
-    Raises
-    ------
-    TypeError
-        If an array has another type or other axes than those of packed trees.
-    ValueError
-        If lengths or numbers do not fit the forest, or each other.
-    """
-    cdef Py_ssize_t n_trees = len(forest.node_offsets) - 1
-    forms = {"slots": (np.int8, 1), "starts": (np.int64, 1), "words": (np.uint64, 1), "n_first": (np.int32, 1),
-             "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1), "bounds": (np.float64, 2)}
-    for name, (kind, n_axes) in forms.items():
-        array = getattr(arrays, name)
-        if name in ("words", "bounds") and array is None:
-            continue
-        if (not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != n_axes
-                or not (array.flags.c_contiguous and array.flags.aligned)):
-            raise TypeError(f"{name} of packed trees is no C-contiguous array of {np.dtype(kind)} with {n_axes} axes")
-    cdef bint is_wide = arrays.is_wide
-    if arrays.bits != slot_bits(forest.n_features, is_wide):
-        raise ValueError(f"features of packed trees have {arrays.bits} bits; those of this forest have "
-                         f"{slot_bits(forest.n_features, is_wide)}")
-    if not np.array_equal(arrays.starts, forest.node_offsets + np.arange(n_trees + 1)):
-        raise ValueError("starts of packed trees are not those of this forest")
-    if np.diff(arrays.starts).max() >> 32:
-        raise ValueError(f"a packed tree has {np.diff(arrays.starts).max()} slots; allowed are fewer than 2**32")
-    if arrays.words is not None and not 0 < len(arrays.words) < 2**32:
-        raise ValueError(f"packed trees have {len(arrays.words)} words; allowed are 1 to {2**32 - 1}")
-    if forest.splitter is not None and arrays.words is None and (np.diff(forest.node_offsets) > 1).any():
-        raise ValueError("packed trees have no words for the tests of their splitter")
-    n_values, n_outputs = len(arrays.values), forest.objective.n_values
-    lengths = {"slots": int(arrays.starts[n_trees]) * slot_size(is_wide), "n_first": n_trees, "depth": n_trees, "bases": n_trees}
-    for name, n in lengths.items():
-        if len(getattr(arrays, name)) != n:
-            raise ValueError(f"{name} of packed trees has length {len(getattr(arrays, name))}; that of this forest is {n}")
-    if arrays.values.shape[1] != n_outputs:
-        raise ValueError(f"leaves of packed trees have {arrays.values.shape[1]} values; those of this forest have {n_outputs}")
-    cdef bint is_mean = forest.objective.predicts_means
-    if is_mean != (arrays.bounds is not None) or (is_mean and not (
-            arrays.bounds.shape == (2, n_outputs) and (arrays.bounds[0] <= arrays.bounds[1]).all())):
-        raise ValueError(f"bounds of packed trees are {arrays.bounds}; allowed are two rows of {n_outputs} numbers, the lower "
-                         "ones first, for means of numbers, and None for others")
-    for name, least, most in (("n_first", 1, 255), ("depth", 1, 2**32), ("bases", 0, n_values - 1)):
-        numbers = getattr(arrays, name)
-        if not least <= numbers.min() <= numbers.max() <= most:
-            raise ValueError(f"{name} of packed trees holds numbers from {numbers.min()} to {numbers.max()}; allowed are {least} "
-                             f"to {most}")
-    if not (isinstance(arrays.n_steps, float) and math.isfinite(arrays.n_steps) and arrays.n_steps >= 0.0):
-        raise ValueError(f"packed trees take {arrays.n_steps!r} steps; allowed are finite numbers from 0")
-    check_slots(arrays, n_trees, forest.n_features, forest.splitter is not None, n_threads)
-
-
-def check_equal(arrays, others):
-    """Raise ValueError unless packed trees are the same as others, to the bit: both `PackedArrays`."""
-    for name in arrays._fields:
-        one, other = getattr(arrays, name), getattr(others, name)
-        are_arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
-        if type(one) is not type(other) or not (np.array_equal(one.view(np.int8), other.view(np.int8)) if are_arrays
-                                                else one == other):
-            raise ValueError(f"{name} of packed trees are not those of the trees that they were made of")
-
-
-cdef check_slots(arrays, Py_ssize_t n_trees, Py_ssize_t n_features, bint has_own_tests, int n_threads):
-    cdef const char[::1] slots = arrays.slots
-    cdef const int64_t[::1] starts = arrays.starts, bases = arrays.bases
-    cdef const uint64_t[::1] words = arrays.words
-    cdef Check check
-    check.forest.slots = &slots[0]
-    check.forest.starts = &starts[0]
-    check.forest.words = NULL if words is None else &words[0]
-    check.forest.bits = arrays.bits
-    check.forest.is_wide = arrays.is_wide
-    check.limits.n_words = 0 if words is None else words.shape[0]
-    check.limits.n_features = <uint32_t> n_features
-    check.limits.has_own_tests = has_own_tests
-    check.n_values = len(arrays.values)
-    check.bases = &bases[0]
-    share(check_tree, &check, n_trees, n_threads)
-
-
-cdef int check_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:
-    cdef const Check* check = <const Check*> context
-    cdef df_limits_of_slots limits = check.limits
-    limits.n_values = <uint32_t> min(check.n_values - check.bases[t], <int64_t> 0xFFFFFFFF)     # above 0: see check_packed
-    if loops.wrong_slots(&check.forest, t, &limits):
-        with gil:
-            raise ValueError(f"tree {t} has a packed node that leads nowhere, or lacks what it needs")
-    return poll(worker, 2 * (check.forest.starts[t + 1] - check.forest.starts[t]))
 
 
 cdef class ZeroPaths:

@@ -90,7 +90,7 @@ class DevicePredictor:
     def apply(self, X):
         """The number of the leaf's node, by row and tree: X's kind of array, of shape (n, n_trees), dtype int64."""
         if self.copy.numbers is None:
-            self.copy.numbers = self.device.array(self.packed.node_numbers)
+            self.copy.numbers = self.device.array(self.packed.node_numbers())
         return self._by_parts(X, (self.packed.n_trees,), np.int64, self._apply)
 
     def _by_parts(self, X, shape, dtype, predict):

@@ -356,7 +356,8 @@ class BoostingEstimator(
         if grown is None:
             return problem
         sums = np.zeros((len(training.y), problem.n_sums)) if training.offset is None else training.offset.copy()
-        grown.packed().add_up(training.X, sums, 0, grown.n_trees, count_threads(self.n_jobs))
+        n_threads = count_threads(self.n_jobs)
+        grown.packed(n_threads=n_threads).add_up(training.X, sums, 0, grown.n_trees, n_threads)
         return replace(problem, n_grown=grown.n_trees, raw=np.ascontiguousarray(sums.T))
 
     def _check_raw(self, forest, sums):

@@ -79,7 +79,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     scale = exponent_of(forest, rows) - HEADROOM if is_regression else 0
     value = np.ldexp(forest.leaf_value, scale) if is_regression else leaf_class.astype(np.float64)
     weight = None if rows.sample_weight is None else integer_weights(rows.sample_weight, rows.ranks).integers
-    target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves()
+    target, packed = np.ldexp(rows.y.astype(np.float64), scale), forest.packed_leaves(n_threads=n_threads)
     row_ranges = row_ranges_of(forest, rows, n_threads, device)
     if not rows.is_divided:
         ((X, _, draws),) = row_ranges

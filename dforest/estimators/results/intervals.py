@@ -115,7 +115,8 @@ def _errors_out_of_bag(forest, output, data, n_threads):
     forest = forest.of_output(output)
     exponent = square_exponent(data.y.min(), data.y.max(), forest.leaf_value.min(), forest.leaf_value.max())
     draws = TreeDraws(forest.plans, forest.seeds, len(data.y), n_threads)
-    sums, _, n_votes, _, _ = predict_out_of_bag(forest.packed_leaves(), data.X, data.y, None, draws, exponent, n_threads)
+    packed = forest.packed_leaves(n_threads=n_threads)
+    sums, _, n_votes, _, _ = predict_out_of_bag(packed, data.X, data.y, None, draws, exponent, n_threads)
     if not n_votes.any():
         raise ValueError(
             f"each of the {forest.n_trees} trees drew every training row, so none has an out-of-bag error; more trees are needed"
@@ -126,7 +127,7 @@ def _errors_out_of_bag(forest, output, data, n_threads):
 def _by_errors(forest, output, data, X, level, n_threads):
     errors = _errors_out_of_bag(forest, output, data, n_threads)
     ends = np.nanquantile(errors, [(1 - level) / 2, (1 + level) / 2])
-    return forest.packed().mean(X, n_threads)[:, [output]] + ends
+    return forest.packed(n_threads=n_threads).mean(X, n_threads)[:, [output]] + ends
 
 
 def _by_jackknife(forest, output, data, X, level, n_threads):
@@ -199,5 +200,5 @@ def _leaf_values(forest, output):
 
 def _predictions_of_trees(forest, output, X, n_threads):
     """ndarray of shape (n_rows, n_trees), dtype float64."""
-    leaf = forest.packed().apply(X, n_threads) + forest.node_offsets[:-1]
+    leaf = forest.packed(n_threads=n_threads).apply(X, n_threads) + forest.node_offsets[:-1]
     return _leaf_values(forest, output)[forest.leaf_row[leaf]]

@@ -167,7 +167,7 @@ class NeighbourPart:
         """(the number of the first row, the leaves that the rows reach) of one block of checked rows after another."""
         n_threads, n = count_threads(self.n_jobs), max(1, _BLOCK_BYTES // (8 * self.forest_.n_trees))
         for first in range(0, len(X), n):
-            yield first, self.forest_.packed().apply(X[first : first + n], n_threads)
+            yield first, self.forest_.packed(n_threads=n_threads).apply(X[first : first + n], n_threads)
 
     def _blocks_out_of_bag(self):
         """`_blocks` of the training rows, in which trees that drew a row do not count for it."""

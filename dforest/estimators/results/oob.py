@@ -213,7 +213,7 @@ def estimate(forest, rows, voting, n_threads, device=None):
 def count(forest, rows, voting, exponent, n_threads, device=None):
     """The votes of a forest's trees, `Counted`, for the rows of this rank. exponent : as of `exponent_of`. A collective."""
     device, n_threads = place_of(rows, device, n_threads)
-    packed, target, leaf_class = forest.packed_leaves(voting), rows.y.astype(np.float64), forest.leaf_class()
+    packed, target, leaf_class = forest.packed_leaves(voting, n_threads), rows.y.astype(np.float64), forest.leaf_class()
     counted = None if not rows.is_divided else Counted.nothing(len(rows.y), forest.objective, forest.n_trees)
     for X, own, draws in row_ranges_of(forest, rows, n_threads, device):
         work = packed, X, target[own], leaf_class, draws, exponent
@@ -247,7 +247,7 @@ class Predictor:
         for o in range(rows.y.shape[1] if several else 1):
             trees, own = (forest.of_output(o), rows.of_output(o)) if several else (forest, rows)
             target = own.y.astype(np.float64), trees.leaf_class(), self._draws, exponent_of(trees, own)
-            self._outputs.append((trees.packed_leaves(voting), target))
+            self._outputs.append((trees.packed_leaves(voting, n_threads), target))
 
     def __call__(self, X):
         """Predictions for the rows with the values of an encoded X, as `OutOfBag.prediction` has them."""

@@ -166,7 +166,7 @@ class ShapPart:
         if background is not None:
             background = self._check_background(background)
         n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
-        predicted = forest.packed(voting).mean(X, n_threads)
+        predicted = forest.packed(voting, n_threads).mean(X, n_threads)
         expected = None if background is None else forest.packed(voting).mean(background, n_threads).mean(axis=0)
         known = getattr(self, "feature_names_in_", None)
         features = None if known is None else known.tolist()
