@@ -191,7 +191,7 @@ ATTRIBUTES = (
         regression, the mean squared error. For several outputs it is the mean over them.""",
         FORESTS - SURVIVAL,
     ),
-    Attribute("oob_error_", "float", "1 - `oob_score_`.", FORESTS & SURVIVAL),
+    Attribute("oob_error_", "float", "Out-of-bag error: 1 - `oob_score_`.", FORESTS & SURVIVAL),
     Attribute(
         "oob_error_per_observation_",
         "ndarray of shape (n_rows,)",

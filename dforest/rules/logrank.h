@@ -32,10 +32,10 @@ static inline int df_variance_digits(int64_t weight, int64_t n_draws) {
     return digits < 62 ? digits : 62;
 }
 
-/* c as an integer. */
+/* c as an integer. A draw may have lost all of its weight. */
 static inline int64_t df_variance_step(int64_t events, int64_t at_risk, int digits) {
     const double d = (double)events, n = (double)at_risk;
-    return events < at_risk ? (int64_t)rint(ldexp(d * (n - d) / (n * n * (n - 1.0)), digits)) : 0;
+    return 0 < events && events < at_risk ? (int64_t)rint(ldexp(d * (n - d) / (n * n * (n - 1.0)), digits)) : 0;
 }
 
 /* The digits after the point of residuals that are above -hazard, so that they fit 32 bits. */

@@ -33,6 +33,8 @@ X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 ESTIMATORS = [
     dforest.DecisionTreeClassifier,
     dforest.DecisionTreeRegressor,
+    dforest.ExtraSurvivalTree,
+    dforest.ExtraSurvivalTrees,
     dforest.ExtraTreeClassifier,
     dforest.ExtraTreeRegressor,
     dforest.ExtraTreesClassifier,
@@ -41,7 +43,9 @@ ESTIMATORS = [
     dforest.HistGradientBoostingRegressor,
     dforest.RandomForestClassifier,
     dforest.RandomForestRegressor,
+    dforest.RandomSurvivalForest,
     dforest.RandomTreesEmbedding,
+    dforest.SurvivalTree,
 ]
 ENTRIES = PARAMETERS + BOOSTING_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
