@@ -59,6 +59,9 @@ _ABOUT = {
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",
+    "guide_survival guide_methods sampling guide_columns": "RandomSurvivalForest ExtraSurvivalTrees",
+    "guide_survival guide_methods guide_columns": "SurvivalTree ExtraSurvivalTree",
+    "guide_survival": "criterion.LogRank criterion.LogRankScore",
     "guide_choice": "export_text export_graphviz plot_tree",
     "guide_importances": "ImportanceDisplay PartialDependenceDisplay",
     "guide_oob": "OutOfBagCurveDisplay",

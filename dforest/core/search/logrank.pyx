@@ -196,7 +196,7 @@ cdef class LogRank(SurvivalCriterion):
     >>> y = [(True, 1.0), (True, 2.0), (True, 3.0), (True, 8.0), (False, 9.0), (True, 9.0)]
     >>> tree = SurvivalTree(criterion=LogRank(), max_depth=1).fit([[0], [1], [2], [3], [4], [5]], y)
     >>> tree.predict([[0], [5]]).tolist()
-    [6.0, 0.8333333333333333]
+    [6.666666666666666, 1.1666666666666665]
     """
 
     cdef int open_node(self, Node* node) except -1 nogil:
@@ -224,7 +224,7 @@ cdef class LogRankScore(SurvivalCriterion):
     >>> y = [(True, 1.0), (True, 2.0), (True, 3.0), (True, 8.0), (False, 9.0), (True, 9.0)]
     >>> tree = SurvivalTree(criterion=LogRankScore(), max_depth=1).fit([[0], [1], [2], [3], [4], [5]], y)
     >>> tree.predict([[0], [5]]).tolist()
-    [6.0, 0.8333333333333333]
+    [6.666666666666666, 1.1666666666666665]
     """
 
     cdef int open_node(self, Node* node) except -1 nogil:
