@@ -179,8 +179,8 @@ ATTRIBUTES = (
     Attribute(
         "oob_score_",
         "float",
-        """Concordance of the out-of-bag predictions, by the index that `oob_score` names; NaN if no rows are comparable. It is set
-        unless ``oob_score=False``, as the other attributes ``oob_*`` are.""",
+        """Concordance of the out-of-bag predictions, by the index that `oob_score` names; NaN if no rows are comparable. It is
+        set unless ``oob_score=False``, as the other attributes ``oob_*`` are.""",
         FORESTS & SURVIVAL,
     ),
     Attribute(

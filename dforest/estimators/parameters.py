@@ -15,8 +15,8 @@ from numbers import Integral, Real
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
-from dforest.core.search.logrank import SurvivalCriterion
 from dforest.core.search.criterion import Criterion
+from dforest.core.search.logrank import SurvivalCriterion
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.sampling import BY_NAME, Sampling

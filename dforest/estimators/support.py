@@ -106,7 +106,7 @@ def _survival(fit):
 def _survival_votes(fit):
     callbacks = getattr(fit.estimator, "_skl_callbacks", ())
     looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
-    return f"a callback that looks at out-of-bag errors, with {type(fit.estimator).__name__}," if _survival(fit) and looks else None
+    return f"a callback that looks at out-of-bag errors, of {_survival(fit)}" if _survival(fit) and looks else None
 
 
 def _several_outputs(fit):
@@ -174,7 +174,8 @@ _EVERYWHERE = PLACES
 REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
-    Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers", FORESTS),
+    Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
+            FORESTS),
     Refusal("survival, live votes", _EVERYWHERE, "their concordance is computed once all trees are grown",
             "other callbacks, and oob_score", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "

@@ -55,8 +55,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         NaN means missing; a categorical column holds category numbers.
     y : sequence of length n_rows
         Class numbers from 0 to n_classes - 1, or targets; for survival times, codes of `dforest.testing.survival`.
-    criterion : {"gini", "entropy", "log_loss", "hellinger", "squared_error", "friedman_mse", "poisson", "absolute_error", "logrank", \
-        "logrank_score"}
+    criterion : {"gini", "entropy", "log_loss", "hellinger", "squared_error", "friedman_mse", "poisson", "absolute_error", \
+        "logrank", "logrank_score"}
     method : {"dense", "hist"}
     sample_weight : sequence of float, optional
         Positive weights; rows of weight 0 must have been dropped.

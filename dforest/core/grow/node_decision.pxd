@@ -88,8 +88,8 @@ cdef class NodeDecision:
     # Find the values of an open node. OUT node_values : [n_node_values]
     cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil
 
-    # Find what an open node that is split keeps: its values, or, if the objective `keeps_gains`, the score of its split in place of
-    # its impurity. OUT node_values : [n_node_values]
+    # Find what an open node that is split keeps: its values, with the score of its split in place of its impurity if the
+    # objective `keeps_gains`. OUT node_values : [n_node_values]
     cdef int find_inner_values(self, Node* node, const Split* split, double* node_values) except -1 nogil
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]

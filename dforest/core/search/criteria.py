@@ -1,7 +1,8 @@
 """The built-in criteria by name: the one place that lists them.
 
 A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`, `logrank.pyx`), its formulas
-(`dforest/rules/criteria.h`, `dforest/rules/medians.h`, `dforest/rules/logrank.h`), an entry here, and a slow twin (`dforest/testing/scores.py`).
+(`dforest/rules/criteria.h`, `dforest/rules/medians.h`, `dforest/rules/logrank.h`), an entry here, and a slow twin
+(`dforest/testing/scores.py`, `dforest/testing/survival.py`).
 """
 
 from dforest.core.search.absolute_error import AbsoluteError

@@ -10,8 +10,8 @@ For log-rank scores, that is all: cuts are scored by the squared error of the re
 For the log-rank test, the variance is the sum over event times t of c_t n_L(t) (n(t) - n_L(t)). With C the sum of c up to a time,
 the sum of c_t n_L(t)^2 is that of C(min(t_i, t_j)) over all pairs of draws i, j on the left, as both are at risk at all times up
 to the earlier of theirs. When a draw moves to the left, the pairs with it come along: two sums over the draws on the left, of
-weights and of weight times C, over earlier and over later times, which a Fenwick tree gives in O(log n). That makes O(n log n) for
-all cuts of a feature. `dforest/rules/logrank.h` has the rules.
+weights and of weight times C, over earlier and over later times, which a Fenwick tree gives in O(log n). That makes O(n log n)
+for all cuts of a feature. `dforest/rules/logrank.h` has the rules.
 
 Categories are put in the order of their mean residuals.
 
@@ -181,8 +181,8 @@ cdef class SurvivalCriterion(SquaredError):
 cdef class LogRank(SurvivalCriterion):
     """The log-rank test as a criterion: splits are chosen whose sides differ most in survival, by the log-rank statistic.
 
-    It is for survival times, and ``criterion="logrank"`` stands for it. The statistic is u**2 / V, where u is the number of events
-    on a side less the number that is expected there if both sides have the hazard of the node, and V is the variance of u.
+    It is for survival times, and ``criterion="logrank"`` stands for it. The statistic is u**2 / V, where u is the number of
+    events on a side less the number that is expected there if both sides have the hazard of the node, and V is the variance of u.
 
     References
     ----------

@@ -86,7 +86,7 @@ class LeafCurves:
                 raise TypeError(f"{name} of curves is {array!r}; in a fitted estimator it is an array of {np.dtype(kind)}")
         n_leaves, n = int(np.count_nonzero(forest.feature < 0)), len(self.time)
         if len(self.offsets) != n_leaves + 1 or self.offsets[0] != 0 or self.offsets[-1] != n or len(self.hazard) != n:
-            raise ValueError(f"curves of {len(self.offsets) - 1} leaves, with {n} entries, don't fit a forest of {n_leaves} leaves")
+            raise ValueError(f"curves of {len(self.offsets) - 1} leaves, of {n} entries, don't fit a forest of {n_leaves} leaves")
         is_time = (self.time >= 0) & (self.time < forest.objective.n_times)
         if (np.diff(self.offsets) < 0).any() or not is_time.all() or not ((self.hazard > 0) & (self.hazard <= 1)).all():
             raise ValueError("curves hold offsets that fall, times that there are not, or hazards that are none")
@@ -135,8 +135,8 @@ def concordance(event, time, risk, weight=None):
     ----------
     .. [1] F. E. Harrell, R. M. Califf, D. B. Pryor, K. L. Lee, R. A. Rosati, "Evaluating the yield of medical tests", Journal of
        the American Medical Association 247(18), 1982.
-    .. [2] H. Uno, T. Cai, M. J. Pencina, R. B. D'Agostino, L. J. Wei, "On the C-statistics for evaluating overall adequacy of risk
-       prediction procedures with censored survival data", Statistics in Medicine 30(10), 2011.
+    .. [2] H. Uno, T. Cai, M. J. Pencina, R. B. D'Agostino, L. J. Wei, "On the C-statistics for evaluating overall adequacy of
+       risk prediction procedures with censored survival data", Statistics in Medicine 30(10), 2011.
     """
     order = np.argsort(time, kind="stable")
     ranks = [np.unique(numbers, return_inverse=True)[1].astype(np.int64)[order] for numbers in (time, risk)]
