@@ -188,6 +188,28 @@ def test_importances_find_the_column_that_matters(kind):
         assert RandomSurvivalForest(5, variable_importance=kind).fit(constant, Y).variable_importance_[4] == 0
 
 
+def test_importances_of_a_fit_and_after_it():
+    weight = np.where(np.arange(len(X)) % 5 == 0, 0.0, 1.0)
+    forest = RandomSurvivalForest(20, variable_importance="mda_raw", random_state=0).fit(X, Y, weight)
+    found = forest.oob_importance(X, Y, weight)
+    np.testing.assert_array_equal(found.importances_mean, forest.variable_importance_)
+    tree = forest.estimators_[3]
+    kept = np.flatnonzero(weight)[forest.forest_.row_counts(3) == 0]
+    permuted, rng = X[kept].copy(), np.random.RandomState(int(forest.forest_.seeds[3]))
+    permuted[:, 0] = permuted[rng.permutation(len(kept)), 0]
+    scores = [concordance(EVENT[kept], TIME[kept], tree.predict(rows)) for rows in (X[kept], permuted)]
+    assert found.importances[0, 3] == pytest.approx(scores[0] - scores[1])
+    with pytest.raises(ValueError, match="other rows"):
+        forest.oob_importance(X[::-1], Y[::-1], weight[::-1])
+    with pytest.raises(ValueError, match="other times"):
+        forest.oob_importance(X, Y + [0, 1], weight)
+
+
+def test_drawings():
+    text = dforest.export_graphviz(SurvivalTree(max_depth=1).fit(X, Y))
+    assert "value" in text and "logrank" not in text
+
+
 # What is kept
 
 

@@ -5,14 +5,18 @@ codes among event times (`dforest.core.search.logrank`). A leaf predicts a risk.
 curve, made after growth and kept beside the forest, with the leaves in the order of nodes.
 """
 
+import inspect
 from numbers import Real
 
 import numpy as np
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host
 from dforest.core.objective import SurvivalObjective
 from dforest.engines.problem import Targets
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.survival import check_survival, codes_of, step_functions
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.declaration import has_parameters
@@ -21,9 +25,23 @@ from dforest.estimators.forest.tree import SingleTree
 from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.results import importance
 from dforest.estimators.results.survival import LeafCurves, concordance, concordance_decrease, uno_weights
 
+_Y = """
+y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
+    Targets: two fields, or two columns. The first one is True or 1 for a row that had an event, and False or 0 for one
+    that was censored. The second one is the time of the event, or else the last time at which the row was seen: finite
+    numbers from 0 on. There must be one event at least.
+"""
+
 BLOCK_ROWS = 4096  # whose curves are summed up at a time, where a number of each is asked for
+
+
+def _with_survival_y(method):
+    """The docstring of a method `fit`, with what is said of y replaced."""
+    before, _, rest = inspect.getdoc(method).partition("\ny : ")
+    return before + _Y + rest[rest.index("sample_weight : ") :]
 
 
 class SurvivalPart(SurvivalTrees):
@@ -312,6 +330,58 @@ class SurvivalForest(SurvivalPart, ForestEstimator):
 
     _has_live_votes = False
 
+    @with_hints
+    def fit(self, X, y, sample_weight=None, groups=None):
+        return super().fit(X, y, sample_weight, groups)
+
+    fit.__doc__ = _with_survival_y(ForestEstimator.fit)
+
+    @of_one_fit
+    def oob_importance(self, X, y, sample_weight=None):
+        """Compute importances by permutation, on the rows that each tree left out.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the forest was fitted on, in the same order. Rows of weight 0 are left out, as they were in the fit;
+            concordances don't look at the weights of the others.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators)
+                By how much the concordance of each tree falls when the feature is permuted. It is positive where that hurts, 0
+                for a tree that doesn't test the feature, and NaN for a tree that left out no comparable rows.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                The mean and the standard deviation (ddof 1) over the other trees.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where the standard error is 0.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, or if it was grown on other rows or on these in another order.
+
+        References
+        ----------
+        H. Ishwaran, U. B. Kogalur, E. H. Blackstone, M. S. Lauer, "Random survival forests", The Annals of Applied Statistics
+        2(3), 2008.
+        """
+        check_is_fitted(self)
+        event, time = check_survival(y)
+        number = np.minimum(np.searchsorted(self.unique_times_, time), len(self.unique_times_) - 1)
+        with self._communicator().together() as ranks:
+            rows, device = self._known_rows([Partition(0, X, 2.0 * number + event, sample_weight)], ranks)
+        if not np.array_equal(self.unique_times_[rows.y >> 1], time[rows.kept]):
+            raise ValueError("y has other times than those that the forest was fitted on; allowed are these, in the same order")
+        by_tree, _ = self._accuracy_decrease(rows, Plan(self.forest_.n_trees, n_threads=count_threads(self.n_jobs)), device)
+        mean, std = importance.summarise(by_tree)
+        scaled = importance.summarise(by_tree, scaled=True)[0]
+        return Bunch(importances=by_tree.T, importances_mean=mean, importances_std=std, importances_scaled=scaled)
+
+    def _encode_known(self, y):
+        return y.astype(np.int64)
+
     def _check_oob_scorer(self, rows):
         """Nothing to try: scores are those that there are names of."""
 
@@ -376,6 +446,12 @@ class SurvivalTree(SurvivalPart, SingleTree):
     >>> tree.predict_survival_function([[0], [5]], return_array=True, times=[2, 8]).round(2).tolist()
     [[0.33, 0.33], [1.0, 0.67]]
     """
+
+    @with_hints
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        return super().fit(X, y, sample_weight)
+
+    fit.__doc__ = _with_survival_y(SingleTree.fit)
 
 
 @has_parameters(
