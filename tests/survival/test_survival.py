@@ -205,6 +205,18 @@ def test_importances_of_a_fit_and_after_it():
         forest.oob_importance(X, Y + [0, 1], weight)
 
 
+@pytest.mark.parametrize("kind", [SurvivalTree, RandomSurvivalForest])
+def test_risks_are_explained_and_exported(kind):
+    """As other numbers that trees predict; exports compare themselves."""
+    model = kind(max_depth=3, random_state=0).fit(X, Y)
+    found = model.shap_values(X[:20])
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, model.predict(X[:20]), rtol=1e-9)
+    falls = np.diff(model.partial_dependence(X, 0, grid_resolution=5).average[0])
+    assert falls.sum() < 0
+    assert "double" in model.to_c(verify=False)
+    assert model.predictor().predict(X[0]) == model.predict(X[:1])
+
+
 def test_drawings():
     text = dforest.export_graphviz(SurvivalTree(max_depth=1).fit(X, Y))
     assert "value" in text and "logrank" not in text

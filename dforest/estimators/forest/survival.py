@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import in_kind, on_host
 from dforest.core.objective import SurvivalObjective
 from dforest.engines.problem import Targets
+from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.survival import check_survival, codes_of, step_functions
@@ -26,6 +27,8 @@ from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import importance
+from dforest.estimators.results.dependence import PartialDependencePart
+from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.results.survival import LeafCurves, concordance, concordance_decrease, uno_weights
 
 _Y = """
@@ -109,6 +112,10 @@ class SurvivalPart(SurvivalTrees):
         weights, _ = plan.weights_of_draws(rows)
         numbers, zeros = self._event_codes(rows.y).astype(np.float64), np.zeros(len(rows.y), np.int32)
         return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
+
+    def _bytes_beside(self, problem, n_trees):
+        share = np.mean(problem.targets.numbers % 2)  # of events; curves are joined once all are there
+        return int(2 * 12 * share * problem.n_draws * n_trees)
 
     def _after_growth(self, rows, plan, device, growth=None):
         super()._after_growth(rows, plan, device, growth)
@@ -325,7 +332,7 @@ class SurvivalPart(SurvivalTrees):
         return tags
 
 
-class SurvivalForest(SurvivalPart, ForestEstimator):
+class SurvivalForest(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, ForestEstimator):
     """What forests for survival times share."""
 
     _has_live_votes = False
@@ -408,7 +415,7 @@ class SurvivalForest(SurvivalPart, ForestEstimator):
 
 
 @has_parameters("survival tree", min_samples_split=6, min_samples_leaf=3)
-class SurvivalTree(SurvivalPart, SingleTree):
+class SurvivalTree(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, SingleTree):
     """A single tree for survival times.
 
     The tree splits the training rows again and again, each time by the feature and the threshold whose sides differ most in
