@@ -21,6 +21,7 @@ cdef class SurvivalCriterion(SquaredError):
     cdef uint64_t* keys_to             # [n_records]
     cdef uint32_t* place               # [n_records] how many of the event times are not after each record's time
     cdef double* hazard                # [n_records + 1] cumulative, up to each of them
+    cdef int64_t* at_risk              # [n_records + 1] weight of the draws at risk at each, as variances count it
     cdef int64_t* steps                # [n_records + 1] C: the sum of the steps of variance up to each
     cdef df_exact_sum* products        # [n_records + 1] the sum of step * weight at risk up to each
 
@@ -38,7 +39,12 @@ cdef class LogRankScore(SurvivalCriterion):
 
 cdef class LogRankChooser(MovingChooser):
     cdef LogRank of_node             # the criterion, which knows what there is of the open node
-    cdef int64_t weight                # of the draws on the left, as variances count it
-    cdef df_exact_sum products         # sum of their weight * `SurvivalCriterion.products`
-    cdef df_exact_sum pairs            # sum over all pairs of them: see df_pairs_change
-    cdef AtRisk* left                  # [n_records + 1] Fenwick tree over the node's event times
+    cdef int64_t weight              # of the draws on the left, as variances count it
+    cdef df_exact_sum products       # sum of their weight * `SurvivalCriterion.products`
+    cdef df_exact_sum pairs          # sum over all pairs of them: see df_pairs_change
+    cdef AtRisk* left                # [n_records + 1] Fenwick tree over the node's event times
+    # For a lone cut there is no tree: the variance is summed up time by time.
+    cdef bint is_lone
+    cdef int64_t* leaving            # [n_records + 1] weight of the left draws whose last event time is each
+
+    cdef df_exact_sum variance(self) noexcept nogil

@@ -59,6 +59,7 @@ cdef class SurvivalCriterion(SquaredError):
         free(self.keys_to)
         free(self.place)
         free(self.hazard)
+        free(self.at_risk)
         free(self.steps)
         free(self.products)
 
@@ -75,10 +76,11 @@ cdef class SurvivalCriterion(SquaredError):
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.place = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.hazard = <double*> malloc((n_records + 1) * sizeof(double))
+        self.at_risk = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.steps = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.products = <df_exact_sum*> malloc((n_records + 1) * sizeof(df_exact_sum))
-        if (self.keys == NULL or self.keys_to == NULL or self.place == NULL or self.hazard == NULL or self.steps == NULL
-                or self.products == NULL):
+        if (self.keys == NULL or self.keys_to == NULL or self.place == NULL or self.hazard == NULL or self.at_risk == NULL
+                or self.steps == NULL or self.products == NULL):
             raise MemoryError()
         return 0
 
@@ -128,6 +130,7 @@ cdef class SurvivalCriterion(SquaredError):
                 hazard = <double> events / <double> at_risk
                 self.hazard[m] = self.hazard[m - 1] + hazard
                 self.risk += hazard * <double> (self.n_times + 1 - <int64_t> time)
+                self.at_risk[m] = counted
                 self.steps[m] = self.steps[m - 1] + w
                 self.products[m] = df_big_sum(self.products[m - 1], df_big_product(w, counted))
             for j in range(begin, i):
@@ -260,13 +263,19 @@ cdef class LogRankChooser(MovingChooser):
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
         self.of_node = criterion
         self.left = <AtRisk*> malloc((n_records + 1) * sizeof(AtRisk))
-        if self.left == NULL:
+        self.leaving = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
+        if self.left == NULL or self.leaving == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.left)
+        free(self.leaving)
 
-    cdef void clear(self) noexcept nogil:
+    cdef void clear(self, bint is_lone) noexcept nogil:
+        self.is_lone = is_lone
+        if is_lone:
+            memset(self.leaving, 0, (self.of_node.n_events + 1) * sizeof(int64_t))
+            return
         self.weight = 0
         self.products = self.pairs = df_big_product(0, 0)
         memset(self.left, 0, (self.of_node.n_events + 1) * sizeof(AtRisk))
@@ -276,6 +285,9 @@ cdef class LogRankChooser(MovingChooser):
         cdef int64_t weight = <int64_t> node.records[record].count * node.records[record].weight >> self.of_node.shift
         cdef int64_t own = self.of_node.steps[place], later = self.weight
         cdef df_exact_sum others = df_big_product(0, 0), change
+        if self.is_lone:
+            self.leaving[place] += weight
+            return
         if place == 0:                     # never at risk at an event time: what is later than such draws is all
             return
         weight *= sign
@@ -295,10 +307,22 @@ cdef class LogRankChooser(MovingChooser):
             self.left[at].sum = df_big_sum(self.left[at].sum, change)
             at += at & -at
 
+    cdef df_exact_sum variance(self) noexcept nogil:
+        """The variance of how many events there are on the left, as an integer."""
+        cdef Py_ssize_t i
+        cdef int64_t n_left = 0
+        cdef df_exact_sum found = df_big_product(0, 0), here
+        if not self.is_lone:
+            return df_big_difference(self.products, self.pairs)
+        for i in range(self.of_node.n_events, 0, -1):
+            n_left += self.leaving[i]
+            here = df_big_product(n_left, self.of_node.at_risk[i] - n_left)
+            found = df_big_sum(found, df_big_times(here, self.of_node.steps[i] - self.of_node.steps[i - 1]))
+        return found
+
     cdef double score_sides(self, const Node* node, const int64_t* left, double* at_left, double* at_right) noexcept nogil:
         cdef double sum = df_offset_sum(left[2], left[3] if self.criterion.kind == TARGET_SUM_WIDE else 0, left[1], 0)
-        return df_logrank_score(sum, node.scale.exponent, df_big_difference(self.products, self.pairs), self.of_node.digits,
-                                self.of_node.shift)
+        return df_logrank_score(sum, node.scale.exponent, self.variance(), self.of_node.digits, self.of_node.shift)
 
 
 register_chooser(LogRank, LogRankChooser)

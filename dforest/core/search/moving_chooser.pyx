@@ -44,7 +44,7 @@ cdef class MovingChooser(Chooser):
     def __dealloc__(self):
         free(self.start)
 
-    cdef void clear(self) noexcept nogil:
+    cdef void clear(self, bint is_lone) noexcept nogil:
         pass
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
@@ -82,7 +82,7 @@ cdef class MovingChooser(Chooser):
         choice.imbalance = 0
         choice.score = -1.0
         choice.middle = 0.0
-        self.clear()
+        self.clear(cuts.kind == LONE)
         if cuts.kind == LONE:
             self.move_where(node, column, cuts, missing_left)
         else:
