@@ -16,6 +16,7 @@ from dforest.estimators.forest.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.estimators.forest.survival import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from dforest.estimators.other_names import PACKAGE_NAMES
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
@@ -40,6 +41,8 @@ __version__ = version("dforest")
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraSurvivalTree",
+    "ExtraSurvivalTrees",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
@@ -51,9 +54,11 @@ __all__ = [
     "PartialDependenceDisplay",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomSurvivalForest",
     "RandomTreesEmbedding",
     "ShapInteractionValues",
     "ShapValues",
+    "SurvivalTree",
     "check_table",
     "combine",
     "config_context",

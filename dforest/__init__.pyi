@@ -3,6 +3,7 @@
 import dforest.estimators.boosting.boosting
 import dforest.estimators.forest.embedding
 import dforest.estimators.forest.forest
+import dforest.estimators.forest.survival
 import dforest.estimators.forest.tree
 from dforest.backends.devices import devices as devices
 from dforest.config import config_context as config_context
@@ -88,6 +89,62 @@ class DecisionTreeRegressor(dforest.estimators.forest.tree.DecisionTreeRegressor
         monotonic_cst=None,
         random_state=None,
         device=None,
+    ) -> None: ...
+
+class ExtraSurvivalTree(dforest.estimators.forest.survival.ExtraSurvivalTree):
+    """A single extremely randomised tree for survival times, which draws thresholds at random."""
+
+    def __init__(
+        self,
+        *,
+        criterion="logrank",
+        splitter="random",
+        max_features="sqrt",
+        skip_constant_features=True,
+        method="dense",
+        max_bins=256,
+        max_depth=None,
+        max_leaf_nodes=None,
+        min_samples_split=6,
+        min_samples_leaf=3,
+        min_weight_fraction_leaf=0.0,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        random_state=None,
+        device=None,
+    ) -> None: ...
+
+class ExtraSurvivalTrees(dforest.estimators.forest.survival.ExtraSurvivalTrees):
+    """Extremely randomised trees for survival times: a forest whose trees draw thresholds at random."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="logrank",
+        splitter="random",
+        max_features="sqrt",
+        skip_constant_features=True,
+        method="dense",
+        max_bins=256,
+        max_depth=None,
+        max_leaf_nodes=None,
+        min_samples_split=6,
+        min_samples_leaf=3,
+        min_weight_fraction_leaf=0.0,
+        bootstrap=False,
+        max_samples=None,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        oob_score=False,
+        variable_importance=None,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        warm_start=False,
+        verbose=0,
     ) -> None: ...
 
 class ExtraTreeClassifier(dforest.estimators.forest.tree.ExtraTreeClassifier):
@@ -380,6 +437,38 @@ class RandomForestRegressor(dforest.estimators.forest.forest.RandomForestRegress
         verbose=0,
     ) -> None: ...
 
+class RandomSurvivalForest(dforest.estimators.forest.survival.RandomSurvivalForest):
+    """A random forest for survival times: many survival trees, whose hazards and survival functions are averaged."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="logrank",
+        splitter="best",
+        max_features="sqrt",
+        skip_constant_features=True,
+        method="hist",
+        max_bins=256,
+        max_depth=None,
+        max_leaf_nodes=None,
+        min_samples_split=6,
+        min_samples_leaf=3,
+        min_weight_fraction_leaf=0.0,
+        bootstrap=True,
+        max_samples=None,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        oob_score=False,
+        variable_importance=None,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        warm_start=False,
+        verbose=0,
+    ) -> None: ...
+
 class RandomTreesEmbedding(dforest.estimators.forest.embedding.RandomTreesEmbedding):
     """An embedding of rows by random trees, which turns each row into the leaves that it reaches."""
 
@@ -404,4 +493,28 @@ class RandomTreesEmbedding(dforest.estimators.forest.embedding.RandomTreesEmbedd
         device=None,
         warm_start=False,
         verbose=0,
+    ) -> None: ...
+
+class SurvivalTree(dforest.estimators.forest.survival.SurvivalTree):
+    """A single tree for survival times."""
+
+    def __init__(
+        self,
+        *,
+        criterion="logrank",
+        splitter="best",
+        max_features=None,
+        skip_constant_features=True,
+        method="hist",
+        max_bins=256,
+        max_depth=None,
+        max_leaf_nodes=None,
+        min_samples_split=6,
+        min_samples_leaf=3,
+        min_weight_fraction_leaf=0.0,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
+        random_state=None,
+        device=None,
     ) -> None: ...

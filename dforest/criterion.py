@@ -12,6 +12,7 @@ import numpy as np
 from dforest.core.component import CriterionError
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import ClassCriterion, Criterion, Entropy, Gini, Hellinger
+from dforest.core.search.logrank import LogRank, LogRankScore
 from dforest.core.search.python_components import PythonCriterionBase
 from dforest.core.search.regression import NumberCriterion, Poisson, SquaredError
 
@@ -23,6 +24,8 @@ __all__ = [
     "Entropy",
     "Gini",
     "Hellinger",
+    "LogRank",
+    "LogRankScore",
     "NumberCriterion",
     "Poisson",
     "PythonCriterion",

@@ -63,6 +63,7 @@ CALLBACKS = {
     "callbacks": lambda folder: StopAfter(2),
     "live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
+    "survival, live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
@@ -128,6 +129,9 @@ def asked(feature, kind, folder):
     elif feature == "losses":
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
         given["y"] = np.exp(Y)
+    elif feature in ("survival", "survival, live votes"):
+        given["y"], name = np.column_stack([BOTH[:, 1] < 0, np.exp(Y)]), "RandomSurvivalForest"
+        parameters = [{"oob_score": True, "variable_importance": "mda_raw", "categorical_features": [2]}]
     elif feature == "embedding":
         name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     else:

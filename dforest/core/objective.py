@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from dforest.core.sampling import checked_integer
-from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA
+from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
 from dforest.core.search.outputs import MultiOutput
 
 _DRAWS_BITS = 48  # DF_DRAWS_BITS: of the word with the draws of a leaf; above them is the shift of its weights
@@ -494,8 +494,42 @@ class MultiOutputSumObjective(SeveralOutputs, SumObjective):
             raise ValueError(f"baseline={self.baseline!r} of several outputs; allowed are tuples of two floats or more")
 
 
+@dataclass(frozen=True)
+class SurvivalObjective(NumberObjective):
+    """The objective of trees for survival times: leaves keep their weight, and the risk that they predict.
+
+    It is the attribute `objective` of a `Forest` grown for survival times. The risk of a leaf is the sum of its cumulative hazard
+    over the event times of the training rows. Nodes that are not leaves keep the statistics of their splits (`keeps_gains`).
+
+    Parameters
+    ----------
+    n_times : int
+        How many different event times the training rows have, from 1 on.
+
+    Examples
+    --------
+    >>> from dforest import SurvivalTree
+    >>> tree = SurvivalTree().fit([[0], [1], [2]], [(True, 1.0), (False, 2.0), (True, 4.0)])
+    >>> tree.forest_.objective
+    SurvivalObjective(n_times=2)
+    """
+
+    n_times: int
+
+    draws_per_leaf = 4
+    keeps_gains = True
+    criteria = SURVIVAL_CRITERIA
+
+    def check(self):
+        checked_integer("n_times", self.n_times, 1, 2**31 - 1)
+
+    def make_criterion(self, criterion, is_wide=False):
+        return super().make_criterion(criterion, is_wide).of_times(self.n_times)
+
+
 OBJECTIVES = (
     ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, MultiOutputSumObjective,
+    SurvivalObjective,
 )  # fmt: skip
 
 

@@ -103,7 +103,8 @@ class TrainingRows:
 
     def extent(self):
         """(least, greatest) entry of y among the rows of all ranks. A collective."""
-        least = np.array([self.y.min(initial=np.inf), -self.y.max(initial=-np.inf)])
+        y = self.y.astype(np.float64, copy=False)
+        least = np.array([y.min(initial=np.inf), -y.max(initial=-np.inf)])
         least = self.ranks.least(least)
         return float(least[0]), -float(least[1])
 

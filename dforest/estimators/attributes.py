@@ -14,6 +14,7 @@ from dforest.estimators.parameters import (
     IN_TABLE,
     PREDICTORS,
     REGRESSORS,
+    SURVIVAL,
     TREES,
 )
 
@@ -173,7 +174,14 @@ ATTRIBUTES = (
         """Score of the out-of-bag predictions: accuracy, R2, or what the scorer returned. By default, classes are predicted
         as `voting` says. It is set unless ``oob_score=False``, as the other attributes ``oob_*`` are. After a fit by several
         processes (`dforest.spmd`, `dforest.dask`), attributes with an entry for each row are about the rows of this process.""",
-        FORESTS,
+        FORESTS - SURVIVAL,
+    ),
+    Attribute(
+        "oob_score_",
+        "float",
+        """Concordance of the out-of-bag predictions, by the index that `oob_score` names; NaN if no rows are comparable. It is
+        set unless ``oob_score=False``, as the other attributes ``oob_*`` are.""",
+        FORESTS & SURVIVAL,
     ),
     Attribute(
         "oob_error_",
@@ -181,16 +189,17 @@ ATTRIBUTES = (
         """Out-of-bag error: for classification, the misclassification rate by the majority of the votes of a row's trees,
         whatever `voting` is, so that it may differ from 1 - `oob_score_`; for
         regression, the mean squared error. For several outputs it is the mean over them.""",
-        FORESTS,
+        FORESTS - SURVIVAL,
     ),
+    Attribute("oob_error_", "float", "Out-of-bag error: 1 - `oob_score_`.", FORESTS & SURVIVAL),
     Attribute(
         "oob_error_per_observation_",
         "ndarray of shape (n_rows,)",
         "Out-of-bag error of each row; NaN for a row that every tree drew, or whose weight is 0.",
-        FORESTS,
+        FORESTS - SURVIVAL,
     ),
     Attribute(
-        "oob_curve_", "ndarray of shape (n_estimators,)", "Out-of-bag error of the first 1, 2, ... trees.", FORESTS
+        "oob_curve_", "ndarray of shape (n_estimators,)", "Out-of-bag error of the first 1, 2, ... trees.", FORESTS - SURVIVAL
     ),
     Attribute("n_never_oob_", "int", "Number of rows of positive weight that every tree drew.", FORESTS),
     Attribute(
@@ -205,6 +214,24 @@ ATTRIBUTES = (
         "ndarray of shape (n_rows,) or (n_rows, n_outputs)",
         "Prediction for each row by the trees that never drew it; NaN if there is no such tree.",
         FORESTS & REGRESSORS,
+    ),
+    Attribute(
+        "oob_prediction_",
+        "ndarray of shape (n_rows,)",
+        "Risk of each row by the trees that never drew it; NaN if there is no such tree.",
+        FORESTS & SURVIVAL,
+    ),
+    Attribute(
+        "unique_times_",
+        "ndarray of shape (n_times,)",
+        "Different times of the training rows, ascending, of events or not.",
+        SURVIVAL,
+    ),
+    Attribute(
+        "event_times_",
+        "ndarray of shape (n_event_times,)",
+        "Those of `unique_times_` at which a training row has an event.",
+        SURVIVAL,
     ),
     Attribute(
         "classes_",

@@ -9,5 +9,9 @@ class Forest:
     """A forest of trees that do not depend on each other."""
 
 
+class SurvivalTrees:
+    """A tree or a forest for survival times."""
+
+
 class BoostedTrees:
     """Trees that are grown one after another, and whose leaves add up."""

@@ -110,6 +110,9 @@ _FORESTS = _ANYWHERE | {
     "max_features": "mtry features_per_node colsample_bynode feature_fraction max_feature",
     "min_samples_leaf": "min_bucket min_child_samples min_data_in_leaf min_rows_per_leaf min_node_records",
     "min_samples_split": "min_observations_in_split_node",
+    "Leaves of survival trees keep the event times of their rows alone, and functions take the times that are asked for": (
+        "low_memory time_interest ntime"
+    ),
     "It is called min_samples_split here, with one more: in R, nodes of this size are leaves": "min_node_size nodesize",
     "max_samples": "sample_fraction sampsize subsample bagging_fraction observations_per_tree_fraction",
     'bootstrap="subsample" draws rows without replacement': "replace",

@@ -14,17 +14,19 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
 
-from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
 from dforest.core.search.criterion import Criterion
+from dforest.core.search.logrank import SurvivalCriterion
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.sampling import BY_NAME, Sampling
 
-TREES = frozenset({"tree classifier", "tree regressor"})
-FORESTS = frozenset({"forest classifier", "forest regressor"})
+TREES = frozenset({"tree classifier", "tree regressor", "survival tree"})
+FORESTS = frozenset({"forest classifier", "forest regressor", "survival forest"})
 EMBEDDINGS = frozenset({"embedding"})
 CLASSIFIERS = frozenset({"tree classifier", "forest classifier"})
 REGRESSORS = frozenset({"tree regressor", "forest regressor"})
+SURVIVAL = frozenset({"survival tree", "survival forest"})
 BOOSTING = frozenset({"boosting classifier", "boosting regressor"})
 PREDICTORS = TREES | FORESTS
 IN_TABLE = PREDICTORS | EMBEDDINGS  # families whose parameters are listed here; others have tables of their own
@@ -154,6 +156,17 @@ PARAMETERS = (
         group=SPLITS,
     ),
     Parameter(
+        "criterion",
+        '{"logrank", "logrank_score"} or Criterion',
+        "logrank",
+        [Names(*SURVIVAL_CRITERIA), SurvivalCriterion, SubclassOf(SurvivalCriterion, "dforest.criterion")],
+        """How the two sides of a split are compared; the split is taken whose sides differ most. "logrank" is the log-rank test
+        of their survival; "logrank_score" compares the means of the log-rank scores of their rows, which is faster. Objects are
+        `dforest.criterion.LogRank` and `dforest.criterion.LogRankScore`.""",
+        of=SURVIVAL,
+        group=SPLITS,
+    ),
+    Parameter(
         "splitter",
         '{"best", "random"} or Splitter',
         "best",
@@ -262,7 +275,7 @@ PARAMETERS = (
         0.0,
         [Interval(Real, 0.0, None, closed="left")],
         """Impurity below which a node is not split but becomes a leaf; 0 means no limit.""",
-        of=PREDICTORS,
+        of=PREDICTORS - SURVIVAL,
         group=SHAPE,
     ),
     Parameter(
@@ -272,6 +285,7 @@ PARAMETERS = (
         [Interval(Real, 0.0, None, closed="left")],
         """Least decrease of {impurity} for which a node is split. The decrease is multiplied by the node's share of the total
         weight before it is compared with this limit; 0 means no limit.""",
+        of=IN_TABLE - SURVIVAL,
         group=SHAPE,
     ),
     Parameter(
@@ -282,7 +296,7 @@ PARAMETERS = (
         """Price of a leaf in minimal cost-complexity pruning, in the unit of the impurity; 0 means no pruning. Each new tree is
         cut back once it is grown, to the smallest of its subtrees for which impurity + ccp_alpha * number of leaves is
         least.""",
-        of=PREDICTORS,
+        of=PREDICTORS - SURVIVAL,
         group=SHAPE,
     ),
     Parameter(
@@ -385,7 +399,7 @@ PARAMETERS = (
         numbers. For classification there must be two classes, and the prediction is the probability of the second one.
         Categorical features can't be constrained. Constrained splits bound the predictions of all nodes below them: a split of
         any feature that would break a bound is not made.""",
-        of=PREDICTORS,
+        of=PREDICTORS - SURVIVAL,
         group=COLUMNS,
     ),
     Parameter(
@@ -400,7 +414,7 @@ PARAMETERS = (
         called with probabilities, and so are scorers that
         ``sklearn.metrics.make_scorer`` makes with ``response_method="predict_proba"``. Of two classes, those scores of
         scikit-learn that have a `pos_label` look at the class 1, or, if there is no such class, at ``classes_[1]``.""",
-        of=FORESTS,
+        of=FORESTS - SURVIVAL,
         group=ESTIMATES,
     ),
     Parameter(
@@ -413,7 +427,31 @@ PARAMETERS = (
         1, first in each tree and then in the mean. "mda_raw" (mean decrease in accuracy) is the mean over trees of the rise of
         the error, on the rows that a tree left out, when the feature is permuted; "mda_scaled" is "mda_raw" divided by its
         standard error. None means that none is computed.""",
-        of=FORESTS,
+        of=FORESTS - SURVIVAL,
+        group=ESTIMATES,
+    ),
+    Parameter(
+        "oob_score",
+        'bool or {"harrell", "uno"}',
+        False,
+        ["boolean", StrOptions({"harrell", "uno"})],
+        """Whether to estimate the forest's concordance out of bag: each row is predicted by the trees that never drew it, and the
+        attributes ``oob_*`` and `n_never_oob_` are set. True and "harrell" mean Harrell's concordance index, as of `score`. "uno"
+        means Uno's, in which a pair of rows is weighted by 1 / G(t)**2, with t the time of its row with the event, and G the
+        Kaplan-Meier estimate of the probability not to be censored.""",
+        of=FORESTS & SURVIVAL,
+        group=ESTIMATES,
+    ),
+    Parameter(
+        "variable_importance",
+        '{"mdi", "mda_raw", "mda_scaled"} or None',
+        None,
+        [StrOptions({"mdi", "mda_raw", "mda_scaled"}), None],
+        """Importance of features that `fit` is to compute as `variable_importance_`. "mdi" is the mean over trees of the sum of
+        the statistics of the splits by a feature, divided by the weight of the tree's draws. "mda_raw" is the mean over trees of
+        the fall of the concordance, on the rows that a tree left out, when the feature is permuted; "mda_scaled" is "mda_raw"
+        divided by its standard error. None means that none is computed.""",
+        of=FORESTS & SURVIVAL,
         group=ESTIMATES,
     ),
     Parameter(
@@ -424,7 +462,7 @@ PARAMETERS = (
         """Whether the forest keeps copies of the training rows, which the methods `forest_weights`, `proximity`,
         `outlier_scores` and, in regression, `predict_quantiles` and `predict_interval` need. The copies are pickled with the
         forest. If several processes fit the forest, each of them gets the rows of all.""",
-        of=FORESTS,
+        of=FORESTS - SURVIVAL,
         group=ESTIMATES,
     ),
     Parameter(

@@ -12,6 +12,8 @@ from sklearn.base import is_classifier
 from dforest.core.forest.arrays import Forest
 from dforest.estimators.data.features import Features
 from dforest.estimators.declaration import with_new_names
+from dforest.estimators.kinds import SurvivalTrees
+from dforest.estimators.results.survival import LeafCurves
 
 
 class StatePart:
@@ -65,7 +67,12 @@ def check_state(estimator, state):
     if state.get("_training_data") is not None:
         state["_training_data"].check(forest)
     objective = forest.objective
-    if objective.keeps_gains:  # of boosted trees; one sum is a score that two classes share
+    if isinstance(estimator, SurvivalTrees):
+        _check_equal("the number of event_times_", len(state.get("event_times_", ())), getattr(objective, "n_times", None))
+        if not isinstance(state.get("_curves"), LeafCurves):
+            raise TypeError(f"_curves is {state.get('_curves')!r}; in a fitted estimator it is a LeafCurves")
+        state["_curves"].check(forest)
+    if objective.baseline is not None:  # of boosted trees; one sum is a score that two classes share
         _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration)
         n_classes = max(2, objective.n_sums)
     else:
@@ -79,7 +86,7 @@ def check_state(estimator, state):
             raise TypeError(f"classes_ is {classes!r}; in a fitted classifier it is an array of one axis")
         _check_equal("the number of classes_", len(classes), n_classes)
         _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
-    elif objective.keeps_gains:
+    elif objective.baseline is not None:
         _check_equal("n_trees_per_iteration_", objective.n_sums, 1)
 
 

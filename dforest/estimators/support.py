@@ -14,7 +14,7 @@ from dforest.config import queue_of
 from dforest.core.search.criteria import OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.kinds import BoostedTrees
+from dforest.estimators.kinds import BoostedTrees, SurvivalTrees
 
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
@@ -99,6 +99,16 @@ def _own_criterion(fit):
     return None if isinstance(criterion, str) else f"criterion={criterion!r}"
 
 
+def _survival(fit):
+    return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
+
+
+def _survival_votes(fit):
+    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
+    looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
+    return f"a callback that looks at out-of-bag errors, of {_survival(fit)}" if _survival(fit) and looks else None
+
+
 def _several_outputs(fit):
     return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
 
@@ -144,6 +154,8 @@ FEATURES = {
     "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
     "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", kinds=FORESTS),
+    "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),
+    "survival, live votes": Feature("survival times, with callbacks: `OutOfBagPlateau`", _survival_votes, FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -162,6 +174,10 @@ _EVERYWHERE = PLACES
 REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
+    Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
+            FORESTS),
+    Refusal("survival, live votes", _EVERYWHERE, "their concordance is computed once all trees are grown",
+            "other callbacks, and oob_score", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip

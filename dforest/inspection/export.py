@@ -22,7 +22,6 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.core.objective import SumObjective
 from dforest.estimators.kinds import BoostedTrees, DecisionTree, Forest
 from dforest.inspection.interop import TREE_LEAF
 
@@ -286,7 +285,7 @@ class BoxText:
         self.names = names
         self.class_names = class_names
         self.label = label
-        self.impurity = impurity and not isinstance(decision_tree.forest_.objective, SumObjective)
+        self.impurity = impurity and not decision_tree.forest_.objective.keeps_gains
         self.node_ids = node_ids
         self.proportion = proportion
         self.precision = precision

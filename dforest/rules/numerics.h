@@ -44,6 +44,12 @@ static inline df_big df_big_difference(df_big a, df_big b) {
     return a;
 }
 
+/* Where the product is in range. */
+static inline df_big df_big_times(df_big a, int64_t b) {
+    a.value *= b;
+    return a;
+}
+
 static inline int df_big_above(df_big a, df_big b) { return a.value > b.value; }
 
 static inline double df_big_value(df_big a) { return (double)a.value; }
@@ -110,6 +116,15 @@ static inline df_big df_big_difference(df_big a, df_big b) {
     df_big x;
     x.low = a.low - b.low;
     x.high = (int64_t)((uint64_t)a.high - (uint64_t)b.high - (a.low < b.low));
+    return x;
+}
+
+/* Where the product is in range. */
+static inline df_big df_big_times(df_big a, int64_t b) {
+    df_big x = df_big_unsigned_product(a.low, (uint64_t)b);
+    uint64_t high = (uint64_t)x.high + (uint64_t)a.high * (uint64_t)b;
+    high -= b < 0 ? a.low : 0; /* b + 2^64 was multiplied in its place */
+    x.high = (int64_t)high;
     return x;
 }
 

@@ -59,6 +59,9 @@ _ABOUT = {
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",
+    "guide_survival guide_methods sampling guide_columns": "RandomSurvivalForest ExtraSurvivalTrees",
+    "guide_survival guide_methods guide_columns": "SurvivalTree ExtraSurvivalTree",
+    "guide_survival": "criterion.LogRank criterion.LogRankScore",
     "guide_choice": "export_text export_graphviz plot_tree",
     "guide_importances": "ImportanceDisplay PartialDependenceDisplay",
     "guide_oob": "OutOfBagCurveDisplay",
@@ -158,7 +161,8 @@ def guides(name):
     """The pages about a public name, or about a method of an estimator, given its full name: a list, which may be empty."""
     owner, _, method = name.rpartition(".")
     if owner in GUIDES and method in METHOD_GUIDES:
-        return [METHOD_GUIDES[method]]
+        of_survival = "guide_survival" in GUIDES[owner] and method in ("oob_importance", "predict_quantiles")
+        return ["guide_survival" if of_survival else METHOD_GUIDES[method]]
     return GUIDES.get(name, [])
 
 

@@ -15,6 +15,7 @@ import re
 from numbers import Integral
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
@@ -26,6 +27,7 @@ from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
+from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
 
 FILE = Path(__file__).with_name("parameters.json")
@@ -33,6 +35,8 @@ X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 ESTIMATORS = [
     dforest.DecisionTreeClassifier,
     dforest.DecisionTreeRegressor,
+    dforest.ExtraSurvivalTree,
+    dforest.ExtraSurvivalTrees,
     dforest.ExtraTreeClassifier,
     dforest.ExtraTreeRegressor,
     dforest.ExtraTreesClassifier,
@@ -41,7 +45,9 @@ ESTIMATORS = [
     dforest.HistGradientBoostingRegressor,
     dforest.RandomForestClassifier,
     dforest.RandomForestRegressor,
+    dforest.RandomSurvivalForest,
     dforest.RandomTreesEmbedding,
+    dforest.SurvivalTree,
 ]
 ENTRIES = PARAMETERS + BOOSTING_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
@@ -185,7 +191,8 @@ def test_attributes_that_are_described_are_there(kind):
         model.set_params(n_estimators=20)
     if "oob_score" in model.get_params():
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
-    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), Y_IRIS)
+    y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
+    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and "forest_" in names
     for name in names:

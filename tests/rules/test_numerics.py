@@ -44,6 +44,7 @@ double value_of_digits(const int64_t *digits)
     const df_exact_sum sum = df_sum_of_digits(digits);
     return df_sum_value(&sum);
 }
+double times(int64_t a, int64_t b, int64_t c) { return df_big_value(df_big_times(df_big_product(a, b), c)); }
 int above(int64_t a, int64_t b, int64_t c, int64_t d) { return df_product_above(a, b, c, d); }
 """
 
@@ -61,7 +62,7 @@ def numerics(request, tmp_path_factory):
         check=True,
     )  # fmt: skip
     library = ctypes.CDLL(str(folder / "numerics.so"))
-    for name in ("cross", "offset_sum", "squares", "value_of_digits"):
+    for name in ("cross", "offset_sum", "squares", "times", "value_of_digits"):
         getattr(library, name).restype = ctypes.c_double
     library.floor_mean.restype = ctypes.c_int64
     library.key32.restype, library.key32.argtypes = ctypes.c_uint32, [ctypes.c_float]
@@ -90,6 +91,12 @@ def test_differences_of_products(numerics):
         assert numerics.cross(*c(a, b, x, y)) == nearest(a * b - x * y)
         assert numerics.above(*c(a, b, x, y)) == (a * b > x * y)
         assert numerics.cross(*c(a, b, a, b)) == 0.0
+
+
+def test_products_of_three(numerics):
+    rng = np.random.default_rng(0)
+    for a, b, x in zip(*(integers(rng, 3000, bits) for bits in (62, 32, 32)), strict=True):
+        assert numerics.times(*c(a, b, x)) == nearest(a * b * x)
 
 
 def test_means_of_sums_of_two_words(numerics):

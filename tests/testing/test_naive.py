@@ -396,7 +396,7 @@ print(sorted(name for name in sys.modules if name.startswith(("dforest", "twins.
     folders = [str(Path(__file__).parents[1]), str(Path(dforest.__file__).parent)]
     command = [sys.executable, "-I", "-c", code, *folders, module]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    shared = [f"dforest.testing.{name}" for name in ("coding", "scores", "streams")]
+    shared = [f"dforest.testing.{name}" for name in ("coding", "scores", "streams", *["survival"] * (module == "naive"))]
     assert output.strip() == str(["dforest", "dforest.testing", *shared, *sorted((f"twins.{module}", *others))])
 
 

@@ -22,6 +22,7 @@ from twins.splits import Split, best_split, feature_order
 from dforest.testing.coding import Scale, Weights, columns_of, quantise
 from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
+from dforest.testing.survival import NodeTimes
 
 
 @dataclass
@@ -45,7 +46,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
               seed=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
               min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
               splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None,
-              skip_constant_features=True):
+              skip_constant_features=True, n_times=None):
     """Grow a tree.
 
     Parameters
@@ -53,8 +54,9 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
         NaN means missing; a categorical column holds category numbers.
     y : sequence of length n_rows
-        Class numbers from 0 to n_classes - 1, or targets.
-    criterion : {"gini", "entropy", "log_loss", "hellinger", "squared_error", "friedman_mse", "poisson", "absolute_error"}
+        Class numbers from 0 to n_classes - 1, or targets; for survival times, codes of `dforest.testing.survival`.
+    criterion : {"gini", "entropy", "log_loss", "hellinger", "squared_error", "friedman_mse", "poisson", "absolute_error", \
+        "logrank", "logrank_score"}
     method : {"dense", "hist"}
     sample_weight : sequence of float, optional
         Positive weights; rows of weight 0 must have been dropped.
@@ -74,13 +76,15 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         Whether predictions fall with each feature, are free, or rise with it.
     skip_constant_features : bool
         Whether features that are constant in a node don't count among `max_features`.
+    n_times : int, optional
+        How many event times there are, for survival times.
 
     Returns
     -------
     Node
     """
     n_rows, n_features = X.shape
-    is_regression = criterion in TARGET_POWER
+    is_regression = criterion in TARGET_POWER or n_times is not None
     n_classes = 0 if is_regression else n_classes
     max_features = n_features if max_features is None else max_features
     min_samples_leaf = max(1, min_samples_leaf)
@@ -101,7 +105,12 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         targets = [draw.target for draw in draws]
         span = max(targets) - min(targets)
         is_pure = span == 0
-        if is_regression and (span == 0 or 256 * span < scale.range):
+        times = None
+        if n_times is not None:
+            times = NodeTimes(draws, [int(code) for code in y], n_times)
+            is_pure, scale = times.is_pure[criterion], scale._replace(centre=0.0, exponent=times.digits)
+            draws = [draw._replace(target=q) for draw, q in zip(draws, times.targets, strict=True)]
+        elif is_regression and (span == 0 or 256 * span < scale.range):
             exact = [y[draw.row] for draw in draws]
             is_pure = min(exact) == max(exact)
             if not is_pure:
@@ -122,13 +131,16 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                                min_weight=math.ldexp(min_weight_fraction_leaf * root_weight, shift),
                                stream_of=stream_of(path) if splitter == "random" else None,
                                categorical_split=categorical_split, constraints=constraints, bounds=bounds,
-                               skip_constant_features=skip_constant_features)
+                               skip_constant_features=skip_constant_features, times=times)
         if split is not None:
-            decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_regression else split.score
+            is_scaled = is_regression and times is None
+            decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_scaled else split.score
             decrease = math.ldexp(decrease, -shift)
             if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:
                 split = None
-        if is_regression:
+        if times is not None:
+            node.value, node.impurity = times.risk, 0.0
+        elif is_regression:
             leaf_value = weights.in_median if criterion == "absolute_error" else weights.in_mean
             value = leaf_value([y[d.row] for d in draws], draws, fine)
             node.value = min(max(value, bounds[0]), bounds[1])

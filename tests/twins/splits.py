@@ -197,6 +197,7 @@ def best_split(
     constraints=None,
     bounds=(-math.inf, math.inf),
     skip_constant_features=True,
+    times=None,
 ):
     """The best split of a node, by trying every test, or one random test of each feature.
 
@@ -221,6 +222,8 @@ def best_split(
         The lowest and the highest number that sides may predict, if there are constraints.
     skip_constant_features : bool
         Whether features of one code in the node don't count among `max_features`.
+    times : dforest.testing.survival.NodeTimes, optional
+        The event times of the node, for survival times.
 
     Returns
     -------
@@ -255,7 +258,7 @@ def best_split(
                 if criterion == "poisson" and (is_zero(left, scale) or is_zero(right, scale)):
                     continue
                 sides = [], []
-                if criterion == "absolute_error":
+                if criterion in ("absolute_error", "logrank"):
                     for code, members in by_code.items():
                         sides[code not in codes_left].extend(members)
                 values = None
@@ -268,7 +271,10 @@ def best_split(
                         continue
                     if d != 0 and not (v_left - v_right) * d <= 0.0:
                         continue
-                score = score_of(criterion, left, total, *sides, scale)
+                if times is not None:
+                    score = times.score(criterion, left, total, sides[0])
+                else:
+                    score = score_of(criterion, left, total, *sides, scale)
                 if found is None or (score, evenness(score, left, total)) > rank:  # not >=, so that the first of equal cuts stays
                     rank = score, evenness(score, left, total)
                     if column.missing not in by_code:  # if no value is missing here, missing values go to the larger side

@@ -471,7 +471,7 @@ cdef class Grower:
                 self.path.add(split.feature, open_node.at.depth)
             left.parent = right.parent = self.writer.add_inner(open_node.parent, open_node.is_right, &split)
             if not self.criterion.is_additive:
-                self.decision.find_node_values(&node, self.writer.add_node_values())
+                self.decision.find_inner_values(&node, &split, self.writer.add_node_values())
             self.divide(&open_node, &node, &split, &left, &right)
             self.stack.push(&left, &right)
         return 0
@@ -514,7 +514,7 @@ cdef class Grower:
             return 0
         uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, open_node.at.depth)
         if not self.criterion.is_additive:
-            self.decision.find_node_values(&node, self.frontier.node_values_of(number))
+            self.decision.find_inner_values(&node, &candidate.split, self.frontier.node_values_of(number))
         return self.frontier.push(number, self.decision.absolute_score(&node, &candidate.split), uses_new_feature)
 
     cdef int write_candidates(self) except -1 nogil:

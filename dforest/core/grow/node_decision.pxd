@@ -60,6 +60,7 @@ cdef class NodeDecision:
     cdef df_limits limits
     cdef Py_ssize_t first_weight, n_weights  # the words of a statistic that a leaf keeps: see Objective.weight_words
     cdef bint keeps_values         # a leaf keeps its node values, too
+    cdef bint keeps_gains          # see Objective
     # *Node values* are what a node predicts if it is a leaf, a number for each output, and its impurity.
     cdef readonly Py_ssize_t n_node_values    # of a node
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
@@ -86,6 +87,10 @@ cdef class NodeDecision:
 
     # Find the values of an open node. OUT node_values : [n_node_values]
     cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil
+
+    # Find what an open node that is split keeps: its values, with the score of its split in place of its impurity if the
+    # objective `keeps_gains`. OUT node_values : [n_node_values]
+    cdef int find_inner_values(self, Node* node, const Split* split, double* node_values) except -1 nogil
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil

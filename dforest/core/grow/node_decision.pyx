@@ -136,6 +136,7 @@ cdef class NodeDecision:
         self.first_weight = objective.weight_words.start
         self.n_weights = objective.n_weights
         self.keeps_values = objective.keeps_values
+        self.keeps_gains = objective.keeps_gains
         self.n_node_values = criterion.n_outputs + 1
         self.sums_kind = criterion.sums_kind() if criterion.is_built_in and data.weight == NULL else NO_SUMS
         criterion.attach(max_records)
@@ -265,6 +266,12 @@ cdef class NodeDecision:
                 if not -INFINITY < node_values[o] < INFINITY:
                     refuse_node_value(self.criterion, node_values[o], o == n_values)
         return self.criterion.check()
+
+    cdef int find_inner_values(self, Node* node, const Split* split, double* node_values) except -1 nogil:
+        self.find_node_values(node, node_values)
+        if self.keeps_gains:
+            node_values[self.n_node_values - 1] = self.absolute_score(node, split)
+        return 0
 
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:
         cdef Py_ssize_t k

@@ -3,9 +3,8 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from cpython.ref cimport PyObject
 
 from dforest.core.search.regression cimport SquaredError
-from dforest.core.search.chooser cimport Chooser
-from dforest.core.search.cut_list cimport CutList
-from dforest.core.types cimport Column, Node
+from dforest.core.search.moving_chooser cimport MovingChooser
+from dforest.core.types cimport Node
 from dforest.rules.numerics cimport df_exact_sum
 
 cdef struct Weighted:
@@ -49,11 +48,6 @@ cdef class Medians:                  # of one output, in the open node
     cdef double fall(self, double* at_left, double* at_right) noexcept nogil
 
 
-cdef class MedianChooser(Chooser):
+cdef class MedianChooser(MovingChooser):
     cdef tuple outputs               # Medians of each
     cdef PyObject** medians          # [n_outputs] the same
-    cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin in CutList.sorted
-
-    cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil
-    cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil
-    cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil

@@ -19,36 +19,28 @@ References
    Experience 24(3), 1994.
 """
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, llabs, malloc, qsort
 from libc.string cimport memset
 
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.chooser cimport Choice
-from dforest.core.search.cut_list cimport LONE, SINGLES, CutList
-from dforest.core.sorting cimport insertion_sort, radix_sort
+from dforest.core.search.moving_chooser cimport MovingChooser, sort_by_key
 from dforest.core.search.outputs cimport MultiOutput
-from dforest.core.types cimport CATEGORICAL, OUTPUTS, Column, LeafRules, Node, Record, column_t, in_subset
-from dforest.rules.bounds cimport df_middle_prediction
-from dforest.rules.cut cimport df_is_valid
+from dforest.core.types cimport OUTPUTS, Node, Record
 from dforest.rules.medians cimport (
     df_cost_fall, df_deviation_impurity, df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost,
     df_spread_of, df_target_key,
 )
 from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
 from dforest.rules.numerics cimport (
-    df_add_product, df_big_difference, df_big_product, df_big_sum, df_exact_sum, df_imbalance, df_is_better,
+    df_add_product, df_big_difference, df_big_product, df_big_sum, df_exact_sum,
 )
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
 from dforest.rules.weights cimport df_median_shift, df_shifted_exact, df_weigher_of
 
 from dforest.core.search.chooser import register_chooser
-
-
-cdef enum:
-    INSERTION_BELOW = 24
 
 
 cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
@@ -64,10 +56,7 @@ cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* 
     cdef Py_ssize_t i
     for i in range(node.n):
         keys[i] = (<uint64_t> df_target_key(node.records[i].target) << 32) | <uint64_t> i
-    if node.n < INSERTION_BELOW:
-        insertion_sort(keys, node.n)
-        return keys
-    return radix_sort(keys, other, node.n)
+    return sort_by_key(keys, other, node.n)
 
 
 cdef class AbsoluteError(SquaredError):
@@ -210,20 +199,6 @@ cdef class AbsoluteError(SquaredError):
             free(records)
 
 
-cdef void move_all(MedianChooser chooser, const Node* node, const column_t* codes, const Column* column, const CutList* cuts,
-                   bint missing_left) noexcept nogil:
-    """Move the draws on the left of the only cut of a list."""
-    cdef Py_ssize_t i
-    cdef uint64_t code
-    for i in range(node.n):
-        code = codes[node.records[i].row]
-        if code == column.n_codes:
-            if missing_left:
-                chooser.move(node, i, 1)
-        elif in_subset(cuts.subset, <uint32_t> code) if column.kind == CATEGORICAL else code <= cuts.lone:
-            chooser.move(node, i, 1)
-
-
 cdef class Medians:
     """The targets of one output in a node, sorted, and those on the left of a cut.
 
@@ -319,23 +294,20 @@ cdef class Medians:
         return df_cost_fall(self.cost, left.cost, right.cost, self.factor)
 
 
-cdef class MedianChooser(Chooser):
+cdef class MedianChooser(MovingChooser):
     """Finds the best cut of a list by medians; parameters as for `Chooser`."""
 
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
         cdef Py_ssize_t o
-        self.needs_order = True
         self.outputs = tuple(Medians(n_records) for _ in range(criterion.n_outputs))
         self.medians = <PyObject**> malloc(criterion.n_outputs * sizeof(PyObject*))
-        self.start = <Py_ssize_t*> malloc((n_records + 2) * sizeof(Py_ssize_t))
-        if self.medians == NULL or self.start == NULL:
+        if self.medians == NULL:
             raise MemoryError()
         for o in range(criterion.n_outputs):
             self.medians[o] = <PyObject*> self.outputs[o]
 
     def __dealloc__(self):
         free(self.medians)
-        free(self.start)
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         cdef Py_ssize_t o
@@ -349,82 +321,26 @@ cdef class MedianChooser(Chooser):
             (<Medians> self.medians[o]).factor = (<MultiOutput> self.criterion).factor[o]
             (<Medians> self.medians[o]).open(&part)
 
+    cdef void clear(self, bint is_lone) noexcept nogil:
+        cdef Py_ssize_t o
+        for o in range(self.criterion.n_outputs):
+            memset((<Medians> self.medians[o]).left, 0, ((<Medians> self.medians[o]).n + 1) * sizeof(Level))
+
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
-        """Add a record to the left, or take it away."""
         cdef int64_t weight = sign * <int64_t> node.records[record].count * node.records[record].weight
         cdef Py_ssize_t o
         for o in range(self.criterion.n_outputs):
             (<Medians> self.medians[o]).move(record, weight)
 
-    cdef void move_group(self, const Node* node, const uint64_t* sorted, Py_ssize_t place, int sign) noexcept nogil:
-        """`move` all records of a value, given its place among those that occur."""
-        cdef Py_ssize_t i
-        for i in range(self.start[place], self.start[place + 1]):
-            self.move(node, <Py_ssize_t> <uint32_t> sorted[i], sign)
-
-    cdef void move_where(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left) noexcept nogil:
-        if column.width == 1:
-            move_all[uint8_t](self, node, <const uint8_t*> column.codes, column, cuts, missing_left)
-        elif column.width == 2:
-            move_all[uint16_t](self, node, <const uint16_t*> column.codes, column, cuts, missing_left)
-        elif column.width == 4:
-            move_all[uint32_t](self, node, <const uint32_t*> column.codes, column, cuts, missing_left)
-        else:
-            move_all[uint64_t](self, node, <const uint64_t*> column.codes, column, cuts, missing_left)
-
-    cdef Choice best_entry(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left,
-                           const LeafRules* rules) noexcept nogil:
-        cdef const int64_t* total = node.statistics
-        cdef const int64_t* left = cuts.left
-        cdef const uint64_t* sorted = cuts.sorted
-        cdef Py_ssize_t i, j, o, n_values = 0, n = (<Medians> self.medians[0]).n, n_outputs = self.criterion.n_outputs
-        cdef Choice choice
-        cdef double at_left = 0.0, at_right = 0.0
-        cdef double score, v_left = 0.0, v_right = 0.0
-        cdef int64_t imbalance
-        choice.entry = -1
-        choice.imbalance = 0
-        choice.score = -1.0
-        choice.middle = 0.0
+    cdef double score_sides(self, const Node* node, const int64_t* left, double* at_left, double* at_right) noexcept nogil:
+        cdef Py_ssize_t o, n_outputs = self.criterion.n_outputs
+        cdef double score = 0.0, left_median = 0.0, right_median = 0.0
         for o in range(n_outputs):
-            memset((<Medians> self.medians[o]).left, 0, (n + 1) * sizeof(Level))
-        if cuts.kind == LONE:
-            self.move_where(node, column, cuts, missing_left)
-        else:
-            for i in range(n):
-                if i == 0 or sorted[i] >> 32 != sorted[i - 1] >> 32:
-                    self.start[n_values] = i
-                    n_values += 1
-            self.start[n_values] = n
-            if missing_left:
-                self.move_group(node, sorted, n_values - 1, 1)
-            n_values -= cuts.missing[0] > 0
-        for i in range(cuts.n):
-            if cuts.kind != LONE:
-                if i == n_values:                      # all categories
-                    for j in range(n_values):
-                        self.move_group(node, sorted, j, 1)
-                else:
-                    self.move_group(node, sorted, cuts.place[i] if cuts.place != NULL else i, 1)
-            if df_is_valid(rules, left, total):
-                score = 0.0
-                for o in range(n_outputs):
-                    score += (<Medians> self.medians[o]).fall(&at_left, &at_right)
-                score /= <double> n_outputs
-                if self.is_bounded:
-                    v_left = df_target_of(at_left, node.scale.centre, node.scale.exponent)
-                    v_right = df_target_of(at_right, node.scale.centre, node.scale.exponent)
-                imbalance = df_imbalance(score, left[1], total[1])
-                if (df_is_better(score, imbalance, choice.score, choice.imbalance)
-                        and self.is_allowed(node, column, v_left, v_right)):
-                    choice.entry = i
-                    choice.score = score
-                    choice.imbalance = imbalance
-                    choice.middle = df_middle_prediction(v_left, v_right)
-            if cuts.kind == SINGLES and i < n_values:
-                self.move_group(node, sorted, i, -1)
-            left += self.n_words
-        return choice
+            score += (<Medians> self.medians[o]).fall(&left_median, &right_median)
+        if self.is_bounded:
+            at_left[0] = df_target_of(left_median, node.scale.centre, node.scale.exponent)
+            at_right[0] = df_target_of(right_median, node.scale.centre, node.scale.exponent)
+        return score / <double> n_outputs
 
 
 register_chooser(AbsoluteError, MedianChooser)

@@ -1,11 +1,13 @@
 """The built-in criteria by name: the one place that lists them.
 
-A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`), its formulas (`dforest/rules/criteria.h`,
-`dforest/rules/medians.h`), an entry here, and a slow twin (`dforest/testing/scores.py`).
+A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`, `logrank.pyx`), its formulas
+(`dforest/rules/criteria.h`, `dforest/rules/medians.h`, `dforest/rules/logrank.h`), an entry here, and a slow twin
+(`dforest/testing/scores.py`, `dforest/testing/survival.py`).
 """
 
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Entropy, Gini, Hellinger
+from dforest.core.search.logrank import LogRank, LogRankScore
 from dforest.core.search.outputs import MultiOutput
 from dforest.core.search.regression import Poisson, SquaredError
 
@@ -18,7 +20,9 @@ NUMBER_CRITERIA = {
     "friedman_mse": SquaredError,
 }
 
-CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
+SURVIVAL_CRITERIA = {"logrank": LogRank, "logrank_score": LogRankScore}
+
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA
 
 # What an object of a built-in class is called.
 NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}

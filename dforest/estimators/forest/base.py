@@ -84,6 +84,10 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     def _after_growth(self, rows, plan, device, growth=None):
         """Set the attributes that are estimated from the training rows."""
 
+    def _bytes_beside(self, problem, n_trees):
+        """About how many bytes `_after_growth` makes beside the forest, of a `Problem`'s new trees."""
+        return 0
+
     @abstractmethod
     def _encode(self, y, ranks):
         """Check targets, and return them as class numbers or float64. A collective.

@@ -1,6 +1,7 @@
 """One forest made of the trees of several estimators, which were fitted apart."""
 
 from copy import deepcopy
+from functools import reduce
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +16,9 @@ from dforest.estimators.forest.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.estimators.forest.survival import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from dforest.estimators.results.survival import LeafCurves
 
 # The forest that trees of each class make; those of a class may be of a subclass.
 _FORESTS = {
@@ -23,6 +26,8 @@ _FORESTS = {
     DecisionTreeClassifier: RandomForestClassifier, DecisionTreeRegressor: RandomForestRegressor,
     ExtraTreesClassifier: ExtraTreesClassifier, ExtraTreesRegressor: ExtraTreesRegressor,
     RandomForestClassifier: RandomForestClassifier, RandomForestRegressor: RandomForestRegressor,
+    ExtraSurvivalTree: ExtraSurvivalTrees, SurvivalTree: RandomSurvivalForest,
+    ExtraSurvivalTrees: ExtraSurvivalTrees, RandomSurvivalForest: RandomSurvivalForest,
 }  # fmt: skip
 
 
@@ -36,11 +41,12 @@ def combine(estimators):
     Parameters
     ----------
     estimators : sequence of estimators
-        Forests, or single trees, of one class; they have the same columns, labels and classes.
+        Forests, or single trees, of one class; they have the same columns, labels and classes, or event times.
 
     Returns
     -------
-    RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier or ExtraTreesRegressor
+    RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor, RandomSurvivalForest or \
+    ExtraSurvivalTrees
         A fitted forest, which shares nothing with the estimators, with the parameters of the first one. Which rows
         its trees drew is not known any more, so that it has no out-of-bag estimates.
 
@@ -98,11 +104,16 @@ def combine(estimators):
     result = _FORESTS[kind]()
     parameters = first.get_params(deep=False).keys() & result.get_params(deep=False).keys()
     result.set_params(**{name: deepcopy(getattr(first, name)) for name in parameters})
-    result.set_params(n_estimators=number, oob_score=False, keep_training_data=False, variable_importance=None)
+    unset = {"oob_score": False, "keep_training_data": False, "variable_importance": None}
+    known = result.get_params(deep=False)
+    result.set_params(n_estimators=number, **{name: value for name, value in unset.items() if name in known})
     for name in _KEPT:
         if hasattr(first, name):
             setattr(result, name, deepcopy(getattr(first, name)))
     result.forest_ = ForestArrays.assembled(assembly, **settings)
+    if hasattr(first, "_curves"):
+        result._curves = LeafCurves.joined([one._curves for one in estimators])
+        result.unique_times_ = reduce(np.union1d, [one.unique_times_ for one in estimators])
     result._batches = [Batch(1, int(n), None, None, None) for n in result.forest_.n_rows]
     return result
 
@@ -110,7 +121,7 @@ def combine(estimators):
 # What fitted estimators have that doesn't depend on rows.
 _KEPT = (
     "n_features_in_", "feature_names_in_", "classes_", "n_classes_", "_features", "is_categorical_", "is_ordinal_", "categories_",
-    "_directions",
+    "_directions", "event_times_",
 )  # fmt: skip
 
 _ALIKE = {
@@ -118,6 +129,7 @@ _ALIKE = {
     "kinds of columns": lambda model: model._features.kinds.tolist(),
     "labels": lambda model: [None if labels is None else labels.tolist() for labels in model._features.categories],
     "classes": lambda model: [np.asarray(own).tolist() for own in _by_output(getattr(model, "classes_", []))],
+    "event times": lambda model: np.asarray(getattr(model, "event_times_", [])).tolist(),
     "the objective": lambda model: model.forest_.objective,
     "the criterion": lambda model: model.forest_.criterion,
     "the splitter": lambda model: model.forest_.splitter,

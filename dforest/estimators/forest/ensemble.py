@@ -63,6 +63,8 @@ _SHARED_ATTRIBUTES = {
 class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest):
     """What all forests share."""
 
+    _has_live_votes = True  # whether out-of-bag errors are known while trees are grown
+
     @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
         """Grow the trees of the forest on training rows.
@@ -210,7 +212,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_watched and line is None:
             return None
-        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided
+        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided and self._has_live_votes
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()
         return growth
@@ -244,11 +246,15 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         if self.variable_importance == "mdi":
             found = importance.impurity_decrease(self.forest_)
         elif self.variable_importance is not None:
-            found = importance.accuracy_decrease(self.forest_, rows, plan.n_threads, device)
+            found = self._accuracy_decrease(rows, plan, device)
         else:
             return
         scaled = self.variable_importance == "mda_scaled"
         self.variable_importance_, self.variable_importance_std_ = importance.summarise(*found, scaled)
+
+    def _accuracy_decrease(self, rows, plan, device):
+        """By how much the accuracy of each tree falls when a feature is permuted, as `importance.accuracy_decrease` has it."""
+        return importance.accuracy_decrease(self.forest_, rows, plan.n_threads, device)
 
     def _has_estimates_of(self, forest, *settings):
         """Whether there are out-of-bag estimates of a forest and of these settings already, to which no tree was added."""

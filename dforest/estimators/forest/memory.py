@@ -107,6 +107,7 @@ def memory_of(estimator, problem, rows, n_trees, engine, given):
     own += [problem.targets.numbers] * (rows.y.ndim == 2)  # class numbers as float64; numbers are those of y
     data = FIXED + bytes_of_copies(own, given)
     data += keeps * rows.ranks.total(sum(part.nbytes for part in rows.parts) + rows.y.nbytes)
+    data += estimator._bytes_beside(problem, n_trees)
     estimates = 0
     if getattr(estimator, "oob_score", False) or getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled"):
         n_nodes, n_values = (2 * n_leaves - 1) * n_trees, problem.objective.n_values

@@ -89,6 +89,46 @@ class SingleTree(TreeEstimator, DecisionTree):
         check_is_fitted(self)
         return int((self.forest_.feature < 0).sum())
 
+    @of_one_fit
+    def apply(self, X, check_input=True):
+        """Return the number of the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype int64
+            Numbers of nodes: the root is 0, and all other nodes follow in depth-first preorder.
+        """
+        return in_kind(X, self._leaves(X).ravel())
+
+    apply.__doc__ = _with_check_input(apply)
+
+    @of_one_fit
+    def decision_path(self, X, check_input=True):
+        """Return the nodes that each row passes on its way from the root to a leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        sparse matrix of shape (n_rows, n_nodes)
+            1 where the row passes the node, else 0; nodes have the numbers that `apply` returns.
+        """
+        return self._paths(X)
+
+    decision_path.__doc__ = _with_check_input(decision_path)
+
+
+class PrunableTree(SingleTree):
+    """What kinds of single trees share that can be pruned."""
+
     def prune(self, X, y, sample_weight=None, inplace=True):
         """Cut the tree back by the errors that it makes on other rows than those it was grown on [1]_.
 
@@ -190,45 +230,9 @@ class SingleTree(TreeEstimator, DecisionTree):
         alphas, impurities = pruning.cost_complexity_path(tree.forest_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
-    @of_one_fit
-    def apply(self, X, check_input=True):
-        """Return the number of the leaf that each row reaches.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), dtype int64
-            Numbers of nodes: the root is 0, and all other nodes follow in depth-first preorder.
-        """
-        return in_kind(X, self._leaves(X).ravel())
-
-    apply.__doc__ = _with_check_input(apply)
-
-    @of_one_fit
-    def decision_path(self, X, check_input=True):
-        """Return the nodes that each row passes on its way from the root to a leaf.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        sparse matrix of shape (n_rows, n_nodes)
-            1 where the row passes the node, else 0; nodes have the numbers that `apply` returns.
-        """
-        return self._paths(X)
-
-    decision_path.__doc__ = _with_check_input(decision_path)
-
 
 @has_parameters("tree classifier")
-class DecisionTreeClassifier(ConversionPart, PartialDependencePart, ShapPart, ClassifierPart, SingleTree):
+class DecisionTreeClassifier(ConversionPart, PartialDependencePart, ShapPart, ClassifierPart, PrunableTree):
     """A single decision tree for classification.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one class or a
@@ -280,7 +284,7 @@ class DecisionTreeClassifier(ConversionPart, PartialDependencePart, ShapPart, Cl
 
 
 @has_parameters("tree regressor")
-class DecisionTreeRegressor(ConversionPart, PartialDependencePart, ShapPart, RegressorPart, SingleTree):
+class DecisionTreeRegressor(ConversionPart, PartialDependencePart, ShapPart, RegressorPart, PrunableTree):
     """A single decision tree for regression.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one target or a

@@ -33,6 +33,7 @@ from dforest.core.objective import (
     MultiOutputSumObjective,
     NumberObjective,
     SumObjective,
+    SurvivalObjective,
 )
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
@@ -44,6 +45,7 @@ from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.data.features import Features
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.results.neighbours import TrainingData
+from dforest.estimators.results.survival import LeafCurves
 from dforest.estimators.scoring import SCORER
 from dforest.interchange.storage import labels
 from dforest.interchange.storage.container import is_storable
@@ -53,9 +55,9 @@ _RECORDS = {
     cls.__name__: cls
     for cls in (
         AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport,
-        Groups, GroupSampling, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, MultiOutputSumObjective,
+        Groups, GroupSampling, LeafCurves, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, MultiOutputSumObjective,
         NumberObjective, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
-        Subsample, SumObjective, TrainingData, WeightedSampling,
+        Subsample, SumObjective, SurvivalObjective, TrainingData, WeightedSampling,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.

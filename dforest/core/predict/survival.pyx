@@ -1,0 +1,177 @@
+"""Curves of survival times: those of leaves, their means over trees, and how well risks agree with times.
+
+Event times are numbered from 0 here. A *curve* is what the draws of a leaf say: their Nelson-Aalen hazards, d / n, at the event
+times at which some of them have an event, where n draws are at risk and d of them have one. Leaves have their curves one after
+another: those of leaf i are entries offsets[i] to offsets[i + 1] - 1.
+
+Sums are formed in a fixed order: of a row by itself, tree after tree. Nothing here is kept.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+import numpy as np
+
+
+def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count not None, const double[::1] weight,
+                     const int64_t[::1] code not None, const int64_t[::1] order not None, Py_ssize_t n_leaves):
+    """The curves of the leaves of a tree.
+
+    Parameters
+    ----------
+    leaf : ndarray of shape (n_rows,), dtype int64
+        The number of the leaf that each training row is in.
+    count : ndarray of shape (n_rows,), dtype uint32
+        How often the tree drew each row.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+        What a draw of each row weighs; None: 1.
+    code : ndarray of shape (n_rows,), dtype int64
+        As the targets of `dforest.core.search.logrank`.
+    order : ndarray of shape (n_rows,), dtype int64
+        The rows in the order of their codes.
+    n_leaves : int
+
+    Returns
+    -------
+    lengths : ndarray of shape (n_leaves,), dtype int64
+    time : ndarray of shape (n,), dtype int32
+    hazard : ndarray of shape (n,), dtype float64
+    """
+    cdef Py_ssize_t n = order.shape[0], i, j, k, first, end, m = 0
+    cdef int64_t time
+    cdef double at_risk, events, leaving, w
+    lengths, starts = np.zeros(n_leaves, np.int64), np.zeros(n_leaves + 1, np.int64)
+    rows = np.empty(n, np.int64)
+    cdef int64_t[::1] start = starts, row = rows, length = lengths
+    times, hazards = np.empty(n, np.int32), np.empty(n)
+    cdef int32_t[::1] to_time = times
+    cdef double[::1] to_hazard = hazards
+    with nogil:
+        for i in range(n):
+            if count[i] > 0:
+                start[leaf[i] + 1] += 1
+        for i in range(n_leaves):
+            start[i + 1] += start[i]
+        for i in range(n):                 # by leaf, and in each by time
+            j = order[i]
+            if count[j] > 0:
+                row[start[leaf[j]]] = j
+                start[leaf[j]] += 1
+        for k in range(n_leaves):          # each start is now where the next leaf begins
+            first = start[k - 1] if k > 0 else 0
+            end = start[k]
+            at_risk = 0.0
+            for i in range(first, end):
+                at_risk += count[row[i]] * (weight[row[i]] if weight is not None else 1.0)
+            while first < end:
+                time = code[row[first]] >> 1
+                events = leaving = 0.0
+                while first < end and code[row[first]] >> 1 == time:
+                    j = row[first]
+                    w = count[j] * (weight[j] if weight is not None else 1.0)
+                    leaving += w
+                    if code[j] & 1:
+                        events += w
+                    first += 1
+                if events > 0.0:
+                    to_time[m] = <int32_t> (time - 1)
+                    to_hazard[m] = min(1.0, events / at_risk)
+                    length[k] += 1
+                    m += 1
+                at_risk -= leaving
+    return lengths, times[:m].copy(), hazards[:m].copy()
+
+
+def mean_curves(const int64_t[:, ::1] leaf not None, const int64_t[::1] offsets not None, const int32_t[::1] time not None,
+                const double[::1] hazard not None, double[:, ::1] out not None, bint is_survival):
+    """The means over trees of the curves of rows, at all event times.
+
+    Parameters
+    ----------
+    leaf : ndarray of shape (n_rows, n_trees), dtype int64
+        The number of the leaf that each row reaches in each tree, among those of all trees.
+    offsets, time, hazard : ndarray
+        The curves of the leaves of all trees.
+    out : ndarray of shape (n_rows, n_times), dtype float64
+        OUT : cumulative hazards, or the probabilities of survival by the Kaplan-Meier estimator, the product of 1 - d / n.
+    is_survival : bool
+    """
+    cdef Py_ssize_t n_trees = leaf.shape[1], i, t, j
+    cdef double alive, total
+    with nogil:
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                out[i, j] = 0.0
+            for t in range(n_trees):
+                alive = 1.0
+                for j in range(offsets[leaf[i, t]], offsets[leaf[i, t] + 1]):
+                    out[i, time[j]] += alive * hazard[j]       # a fall of the survival, if `alive` is that
+                    if is_survival:
+                        alive *= 1.0 - hazard[j]
+            total = 0.0
+            for j in range(out.shape[1]):
+                total += out[i, j]
+                out[i, j] = max(0.0, 1.0 - total / <double> n_trees) if is_survival else total / <double> n_trees
+
+
+def count_pairs(const uint8_t[::1] event not None, const int64_t[::1] time not None, const int64_t[::1] risk not None,
+                const double[::1] weight):
+    """How many pairs of rows are comparable, and how many of these are concordant, where pairs of equal risk count half.
+
+    A pair is comparable if one row has an event, and the other a later time, or the same time without an event. It is concordant
+    if the row with the event has the higher risk.
+
+    Parameters
+    ----------
+    event : ndarray of shape (n_rows,), dtype uint8
+    time : ndarray of shape (n_rows,), dtype int64
+        Ascending.
+    risk : ndarray of shape (n_rows,), dtype int64
+        Ranks, from 0 on and below n_rows.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+        What a pair counts, by its row with the event; None: 1.
+
+    Returns
+    -------
+    concordant, comparable : float
+    """
+    cdef Py_ssize_t n = time.shape[0], end = n, first, i
+    cdef int64_t lower, upto, n_later = 0
+    cdef double concordant = 0.0, comparable = 0.0, w
+    cdef int64_t[::1] later = np.zeros(n + 1, np.int64)        # a Fenwick tree over risks
+    with nogil:
+        while end > 0:
+            first = end - 1
+            while first > 0 and time[first - 1] == time[first]:
+                first -= 1
+            for i in range(first, end):
+                if not event[i]:
+                    put(later, risk[i])
+                    n_later += 1
+            for i in range(first, end):
+                if event[i]:
+                    w = weight[i] if weight is not None else 1.0
+                    lower = count_below(later, risk[i])
+                    upto = count_below(later, risk[i] + 1)
+                    concordant += w * 0.5 * <double> (lower + upto)
+                    comparable += w * <double> n_later
+            for i in range(first, end):
+                if event[i]:
+                    put(later, risk[i])
+                    n_later += 1
+            end = first
+    return concordant, comparable
+
+
+cdef inline void put(int64_t[::1] counts, int64_t rank) noexcept nogil:
+    cdef Py_ssize_t at = rank + 1
+    while at < counts.shape[0]:
+        counts[at] += 1
+        at += at & -at
+
+
+cdef inline int64_t count_below(const int64_t[::1] counts, int64_t rank) noexcept nogil:
+    cdef Py_ssize_t at = rank
+    cdef int64_t n = 0
+    while at > 0:
+        n += counts[at]
+        at &= at - 1
+    return n

@@ -1,0 +1,122 @@
+"""Survival times as targets: checking them, numbering them, and step functions over them.
+
+A *code* is twice the number of a time, from 0 in ascending order, and 1 more for an event: a single number for event and time.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+
+ALLOWED = "a structured array of two fields, event and time, or two columns"
+
+
+def _columns(y):
+    """The columns of y as arrays, and what they are called."""
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if names:
+        columns, called = [np.asarray(y[name]) for name in names], [f"field {name!r} of y" for name in names]
+    else:
+        frame = y if hasattr(y, "columns") and hasattr(y, "shape") else None
+        if frame is not None:
+            names = list(frame.columns)
+            columns = [np.asarray(frame[name]) for name in names]
+        else:
+            array = np.asarray(y)
+            columns = list(array.T) if array.ndim == 2 else []
+            if array.ndim != 2:
+                raise ValueError(f"y has the shape {array.shape} and the type {array.dtype}; allowed are {ALLOWED}")
+            names = range(len(columns))
+        called = [f"column {name!r} of y" for name in names]
+    if len(columns) != 2:
+        raise ValueError(f"y has {len(columns)} columns, or fields; allowed are {ALLOWED}")
+    if any(column.ndim != 1 for column in columns):
+        raise ValueError(f"y has fields of several values for a row; allowed are {ALLOWED}")
+    return columns, called
+
+
+def _numbers(column, called, allowed):
+    """A column as float64."""
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    if column.dtype.kind != "O":
+        raise ValueError(f"{called} is of the type {column.dtype}; allowed are {allowed}")
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{called} holds {column[0]!r}; allowed are {allowed}") from error
+
+
+def _check(numbers, called, is_allowed, allowed):
+    wrong = np.flatnonzero(~is_allowed)
+    if len(wrong):
+        raise ValueError(f"{called} holds {numbers[wrong[0]]:g} in row {wrong[0]}; allowed are {allowed}")
+
+
+def check_survival(y):
+    """Survival times as (event, time): ndarrays of shape (n_rows,), dtype bool and float64.
+
+    Raises
+    ------
+    ValueError
+        If y is no such thing, if an event is neither True (1) nor False (0), or if a time is negative or not finite.
+    """
+    (event, time), called = _columns(y)
+    event = _numbers(event, called[0], "True or 1 for an event, and False or 0 where a row was censored")
+    _check(event, called[0], (event == 0) | (event == 1), "True or 1 for an event, and False or 0 where a row was censored")
+    time = _numbers(time, called[1], "finite times from 0 on")
+    _check(time, called[1], np.isfinite(time) & (time >= 0), "finite times from 0 on")
+    return event == 1, time + 0.0
+
+
+def codes_of(event, time):
+    """(the different times in ascending order, the code of each row as int64)."""
+    times, number = np.unique(time, return_inverse=True)
+    return times, 2 * number.astype(np.int64) + event
+
+
+class StepFunction:
+    """A function that keeps its value from one of some times to the next.
+
+    It stands for scikit-survival's class of this name where scikit-survival is not installed.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_times,)
+        Times, ascending.
+    y : ndarray of shape (n_times,)
+        The values from each of these times on. Before the first one, the value is the first one too.
+    """
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __call__(self, x):
+        """Return the value at a time, or an array of the values at several.
+
+        Parameters
+        ----------
+        x : float or array-like of shape (n,)
+            Times from 0 up to the last one of the function.
+        """
+        at = np.asarray(x, np.float64)
+        if not ((at >= 0) & (at <= self.x[-1])).all():
+            raise ValueError(f"x must be within [0, {self.x[-1]}]; it holds {at.ravel()[:3].tolist()}")
+        found = self.y[np.maximum(np.searchsorted(self.x, at, side="right") - 1, 0)]
+        return found if at.ndim else float(found)
+
+    def __repr__(self):
+        return f"StepFunction(x={self.x!r}, y={self.y!r})"
+
+    def __eq__(self, other):
+        return type(self) is type(other) and np.array_equal(self.x, other.x) and np.array_equal(self.y, other.y)
+
+    __hash__ = None
+
+
+def step_functions(x, values):
+    """An array of step functions: scikit-survival's, if it is installed."""
+    kind = StepFunction if find_spec("sksurv") is None else import_module("sksurv.functions").StepFunction
+    functions = np.empty(len(values), object)
+    functions[:] = [kind(x=x, y=row) for row in values]
+    return functions

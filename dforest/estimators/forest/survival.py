@@ -1,0 +1,589 @@
+"""Trees and forests for survival times: some rows have had an event by the time that is known of them, others were censored.
+
+A row's target is a code (`dforest.estimators.data.survival`) of its time among those of all training rows; trees are grown on
+codes among event times (`dforest.core.search.logrank`). A leaf predicts a risk. What else there is to know of its draws is its
+curve, made after growth and kept beside the forest, with the leaves in the order of nodes.
+"""
+
+import inspect
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.config import in_kind, on_host
+from dforest.core.objective import SurvivalObjective
+from dforest.engines.problem import Targets
+from dforest.estimators.conversion import ExportPart
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.fits import Plan
+from dforest.estimators.data.survival import check_survival, codes_of, step_functions
+from dforest.estimators.data.validation import check_number, count_threads
+from dforest.estimators.declaration import has_parameters
+from dforest.estimators.forest.ensemble import ForestEstimator
+from dforest.estimators.forest.tree import SingleTree
+from dforest.estimators.kinds import SurvivalTrees
+from dforest.estimators.other_names import with_hints
+from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.results import importance
+from dforest.estimators.results.dependence import PartialDependencePart
+from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.results.survival import LeafCurves, concordance, concordance_decrease, uno_weights
+
+_Y = """
+y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
+    Targets: two fields, or two columns. The first one is True or 1 for a row that had an event, and False or 0 for one
+    that was censored. The second one is the time of the event, or else the last time at which the row was seen: finite
+    numbers from 0 on. There must be one event at least.
+"""
+
+BLOCK_ROWS = 4096  # whose curves are summed up at a time, where a number of each is asked for
+
+
+def _with_survival_y(method):
+    """The docstring of a method `fit`, with what is said of y replaced."""
+    before, _, rest = inspect.getdoc(method).partition("\ny : ")
+    return before + _Y + rest[rest.index("sample_weight : ") :]
+
+
+class SurvivalPart(SurvivalTrees):
+    """What makes a `TreeEstimator` grow trees for survival times."""
+
+    _has_numbers = True
+
+    # Parameters of other trees and forests, with the values that they have here.
+    impurity_threshold = 0.0
+    min_impurity_decrease = 0.0
+    ccp_alpha = 0.0
+    monotonic_cst = None
+    keep_training_data = False
+
+    def _given(self, partitions):
+        given = []
+        for partition in super()._given(partitions):
+            if partition.y is not None:
+                self.unique_times_, code = codes_of(*check_survival(partition.y))
+                partition = partition._replace(y=code.astype(np.float64))
+            given.append(partition)
+        return given
+
+    def _encode(self, y, ranks):
+        return np.concatenate([np.zeros(0), *y]).astype(np.int64)
+
+    def _class_factors(self, rows):
+        return None
+
+    def _check_targets(self, rows, plan):
+        """Nothing to check: risks are sums over event times of hazards up to 1 each."""
+
+    def _check_plan(self, rows, plan):
+        super()._check_plan(rows, plan)
+        occurring, number = np.unique(rows.y >> 1, return_inverse=True)  # rows of weight 0 are left out
+        event = rows.y & 1 == 1
+        rows.y = 2 * number + event
+        if not event.any():
+            raise ValueError(f"y has no event among its {len(rows.y)} rows; allowed are rows of which one or more have an event")
+        before = getattr(self, "event_times_", None)
+        self.unique_times_ = self.unique_times_[occurring]
+        self.event_times_ = self.unique_times_[np.unique(number[event])]
+        if plan.grown is not None and not np.array_equal(before, self.event_times_):
+            raise ValueError(
+                f"y has {len(self.event_times_)} event times, but warm_start=True goes on with trees grown on {len(before)} "
+                "others; allowed are equal event times"
+            )
+
+    def _check_tests(self, plan, own_tests):
+        super()._check_tests(plan, own_tests)
+        if self._configured_splitter(self.n_features_in_).has_own_leaves:
+            raise ValueError(
+                f"splitter={self.splitter!r} has leaves of its own, which trees for survival times can't have; allowed are others"
+            )
+
+    def _objective(self, rows):
+        return SurvivalObjective(len(self.event_times_))
+
+    def _event_codes(self, y):
+        """Codes of training rows among event times."""
+        upto = np.searchsorted(self.event_times_, self.unique_times_, side="right")
+        return 2 * upto[y >> 1] + (y & 1)
+
+    def _targets(self, rows, plan):
+        weights, _ = plan.weights_of_draws(rows)
+        numbers, zeros = self._event_codes(rows.y).astype(np.float64), np.zeros(len(rows.y), np.int32)
+        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
+
+    def _bytes_beside(self, problem, n_trees):
+        share = np.mean(problem.targets.numbers % 2)  # of events; curves are joined once all are there
+        return int(2 * 12 * share * problem.n_draws * n_trees)
+
+    def _after_growth(self, rows, plan, device, growth=None):
+        super()._after_growth(rows, plan, device, growth)
+        weights, _ = plan.weights_of_draws(rows)
+        weight = weights.integers if weights.exact is None else weights.exact
+        weight = None if weight is None else weight.astype(np.float64)
+        new = range(plan.n_grown, self.forest_.n_trees)
+        parts = [] if plan.grown is None else [self._curves]
+        if new:
+            code = self._event_codes(rows.y)
+            parts.append(LeafCurves.of_trees(self.forest_, new, rows, code, weight, plan.n_threads))
+        self._curves = LeafCurves.joined(parts)
+
+    @with_hints
+    @of_one_fit
+    def predict(self, X):
+        """Predict the risk of each row.
+
+        The risk is the sum of the cumulative hazard over `event_times_`: the number of events that would be expected by these
+        times, all added up [1]_. The higher it is, the sooner an event is to be expected.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+            The mean over trees of the risk of the leaf that the row reaches.
+
+        References
+        ----------
+        .. [1] H. Ishwaran, U. B. Kogalur, E. H. Blackstone, M. S. Lauer, "Random survival forests", The Annals of Applied
+           Statistics 2(3), 2008.
+        """
+        return in_kind(X, self._mean(X).ravel())
+
+    def _curves_at(self, X, times, is_survival):
+        """The means of curves of rows at some times."""
+        check_is_fitted(self)
+        places = np.searchsorted(self.event_times_, times, side="right")
+        n_threads = count_threads(getattr(self, "n_jobs", None))
+        return self._curves.means(self.forest_, on_host(self._leaves(X)), places, is_survival, n_threads)
+
+    def _functions(self, X, times, return_array, is_survival):
+        check_is_fitted(self)
+        if times is None:
+            times = self.unique_times_
+        else:
+            times = np.asarray(times, np.float64)
+            if times.ndim != 1 or not len(times) or not ((times >= 0) & np.isfinite(times)).all() or (np.diff(times) <= 0).any():
+                raise ValueError(f"times={times!r}; allowed are finite times from 0 on, ascending, in an array of one axis")
+        values = self._curves_at(X, times, is_survival)
+        return in_kind(X, values) if return_array else step_functions(times, values)
+
+    @of_one_fit
+    def predict_survival_function(self, X, return_array=False, *, times=None):
+        """Predict the survival function of each row: the probability that its event comes after a time.
+
+        In a leaf it is the Kaplan-Meier estimate [1]_, the product of 1 - d / n over the event times so far, with n the weight of
+        the draws at risk and d that of those with an event. That of a forest is the mean over trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        return_array : bool, default=False
+            Whether to return an array in place of functions.
+        times : array-like of shape (n_times,), default=None
+            The times at which functions are evaluated, ascending. None means `unique_times_`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_times)
+            Step functions, of the class `sksurv.functions.StepFunction` if scikit-survival is installed, and otherwise of a class
+            with the same `x`, `y` and call; or, with ``return_array=True``, probabilities as float64.
+
+        References
+        ----------
+        .. [1] E. L. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", Journal of the American
+           Statistical Association 53(282), 1958.
+        """
+        return self._functions(X, times, return_array, True)
+
+    @of_one_fit
+    def predict_cumulative_hazard_function(self, X, return_array=False, *, times=None):
+        """Predict the cumulative hazard of each row.
+
+        In a leaf it is the Nelson-Aalen estimate [1]_, the sum of d / n over the event times so far, with n the weight of the
+        draws at risk and d that of those with an event. That of a forest is the mean over trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        return_array : bool, default=False
+            Whether to return an array in place of functions.
+        times : array-like of shape (n_times,), default=None
+            The times at which functions are evaluated, ascending. None means `unique_times_`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_times)
+            Step functions, as of `predict_survival_function`; or, with ``return_array=True``, hazards as float64.
+
+        References
+        ----------
+        .. [1] O. Aalen, "Nonparametric inference for a family of counting processes", The Annals of Statistics 6(4), 1978.
+        """
+        return self._functions(X, times, return_array, False)
+
+    def _of_blocks(self, X, n_columns, summary):
+        """What `summary` makes of the survival functions of rows at 0 and at all event times, block by block."""
+        check_is_fitted(self)
+        leaves, places = on_host(self._leaves(X)), np.arange(len(self.event_times_) + 1)
+        n_threads = count_threads(getattr(self, "n_jobs", None))
+        found = np.empty((len(leaves), n_columns))
+        for begin in range(0, len(leaves), BLOCK_ROWS):
+            own = slice(begin, begin + BLOCK_ROWS)
+            found[own] = summary(self._curves.means(self.forest_, leaves[own], places, True, n_threads))
+        return found
+
+    @of_one_fit
+    def predict_quantiles(self, X, quantiles=(0.25, 0.5, 0.75)):
+        """Predict quantiles of the survival time of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        quantiles : float or array-like of shape (n_quantiles,), default=(0.25, 0.5, 0.75)
+            Probabilities above 0 and below 1.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_quantiles), dtype float64
+            For a probability q, the first event time at which the survival function is at most 1 - q; infinity if it stays above
+            that. The shape is the first one for a single number.
+        """
+        chosen = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if chosen.ndim != 1 or not len(chosen) or not ((chosen > 0) & (chosen < 1)).all():
+            raise ValueError(f"quantiles={quantiles!r}; allowed are numbers above 0 and below 1")
+
+        def summary(survival):
+            times = np.append(self.event_times_, np.inf)
+            found = [(survival[:, 1:] > 1.0 - q + 1e-12).sum(axis=1) for q in chosen]  # survival functions only fall
+            return times[np.stack(found, axis=1)]
+
+        found = self._of_blocks(X, len(chosen), summary)
+        return in_kind(X, found if np.ndim(quantiles) else found[:, 0])
+
+    @of_one_fit
+    def predict_restricted_mean(self, X, horizon=None):
+        """Predict the restricted mean survival time of each row: the mean of the survival time up to a horizon.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        horizon : float, default=None
+            Later times count as this one. None means the last of `unique_times_`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+            The integral of the survival function from 0 to the horizon.
+        """
+        check_is_fitted(self)
+        last = float(self.unique_times_[-1])
+        if horizon is None:
+            horizon = last
+        check_number("horizon", horizon, Real, f"numbers above 0 and up to {last}", lambda h: 0 < h <= last)
+        ends = np.minimum(np.append(self.event_times_, horizon), horizon)
+        lengths = np.diff(np.concatenate([[0.0], ends]))
+        return in_kind(X, self._of_blocks(X, 1, lambda survival: (survival * lengths).sum(axis=1, keepdims=True))[:, 0])
+
+    def score(self, X, y):
+        """Return Harrell's concordance index of the predicted risks [1]_.
+
+        A pair of rows is comparable if one has an event, and the other a later time, or the same time without an event. The index
+        is the share of comparable pairs whose row with the event has the higher risk; pairs of equal risk count half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
+            Their events and times, as for `fit`.
+
+        Returns
+        -------
+        float
+            From 0 to 1; 0.5 is what chance gives.
+
+        References
+        ----------
+        .. [1] F. E. Harrell, R. M. Califf, D. B. Pryor, K. L. Lee, R. A. Rosati, "Evaluating the yield of medical tests", Journal
+           of the American Medical Association 247(18), 1982.
+        """
+        event, time = check_survival(y)
+        risk = on_host(self.predict(X))
+        if len(risk) != len(time):
+            raise ValueError(f"y has {len(time)} rows, and X has {len(risk)}; allowed are equal numbers")
+        found = concordance(event, time, risk)
+        if np.isnan(found):
+            raise ValueError("y has no comparable pairs: no row has an event before the time of another one")
+        return float(found)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = False
+        return tags
+
+
+class SurvivalForest(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, ForestEstimator):
+    """What forests for survival times share."""
+
+    _has_live_votes = False
+
+    @with_hints
+    def fit(self, X, y, sample_weight=None, groups=None):
+        return super().fit(X, y, sample_weight, groups)
+
+    fit.__doc__ = _with_survival_y(ForestEstimator.fit)
+
+    @of_one_fit
+    def oob_importance(self, X, y, sample_weight=None):
+        """Compute importances by permutation, on the rows that each tree left out.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the forest was fitted on, in the same order. Rows of weight 0 are left out, as they were in the fit;
+            concordances don't look at the weights of the others.
+
+        Returns
+        -------
+        Bunch
+            importances : ndarray of shape (n_features, n_estimators)
+                By how much the concordance of each tree falls when the feature is permuted. It is positive where that hurts, 0
+                for a tree that doesn't test the feature, and NaN for a tree that left out no comparable rows.
+            importances_mean, importances_std : ndarray of shape (n_features,)
+                The mean and the standard deviation (ddof 1) over the other trees.
+            importances_scaled : ndarray of shape (n_features,)
+                The mean divided by its standard error; 0 where the standard error is 0.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, or if it was grown on other rows or on these in another order.
+
+        References
+        ----------
+        H. Ishwaran, U. B. Kogalur, E. H. Blackstone, M. S. Lauer, "Random survival forests", The Annals of Applied Statistics
+        2(3), 2008.
+        """
+        check_is_fitted(self)
+        event, time = check_survival(y)
+        number = np.minimum(np.searchsorted(self.unique_times_, time), len(self.unique_times_) - 1)
+        with self._communicator().together() as ranks:
+            rows, device = self._known_rows([Partition(0, X, 2.0 * number + event, sample_weight)], ranks)
+        if not np.array_equal(self.unique_times_[rows.y >> 1], time[rows.kept]):
+            raise ValueError("y has other times than those that the forest was fitted on; allowed are these, in the same order")
+        by_tree, _ = self._accuracy_decrease(rows, Plan(self.forest_.n_trees, n_threads=count_threads(self.n_jobs)), device)
+        mean, std = importance.summarise(by_tree)
+        scaled = importance.summarise(by_tree, scaled=True)[0]
+        return Bunch(importances=by_tree.T, importances_mean=mean, importances_std=std, importances_scaled=scaled)
+
+    def _encode_known(self, y):
+        return y.astype(np.int64)
+
+    def _check_oob_scorer(self, rows):
+        """Nothing to try: scores are those that there are names of."""
+
+    def _set_oob_score_and_attributes(self, rows, found):
+        self.oob_prediction_ = np.full(len(rows.kept), np.nan)
+        self.oob_prediction_[rows.kept] = found.prediction[:, 0]
+        seen = ~np.isnan(found.prediction[:, 0])
+        event, time = rows.y & 1 == 1, self.unique_times_[rows.y >> 1]
+        weight = uno_weights(event, time)[seen] if self.oob_score == "uno" else None
+        self.oob_score_ = float(concordance(event[seen], time[seen], found.prediction[seen, 0], weight))
+        self.oob_error_ = 1.0 - self.oob_score_
+        self.n_never_oob_ = found.n_never
+
+    def _accuracy_decrease(self, rows, plan, device):
+        event, time = rows.y & 1 == 1, self.unique_times_[rows.y >> 1]
+        return concordance_decrease(self.forest_, rows, event, time, plan.n_threads), 0
+
+    def _make_trees(self):
+        trees, ends = super()._make_trees(), np.cumsum(self.forest_.feature < 0)[self.forest_.node_offsets[1:] - 1]
+        for tree, begin, end in zip(trees, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+            tree._curves = self._curves.of_leaves(begin, end)
+            tree.unique_times_, tree.event_times_ = self.unique_times_, self.event_times_
+        return trees
+
+
+@has_parameters("survival tree", min_samples_split=6, min_samples_leaf=3)
+class SurvivalTree(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, SingleTree):
+    """A single tree for survival times.
+
+    The tree splits the training rows again and again, each time by the feature and the threshold whose sides differ most in
+    survival. Rows may be censored: of these it is known only that they had no event up to a time. A row is predicted by the
+    training rows in the leaf that it reaches. Missing values, categorical columns and sparse matrices need no preparation.
+
+    {groups}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    RandomSurvivalForest : A forest of such trees, which mostly predicts better.
+    ExtraSurvivalTree : A single tree that draws thresholds at random.
+    DecisionTreeRegressor : A single tree for numbers.
+
+    References
+    ----------
+    M. LeBlanc, J. Crowley, "Survival trees by goodness of split", Journal of the American Statistical Association 88(422), 1993.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import SurvivalTree
+    >>> y = np.array([(True, 1.0), (True, 2.0), (False, 2.5), (True, 7.0), (False, 8.0), (True, 9.0)], "?,f8")
+    >>> tree = SurvivalTree().fit([[0], [1], [2], [3], [4], [5]], y)
+    >>> tree.predict([[0], [5]]).round(2).tolist()
+    [2.83, 1.67]
+    >>> tree.predict_survival_function([[0], [5]], return_array=True, times=[2, 8]).round(2).tolist()
+    [[0.33, 0.33], [1.0, 0.67]]
+    """
+
+    @with_hints
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        return super().fit(X, y, sample_weight)
+
+    fit.__doc__ = _with_survival_y(SingleTree.fit)
+
+
+@has_parameters(
+    "survival tree", splitter="random", max_features="sqrt", method="dense", min_samples_split=6, min_samples_leaf=3
+)
+class ExtraSurvivalTree(SurvivalTree):
+    """A single extremely randomised tree for survival times, which draws thresholds at random.
+
+    At each node the tree draws some features at random, and one threshold for each of them, and takes the best of these
+    splits. `ExtraSurvivalTrees` is a forest of such trees, and mostly predicts better.
+
+    {groups}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    ExtraSurvivalTrees : A forest of such trees.
+    SurvivalTree : A single tree that searches for the best thresholds.
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from dforest import ExtraSurvivalTree
+    >>> y = [(True, 1.0), (True, 2.0), (False, 2.5), (True, 7.0), (False, 8.0), (True, 9.0)]
+    >>> tree = ExtraSurvivalTree(random_state=0).fit([[0], [1], [2], [3], [4], [5]], y)
+    >>> tree.predict([[0]]).shape
+    (1,)
+    """
+
+
+@has_parameters("survival forest", max_features="sqrt", min_samples_split=6, min_samples_leaf=3)
+class RandomSurvivalForest(SurvivalForest):
+    """A random forest for survival times: many survival trees, whose hazards and survival functions are averaged.
+
+    Each tree is grown on rows that are drawn at random, and tries some features, drawn at random too, at each node: it takes the
+    split whose sides differ most in survival. Rows may be censored: of these it is known only that they had no event up to a
+    time. Missing values, categorical columns and sparse matrices need no preparation. The same data, parameters and
+    `random_state` give the same forest to the bit, on any number of threads.
+
+    {groups}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    ExtraSurvivalTrees : A forest whose trees draw thresholds at random.
+    SurvivalTree : A single tree.
+    RandomForestRegressor : A random forest for numbers.
+
+    References
+    ----------
+    H. Ishwaran, U. B. Kogalur, E. H. Blackstone, M. S. Lauer, "Random survival forests", The Annals of Applied Statistics 2(3),
+    2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import RandomSurvivalForest
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 3))
+    >>> time, censored = rng.exponential(np.exp(2 * X[:, 0])), rng.exponential(5.0, 200)
+    >>> y = np.column_stack([time <= censored, np.minimum(time, censored)])  # or scikit-survival's structured arrays
+    >>> forest = RandomSurvivalForest(50, oob_score=True, random_state=0).fit(X, y)
+    >>> bool(forest.oob_score_ > 0.6)
+    True
+    >>> forest.predict_survival_function(X[:2], return_array=True, times=[1.0, 2.0]).shape
+    (2, 2)
+    """
+
+    _tree_class = SurvivalTree
+
+
+@has_parameters(
+    "survival forest", splitter="random", max_features="sqrt", bootstrap=False, method="dense", min_samples_split=6,
+    min_samples_leaf=3,
+)  # fmt: skip
+class ExtraSurvivalTrees(SurvivalForest):
+    """Extremely randomised trees for survival times: a forest whose trees draw thresholds at random.
+
+    At each node a tree draws some features at random, and one threshold for each of them, and takes the split whose sides differ
+    most in survival. By default each tree is grown on all rows. The same data, parameters and `random_state` give the same forest
+    to the bit, on any number of threads.
+
+    {groups}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    RandomSurvivalForest : A forest whose trees search for the best thresholds.
+    ExtraSurvivalTree : A single extremely randomised tree.
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from dforest import ExtraSurvivalTrees
+    >>> y = [(True, 1.0), (True, 2.0), (False, 2.5), (True, 7.0), (False, 8.0), (True, 9.0)]
+    >>> forest = ExtraSurvivalTrees(20, random_state=0).fit([[0], [1], [2], [3], [4], [5]], y)
+    >>> bool(forest.predict([[0]])[0] > forest.predict([[5]])[0])
+    True
+    """
+
+    _tree_class = ExtraSurvivalTree

@@ -1,0 +1,338 @@
+"""Survival forests: statistics by textbook formulas, curves, concordance, what is kept and what is refused."""
+
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import CensoredData, logrank
+from sklearn.model_selection import GridSearchCV
+
+import dforest
+from dforest import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
+from dforest.callback import Checkpoint
+from dforest.estimators.data.survival import StepFunction
+from dforest.estimators.results.survival import concordance, uno_weights
+
+KINDS = pytest.mark.parametrize("kind", [SurvivalTree, ExtraSurvivalTree, RandomSurvivalForest, ExtraSurvivalTrees])
+
+
+def problem(n=150, seed=0, ties=True):
+    """X, event, time; several rows have equal times if there are `ties`."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4)).round(2)
+    time, censored = rng.exponential(np.exp(2 * X[:, 0] - X[:, 1])), rng.exponential(3.0, n)
+    event, time = time <= censored, np.minimum(time, censored)
+    return X, event, np.ceil(10 * time) if ties else time
+
+
+X, EVENT, TIME = problem()
+Y = np.column_stack([EVENT, TIME])
+FUNCTIONS = "predict_survival_function", "predict_cumulative_hazard_function"
+
+
+def answers(model, X=X):
+    return [model.predict(X), *(getattr(model, name)(X, return_array=True) for name in FUNCTIONS)]
+
+
+def assert_equal(a, b, X=X):
+    for one, other in zip(answers(a, X), answers(b, X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# Splits
+
+
+def statistic(event, time, left):
+    """The log-rank statistic by scipy."""
+    sides = [CensoredData(uncensored=time[side & event], right=time[side & ~event]) for side in (left, ~left)]
+    return logrank(*sides).statistic ** 2
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_root_is_the_best_of_all_splits_by_the_log_rank_test(ties, seed):
+    X, event, time = problem(60, seed, ties)
+    tree = SurvivalTree(method="dense", max_depth=1, min_samples_leaf=5).fit(X, np.column_stack([event, time]))
+    found = []
+    for j in range(X.shape[1]):
+        for threshold in np.unique(X[:, j])[:-1]:
+            left = X[:, j] <= threshold
+            if min(left.sum(), (~left).sum()) >= 5:
+                found.append(statistic(event, time, left))
+    forest = tree.forest_
+    assert forest.inner[0, 1] == pytest.approx(max(found), rel=1e-6)
+    assert statistic(event, time, X[:, forest.feature[0]] <= forest.threshold[0]) == pytest.approx(max(found), rel=1e-9)
+
+
+def test_log_rank_scores_by_their_formula():
+    """The statistic of Hothorn and Lausen, from the scores of a textbook."""
+    tree = SurvivalTree(criterion="logrank_score", method="dense", max_depth=1).fit(X, Y)
+    hazard = [sum((EVENT & (TIME == t)).sum() / (TIME >= t).sum() for t in np.unique(TIME[EVENT]) if t <= time) for time in TIME]
+    score, n = EVENT - np.array(hazard), len(X)
+    left = X[:, tree.forest_.feature[0]] <= tree.forest_.threshold[0]
+    variance = left.sum() * (n - left.sum()) / n * score.var(ddof=1)
+    assert tree.forest_.inner[0, 1] == pytest.approx((score[left].sum() - left.sum() * score.mean()) ** 2 / variance, rel=1e-6)
+
+
+# Predictions
+
+
+@KINDS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curves_are_those_of_the_draws_in_leaves(kind, weighted):
+    weight = np.random.default_rng(1).integers(1, 4, len(X)) if weighted else None
+    model = kind(random_state=0, **{"n_estimators": 4} if hasattr(kind(), "n_estimators") else {}).fit(X, Y, weight)
+    forest, leaves = model.forest_, model.apply(X).reshape(len(X), -1)
+    survival, hazard = np.zeros((2, 5, len(model.unique_times_)))
+    for t in range(forest.n_trees):
+        counts = forest.row_counts(t) * (1 if weight is None else weight)
+        for i in range(5):
+            w = counts * (leaves[:, t] == leaves[i, t])
+            n, d = (np.array([(w * test(time)).sum() for time in model.unique_times_])
+                    for test in (lambda time: time <= TIME, lambda time: EVENT & (time == TIME)))  # fmt: skip
+            steps = np.divide(d, n, out=np.zeros(len(n)), where=n > 0)
+            survival[i] += np.cumprod(1 - steps) / forest.n_trees
+            hazard[i] += np.cumsum(steps) / forest.n_trees
+    risk, own_survival, own_hazard = answers(model, X[:5])
+    np.testing.assert_allclose(own_survival, survival, atol=1e-12)
+    np.testing.assert_allclose(own_hazard, hazard, atol=1e-12)
+    np.testing.assert_allclose(risk, hazard[:, np.isin(model.unique_times_, model.event_times_)].sum(axis=1), rtol=1e-9)
+
+
+def test_functions_quantiles_and_means(monkeypatch):
+    forest = RandomSurvivalForest(10, random_state=0).fit(X, Y)
+    times = np.array([0.0, 3.0, 3.5, 200.0])
+    monkeypatch.setitem(sys.modules, "sksurv", None)  # as if it were not installed
+    monkeypatch.setattr("dforest.estimators.data.survival.find_spec", lambda name: None)
+    functions = forest.predict_survival_function(X[:7])
+    assert all(isinstance(function, StepFunction) for function in functions)
+    at = forest.predict_survival_function(X[:7], return_array=True, times=times)
+    assert (at[:, 0] == 1).all()
+    for function, row in zip(functions, at, strict=True):
+        np.testing.assert_array_equal(function.x, np.unique(TIME))
+        np.testing.assert_array_equal(function(times[1:3]), row[1:3])
+    with pytest.raises(ValueError, match="within"):
+        functions[0](TIME.max() + 1)
+    quantiles = forest.predict_quantiles(X[:7], [0.25, 0.9])
+    for function, (first, last) in zip(functions, quantiles, strict=True):
+        assert function(first) <= 0.75 and (first == TIME.min() or function(first - 1) > 0.75)
+        assert function(last) <= 0.1 if np.isfinite(last) else function.y[-1] > 0.1
+    np.testing.assert_array_equal(forest.predict_quantiles(X[:7], 0.25), quantiles[:, 0])
+    horizon = 12.5
+    whole = np.arange(12)  # times are whole numbers: from each to the next the function keeps its value
+    rows = forest.predict_survival_function(X[:7], return_array=True, times=np.append(whole, 12))
+    np.testing.assert_allclose(forest.predict_restricted_mean(X[:7], horizon), rows[:, :-1].sum(axis=1) + 0.5 * rows[:, -1])
+
+
+def test_censored_rows_count_as_at_risk_up_to_their_time():
+    tree = SurvivalTree(max_depth=1, min_samples_leaf=4).fit(np.zeros((4, 1)), [(1, 1.0), (0, 2.0), (1, 2.0), (0, 5.0)])
+    np.testing.assert_allclose(tree.predict_survival_function([[0]], return_array=True), [[3 / 4, 1 / 2, 1 / 2]])
+    np.testing.assert_array_equal(tree.event_times_, [1, 2])
+
+
+# Concordance
+
+
+def naive_concordance(event, time, risk, weight=None):
+    concordant = comparable = 0.0
+    for i in np.flatnonzero(event):
+        others = (time > time[i]) | ((time == time[i]) & ~event)
+        w = 1.0 if weight is None else weight[i]
+        comparable += w * others.sum()
+        concordant += w * ((risk[others] < risk[i]).sum() + 0.5 * (risk[others] == risk[i]).sum())
+    return concordant / comparable
+
+
+def test_concordance_is_the_naive_one():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n = rng.integers(5, 60)
+        event, time, risk = rng.random(n) < 0.6, rng.integers(0, 20, n).astype(float), rng.integers(0, 9, n) / 3
+        event[time.argmin()] = True
+        weight = uno_weights(event, time)
+        assert concordance(event, time, risk) == pytest.approx(naive_concordance(event, time, risk), rel=1e-12)
+        assert concordance(event, time, risk, weight) == pytest.approx(naive_concordance(event, time, risk, weight), rel=1e-12)
+
+
+def test_uno_weights_by_hand():
+    """Times 1, 2+, 2, 3+, 4: after the events, 1 of 3 is censored at 2, and 1 of 2 at 3."""
+    weight = uno_weights(np.array([True, False, True, False, True]), np.array([1.0, 2, 2, 3, 4]))
+    np.testing.assert_allclose(weight, [1, (3 / 2) ** 2, (3 / 2) ** 2, 9, 9])
+
+
+@pytest.mark.parametrize("score", [True, "harrell", "uno"])
+def test_out_of_bag_concordance(score):
+    forest = RandomSurvivalForest(30, oob_score=score, random_state=0).fit(X, Y)
+    risk = np.zeros(len(X))
+    out = np.stack([forest.forest_.row_counts(t) == 0 for t in range(30)])
+    for tree, left_out in zip(forest.estimators_, out, strict=True):
+        risk += np.where(left_out, tree.predict(X), 0.0)
+    risk /= out.sum(axis=0)
+    np.testing.assert_allclose(forest.oob_prediction_, risk, rtol=1e-12)
+    weight = uno_weights(EVENT, TIME) if score == "uno" else None
+    assert forest.oob_score_ == pytest.approx(naive_concordance(EVENT, TIME, forest.oob_prediction_, weight))
+    assert forest.oob_error_ == 1 - forest.oob_score_
+    assert forest.score(X, Y) > forest.oob_score_ > 0.55
+
+
+@pytest.mark.parametrize("kind", ["mdi", "mda_raw", "mda_scaled"])
+def test_importances_find_the_column_that_matters(kind):
+    forest = RandomSurvivalForest(50, variable_importance=kind, random_state=0, min_samples_leaf=10).fit(X, Y)
+    assert forest.variable_importance_.argmax() == forest.feature_importances_.argmax() == 0
+    if kind == "mda_raw":
+        constant = np.hstack([X, np.zeros((len(X), 1))])
+        assert RandomSurvivalForest(5, variable_importance=kind).fit(constant, Y).variable_importance_[4] == 0
+
+
+def test_importances_of_a_fit_and_after_it():
+    weight = np.where(np.arange(len(X)) % 5 == 0, 0.0, 1.0)
+    forest = RandomSurvivalForest(20, variable_importance="mda_raw", random_state=0).fit(X, Y, weight)
+    found = forest.oob_importance(X, Y, weight)
+    np.testing.assert_array_equal(found.importances_mean, forest.variable_importance_)
+    tree = forest.estimators_[3]
+    kept = np.flatnonzero(weight)[forest.forest_.row_counts(3) == 0]
+    permuted, rng = X[kept].copy(), np.random.RandomState(int(forest.forest_.seeds[3]))
+    permuted[:, 0] = permuted[rng.permutation(len(kept)), 0]
+    scores = [concordance(EVENT[kept], TIME[kept], tree.predict(rows)) for rows in (X[kept], permuted)]
+    assert found.importances[0, 3] == pytest.approx(scores[0] - scores[1])
+    with pytest.raises(ValueError, match="other rows"):
+        forest.oob_importance(X[::-1], Y[::-1], weight[::-1])
+    with pytest.raises(ValueError, match="other times"):
+        forest.oob_importance(X, Y + [0, 1], weight)
+
+
+@pytest.mark.parametrize("kind", [SurvivalTree, RandomSurvivalForest])
+def test_risks_are_explained_and_exported(kind):
+    """As other numbers that trees predict; exports compare themselves."""
+    model = kind(max_depth=3, random_state=0).fit(X, Y)
+    found = model.shap_values(X[:20])
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, model.predict(X[:20]), rtol=1e-9)
+    falls = np.diff(model.partial_dependence(X, 0, grid_resolution=5).average[0])
+    assert falls.sum() < 0
+    assert "double" in model.to_c(verify=False)
+    assert model.predictor().predict(X[0]) == model.predict(X[:1])
+
+
+def test_drawings():
+    text = dforest.export_graphviz(SurvivalTree(max_depth=1).fit(X, Y))
+    assert "value" in text and "logrank" not in text
+
+
+# What is kept
+
+
+def test_the_forest_is_one_on_any_number_of_threads():
+    parameters = {"oob_score": True, "variable_importance": "mda_raw", "random_state": 0}
+    first, *others = (RandomSurvivalForest(12, n_jobs=n, **parameters).fit(X, Y) for n in (1, 2, 5))
+    for other in others:
+        assert_equal(first, other)
+        for name, array in first.forest_.as_dict().items():
+            assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
+        assert other.oob_score_ == first.oob_score_
+        np.testing.assert_array_equal(other.variable_importance_, first.variable_importance_)
+
+
+@KINDS
+def test_files_and_pickles(kind, tmp_path):
+    model = kind(random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.safetensors")
+    for again in (dforest.load(tmp_path / "model.safetensors"), pickle.loads(pickle.dumps(model))):
+        assert_equal(model, again)
+    state = model.__getstate__()
+    state["_curves"] = state["_curves"].of_leaves(0, 1)
+    with pytest.raises(ValueError, match="curves of 1 leaves"):
+        kind().__setstate__(state)
+
+
+def test_warm_starts_trees_and_combined_forests():
+    whole = RandomSurvivalForest(9, random_state=0).fit(X, Y)
+    forest = RandomSurvivalForest(4, random_state=0, warm_start=True).fit(X, Y).set_params(n_estimators=9).fit(X, Y)
+    assert_equal(whole, forest)
+    assert_equal(whole, dforest.combine(whole.estimators_))
+    risks = np.mean([tree.predict(X) for tree in whole.estimators_], axis=0)
+    np.testing.assert_allclose(risks, whole.predict(X), rtol=1e-12)
+    curves = np.mean([tree.predict_survival_function(X, return_array=True) for tree in whole.estimators_], axis=0)
+    np.testing.assert_allclose(curves, whole.predict_survival_function(X, return_array=True), atol=1e-12)
+    with pytest.raises(ValueError, match="warm_start=True goes on with trees grown on"):
+        forest.set_params(n_estimators=10).fit(X, Y + [0, 1])
+    with pytest.raises(ValueError, match="event times"):
+        dforest.combine([whole, RandomSurvivalForest(1).fit(X, Y * [1, 2])])
+
+
+def test_a_fit_goes_on_from_a_checkpoint(tmp_path):
+    def fit(n):
+        model = RandomSurvivalForest(n, random_state=0).set_callbacks(Checkpoint(tmp_path / "checkpoint", every=2))
+        return model.fit(X, Y)
+
+    fit(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_equal(RandomSurvivalForest(8, random_state=0).fit(X, Y), fit(8))
+
+
+# Data
+
+
+def test_forms_of_y_and_X():
+    model = RandomSurvivalForest(5, random_state=0).fit(X, Y)
+    structured = np.array(list(zip(EVENT, TIME, strict=True)), "?,f8")
+    for y in (structured, Y.tolist(), pd.DataFrame({"dead": EVENT, "days": TIME}), list(zip(EVENT, TIME, strict=True))):
+        assert_equal(model, RandomSurvivalForest(5, random_state=0).fit(X, y))
+        assert model.score(X, y) == model.score(X, Y)
+    assert_equal(model, RandomSurvivalForest(5, random_state=0).fit(csr_matrix(X), Y))
+    weight = np.where(np.arange(len(X)) < 100, 1.0, 0.0)
+    assert_equal(RandomSurvivalForest(5, random_state=0).fit(X[:100], Y[:100]),
+                 RandomSurvivalForest(5, random_state=0).fit(X, Y, weight))  # fmt: skip
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    assert RandomSurvivalForest(20, oob_score=True, random_state=0).fit(holes, Y).oob_score_ > 0.55
+    table = pd.DataFrame({"group": pd.Categorical(np.where(X[:, 0] < 0.5, "a", "b")), "x": X[:, 3]})
+    assert SurvivalTree(max_depth=1).fit(table, Y).forest_.feature[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (TIME, "y has the shape"),
+        (np.column_stack([Y, TIME]), "y has 3 columns"),
+        (Y * [2, 1], "column 0 of y holds 2 in row"),
+        (Y * [1, -1], "column 1 of y holds -"),
+        (np.where(np.arange(len(Y))[:, None] == 7, [1, np.nan], Y), "column 1 of y holds nan in row 7"),
+        (Y * [0, 1], "no event"),
+        (np.array([("x", t) for t in TIME], "U1,f8"), "field 'f0' of y is of the type"),
+        (Y[:-1], "inconsistent"),
+    ],
+)
+def test_targets_that_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        RandomSurvivalForest(2).fit(X, y)
+
+
+def test_arguments_that_are_refused():
+    forest = RandomSurvivalForest(2, random_state=0).fit(X, Y)
+    for call, message in [
+        (lambda: forest.predict_survival_function(X, times=[2.0, 1.0]), "times="),
+        (lambda: forest.predict_quantiles(X, 1.0), "quantiles=1.0"),
+        (lambda: forest.predict_restricted_mean(X, -1.0), "horizon=-1.0"),
+        (lambda: forest.score(X, Y[:-1]), "y has 149 rows, and X has 150"),
+        (lambda: forest.score(X[:2], [(0, 1.0), (0, 2.0)]), "no comparable pairs"),
+        (lambda: RandomSurvivalForest(oob_score="r2").fit(X, Y), "oob_score"),
+        (lambda: RandomSurvivalForest(criterion="gini").fit(X, Y), "criterion"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_times_of_zero_are_times():
+    """As scikit-survival has it."""
+    tree = SurvivalTree(max_depth=1, min_samples_leaf=3).fit(np.zeros((3, 1)), [(1, 0.0), (0, 0.0), (1, 2.0)])
+    np.testing.assert_allclose(tree.predict_survival_function([[0]], return_array=True), [[2 / 3, 0]])
+
+
+def test_searches():
+    search = GridSearchCV(RandomSurvivalForest(10, random_state=0), {"min_samples_leaf": [3, 50]}, cv=2)
+    structured = np.array(list(zip(EVENT, TIME, strict=True)), "?,f8")
+    assert search.fit(X, structured).best_score_ > 0.6
