@@ -86,7 +86,7 @@ def test_slots_that_lead_nowhere(model, is_wide):
     """Each change of a slot is refused, or leaves trees whose rows all arrive."""
     forest = model.forest_
     baseline = None if forest.objective.baseline is None else np.array(forest.objective.baseline)
-    packed = PackedForest(forest, *forest.added_values("soft"), is_wide, baseline).arrays()
+    packed = PackedForest(forest, *forest.packed_values("soft"), is_wide, baseline).arrays()
     assert packed.is_wide >= is_wide
     rng, n_refused = np.random.default_rng(2), 0
     rows = np.concatenate([X, np.full((1, 4), np.nan), np.full((1, 4), 1e9)])

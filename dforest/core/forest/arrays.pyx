@@ -504,7 +504,7 @@ class Forest:
         """The forest made ready to predict, built at the first call, on some threads: see `PackedForest`."""
         packed = self._packed.get(voting)
         if packed is None:
-            packed = self._packed[voting] = PackedForest(self, *self._packed_values(voting), baseline=self._baseline(),
+            packed = self._packed[voting] = PackedForest(self, *self.packed_values(voting), baseline=self._baseline(),
                                                          n_threads=n_threads)
         return packed
 
@@ -525,11 +525,11 @@ class Forest:
         rows : ndarray of shape (n_leaf_nodes,), dtype uint32
             Of the leaves in the order of the nodes.
         """
-        values, rows = self._packed_values(voting)
+        values, rows = self.packed_values(voting)
         leaf = self.leaf_row[self.feature < 0]
         return (values[leaf], np.arange(len(leaf), dtype=np.uint32)) if rows is None else (values, rows[leaf])
 
-    def _packed_values(self, voting):
+    def packed_values(self, voting="soft"):
         """The values that leaves add to a prediction, and which of them each row of the leaf tables adds: see `PackedForest`.
 
         Those of a tree lie close together, unless a leaf has so many that they fill lines of a cache by themselves.
