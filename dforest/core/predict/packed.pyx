@@ -27,11 +27,9 @@ from dforest.core.predict.packed_check import check_packed
 from dforest.core.predict.packing import WIDE_BITS, pack_trees
 
 cdef enum:
-    BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a small tree has room in a cache; ...
-    TREE_TIMES = 8            # ... a large one has not, so a block has as many times its bytes, for which it is fetched once,
-    LARGE_BYTES = 1 << 22     # ... up to this many;
+    BLOCK_BYTES = 1 << 18     # of X in a block: beside them, a tree has room in a cache ...
     BLOCK_MIN = 128           # ... but a block has at least this many rows, the last one excepted,
-    BLOCK_MAX = 1 << 15       # ... and at most this many
+    BLOCK_MAX = 4096          # ... and at most this many
     UNPACKED_BYTES = 1 << 25  # of sparse rows that a thread unpacks at a time,
     SOME_BYTES = 1 << 22      # or for one tree; but one row at least
     STEPS = 1 << 17           # steps down trees that are worth another thread
@@ -39,7 +37,7 @@ cdef enum:
     ROW_STEPS = 16            # steps of a row down a tree, about
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
     STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
-    SLOTS_PER_ROW = 16        # of a tree that is worth a copy with keys
+    SLOTS_PER_ROW = 4        # of a tree that is worth a copy with keys
     SKIPPED_SLOTS = 1 << 16   # of trees that a row on zero paths goes down before the next row does; but one tree at least
 
 SKIPS_UP_TO = 0.02             # the share of the features that rows store for which zero paths are worth it
@@ -223,9 +221,7 @@ cdef class PackedForest:
     cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
         cdef MarkedTrees marked = None
-        cdef Py_ssize_t tree_bytes = self.forest.starts[self.n_trees] // self.n_trees * slot_size(self.forest.is_wide)
-        cdef Py_ssize_t n_bytes = max(BLOCK_BYTES, min(TREE_TIMES * tree_bytes, LARGE_BYTES))
-        cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, n_bytes // <Py_ssize_t> rows.rows.stride))
+        cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
         if rows.n >= DF_LANES and self.takes_tiles(2 * max_marked(&self.forest), task.first_tree, task.n_trees):
             marked = MarkedTrees.of(&self.forest, self.values, self.bases, self.n_outputs, task.first_tree,
                                     task.first_tree + task.n_trees)
