@@ -430,7 +430,7 @@ def numbers_near(thresholds, dtype, rng, n):
 @pytest.mark.parametrize("n", [40, 64, 333, 5000])
 @pytest.mark.parametrize("max_depth", [1, 4, None])
 def test_many_rows_of_numbers_go_down_small_trees(dtype, n, max_depth):
-    """They lie in tiles then, and trees of at most sixteen slots a row have keys for thresholds: as row by row, to the bit."""
+    """They lie in tiles then, and trees of at most four slots a row have keys for thresholds: as row by row, to the bit."""
     rng = np.random.default_rng(n)
     X = rng.standard_normal((60, 3)).astype(np.float32)
     X[:20] = X[20:40].round()  # thresholds of 0 and 0.5, too
@@ -551,15 +551,3 @@ def test_threads_share_packing(case, monkeypatch):
     assert forest.is_packed()
     check_equal(forest.packed().arrays(), expected.forest_.packed().arrays())
     np.testing.assert_array_equal(forest.packed().node_numbers(3), expected.forest_.packed().node_numbers())
-
-
-def test_keys_of_large_trees():
-    """Trees of more than 65,536 slots have words in their keys: as rows go down without a copy."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60_000, 3)).astype(np.float32)
-    forest = RandomForestRegressor(2, bootstrap=False, max_features=1, random_state=0).fit(X, rng.standard_normal(len(X))).forest_
-    assert np.diff(forest.node_offsets).min() > 1 << 16
-    packed, X = forest.packed(), X[::7].copy()
-    leaves = forest.node_offsets[:-1] + packed.apply(X, 1)
-    expected = forest.leaf_value[forest.leaf_row[leaves]].sum(axis=1) / 2
-    np.testing.assert_array_equal(packed.mean(X, 1)[:, 0], expected)

@@ -2,7 +2,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.predict.packing cimport Rows, ZeroPaths
-from dforest.core.predict.walk cimport Descent, df_keyed, df_packed, df_sparse_rows, real_t
+from dforest.core.predict.walk cimport Descent, df_packed, df_sparse_rows, real_t
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.threads cimport WorkerContext
 from dforest.core.types cimport df_rows
@@ -48,8 +48,6 @@ cdef class PackedForest:
     cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1
     cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil
-    cdef int walk_tiles(self, Py_ssize_t t, const df_keyed* keyed, const uint32_t* tiles, const Descent* down,
-                        WorkerContext* worker) except -1 nogil
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int open_paths(self, Rows rows, int n_threads) except -1
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil

@@ -15,8 +15,8 @@ import numpy as np
 from dforest.core.predict.marked cimport MarkedTrees, max_marked
 from dforest.core.predict.packing cimport node_numbers, slot_size, walk_tests, zero_paths
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table, df_fill_tiles32, df_fill_tiles64, df_key_slots,
-    df_key_table, df_keyed, df_max_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
+    DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
+    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
     df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport poll, share
@@ -37,7 +37,7 @@ cdef enum:
     ROW_STEPS = 16            # steps of a row down a tree, about
     VALUES = 1 << 17          # sums of a block, rows times outputs, at most
     STEPS_PER_FEATURE = 2     # steps of a row down all trees that are worth its copy in a tile
-    SLOTS_PER_ROW = 4        # of a tree that is worth a copy with keys
+    SLOTS_PER_ROW = 4         # of a tree that is worth a copy with keys
     SKIPPED_SLOTS = 1 << 16   # of trees that a row on zero paths goes down before the next row does; but one tree at least
 
 SKIPS_UP_TO = 0.02             # the share of the features that rows store for which zero paths are worth it
@@ -274,19 +274,6 @@ cdef class PackedForest:
             i += k
         return 0
 
-    cdef int walk_tiles(self, Py_ssize_t t, const df_keyed* keyed, const uint32_t* tiles, const Descent* down,
-                        WorkerContext* worker) except -1 nogil:
-        """Send rows in tiles down the copy of tree t."""
-        cdef Py_ssize_t i = 0, k = lanes(max(DF_LANES, SOME_STEPS // self.depth[t]))
-        cdef Py_ssize_t n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
-        while i < down.n:
-            k = min(k, down.n - i)
-            df_walk_tiles(&self.forest, keyed, n_slots, self.n_first[t], tiles + i * self.n_features, self.n_features, k,
-                          down.at + i, down.left)
-            poll(worker, k * self.depth[t])
-            i += k
-        return 0
-
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil:
         """Send sparse rows down tree t: `walk`, but for `down.rows`, which are not looked at."""
         if rows.paths is not None:
@@ -386,7 +373,8 @@ cdef class PackedForest:
 
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil:
         """Whether rows are worth a copy in tiles: if there are many steps, and trees have at most max_slots slots on average."""
-        return (self.splitter is None and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
+        return (self.splitter is None and self.n_features <= DF_MAX_PLACES
+                and self.steps(n_trees) >= STEPS_PER_FEATURE * self.n_features
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
 
     @cython.final
@@ -455,7 +443,7 @@ cdef class PackedForest:
         """Add the values of the leaves that rows reach, tree by tree. INOUT sums : as of `add`"""
         cdef Py_ssize_t n = rows.n, t = task.first_tree, end = task.first_tree + task.n_trees, run_end, n_slots
         # Trees of at most max_slots slots are copied, and rows go down them in tiles.
-        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> df_max_keyed(&self.forest))
+        cdef Py_ssize_t max_slots = min(SLOTS_PER_ROW * n, <Py_ssize_t> DF_MAX_KEYED)
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if self.forest.is_wide else 1)
         if rows.mode != DF_NUMBERS or self.forest.is_wide or not self.takes_tiles(max_slots, t, task.n_trees):
             max_slots = 0
@@ -485,7 +473,8 @@ cdef class PackedForest:
                 n_slots = self.forest.starts[t + 1] - self.forest.starts[t]
                 if n_slots <= max_slots:
                     df_key_slots(&self.forest, t, n_slots, keyed)
-                    self.walk_tiles(t, keyed, tiles, &down, worker)
+                    df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
+                    poll(worker, n * self.depth[t])
                 else:
                     self.walk(t, &down, worker)
                 self.add(t, at, n, sums)

@@ -1,4 +1,4 @@
-/* Many rows down trees (C99 and C++).
+/* Many rows down small trees (C99 and C++).
 
    Values become *keys*, integers in the order of the values (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by
    feature. So the feature and the lane, which is a constant, say where a row's value is, and no pointers to rows are held:
@@ -7,8 +7,8 @@
 
    Rows whose values are all numbers go down trees of narrow slots (walk.h) as follows. A tree's slots are copied for a block of
    rows, with keys for thresholds: see df_keyed. A leaf's key is 0, below the keys of all values, so that a row that got to the
-   leaf stays there. A step compares integers, and looks up no pointer to a row. For trees of few leaves there is marks.h, which
-   uses tiles too, also for wide slots and missing values.
+   leaf stays there. A step compares integers, and shifts and masks nothing. For trees of few leaves there is marks.h, which uses
+   tiles too, also for wide slots and missing values.
 
    Nothing here owns memory. */
 #ifndef DFOREST_TILES_H
@@ -17,34 +17,17 @@
 #include "rules/keys.h"
 #include "walk.h"
 
-/* Rows go to the slot if their value's key is not above, and look up the value at the place, which is DF_LANES * feature. Of a
-   *short* tree both are halves of the word, read without shifts; of others the place has the lowest bits, as few as may be. */
 typedef struct {
     uint32_t key;
-    union {
-        uint32_t word;                                   /* slot << bits | place */
-        struct {
-            uint16_t slot, place;
-        } half;
-    } to;
+    uint16_t slot;           /* rows go there if their value's key is not above */
+    uint16_t place;          /* of the feature's values in a tile, in units of DF_PLACE of them */
 } df_keyed;
 
 enum {
-    DF_LANE_BITS = 4,        /* of a number below DF_LANES */
+    DF_PLACE = 2,
+    DF_MAX_KEYED = 1 << 16,                              /* slots of a tree */
+    DF_MAX_PLACES = (1 << 16) * DF_PLACE / DF_LANES,     /* features */
 };
-
-/* How many bits of a word are a place; 0: the tree is short. */
-DF_INLINE uint32_t df_place_bits(const df_packed *forest, size_t n_slots)
-{
-    const uint32_t bits = forest->bits + DF_LANE_BITS;
-    return bits <= 16 && n_slots <= 1 << 16 ? 0 : bits;
-}
-
-/* The slots of the largest tree that can be copied. */
-DF_INLINE size_t df_max_keyed(const df_packed *forest)
-{
-    return forest->bits + DF_LANE_BITS < 32 ? (size_t) 1 << (32 - forest->bits - DF_LANE_BITS) : 0;
-}
 
 /* The key of the smallest float32 number that is not below a value: float32 thresholds tell these two from no others. */
 DF_INLINE uint32_t df_key_above(double value)
@@ -87,35 +70,22 @@ DF_FILL_TILES(64, df_key64, df_key64)
 DF_FUNCTION void df_key_slots(const df_packed *forest, size_t t, size_t n_slots, df_keyed *keyed)
 {
     const df_narrow *tree = (const df_narrow *) df_tree(forest, t);
-    const uint32_t bits = forest->bits, mask = (1u << bits) - 1, place_bits = df_place_bits(forest, n_slots);
-    uint32_t slot, place;
+    const uint32_t bits = forest->bits, mask = (1u << bits) - 1;
     size_t i;
     for (i = 0; i < n_slots; i++) {
         const float threshold = tree[i].threshold;
         const uint32_t key = df_key32(threshold), word = tree[i].word;
         keyed[i].key = threshold == threshold ? key : 0;
-        slot = word >> (bits + 2);
-        place = (word & mask) << DF_LANE_BITS;
-        if (place_bits == 0) {
-            keyed[i].to.half.slot = (uint16_t) slot;
-            keyed[i].to.half.place = (uint16_t) place;
-        } else
-            keyed[i].to.word = slot << place_bits | place;
+        keyed[i].slot = (uint16_t) (word >> (bits + 2));
+        keyed[i].place = (uint16_t) ((word & mask) * (DF_LANES / DF_PLACE));
     }
 }
 
-/* The slot a row goes to if its value's key is not above. IN is_short: a constant where it is called */
-DF_INLINE uint32_t df_keyed_slot(const df_keyed *node, uint32_t bits, int is_short)
-{
-    return is_short ? node->to.half.slot : node->to.word >> bits;
-}
-
 /* The slot a row goes to. IN x: where the row's lane begins. The sign of a difference takes fewer steps than a comparison. */
-DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32_t *x, uint32_t bits, int is_short)
+DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32_t *x)
 {
     const df_keyed *here = tree + at;
-    const uint32_t place = is_short ? here->to.half.place : here->to.word & ((1u << bits) - 1);
-    return df_keyed_slot(here, bits, is_short) + (uint32_t) (((uint64_t) here->key - x[place]) >> 63);
+    return here->slot + (uint32_t) (((uint64_t) here->key - x[(size_t) here->place * DF_PLACE]) >> 63);
 }
 
 /* CALL(lane) for each of DF_LANES lanes. */
@@ -123,9 +93,13 @@ DF_INLINE uint32_t df_keyed_step(const df_keyed *tree, uint32_t at, const uint32
     CALL(0) CALL(1) CALL(2) CALL(3) CALL(4) CALL(5) CALL(6) CALL(7) \
     CALL(8) CALL(9) CALL(10) CALL(11) CALL(12) CALL(13) CALL(14) CALL(15)
 
-/* Rows in tiles down a tree, in rounds as those of df_rounds. For parameters see df_walk_tiles; IN bits: as of df_place_bits */
-DF_INLINE void df_keyed_rounds(const df_keyed *tree, int n_first, const uint32_t *tiles, size_t n_features, size_t n,
-                               uint32_t *at, uint32_t *left, uint32_t bits, int is_short)
+/* Rows in tiles down a tree, in rounds as those of df_rounds.
+
+   IN n_first : steps of all rows before any is asked whether it has arrived
+   OUT at : [n, rounded up to DF_LANES] the slots of the leaves
+   OUT left : [n, rounded up to DF_LANES] scratch */
+DF_FUNCTION void df_walk_tiles(const df_keyed *tree, int n_first, const uint32_t *tiles, size_t n_features, size_t n,
+                               uint32_t *at, uint32_t *left)
 {
     const size_t size = n_features * DF_LANES;
     const uint32_t *x = tiles, *lane[DF_LANES];
@@ -135,7 +109,7 @@ DF_INLINE void df_keyed_rounds(const df_keyed *tree, int n_first, const uint32_t
     for (i = 0; i < n; i += DF_LANES, x += size) {
         /* a variable for each lane: of an array, compilers would write each element back at each step */
 #define DF_BEGIN(j) uint32_t at##j = 1;
-#define DF_GO(j) at##j = df_keyed_step(tree, at##j, x + j, bits, is_short);
+#define DF_GO(j) at##j = df_keyed_step(tree, at##j, x + j);
 #define DF_END(j) at[i + j] = at##j;
         DF_EACH_LANE(DF_BEGIN)
         for (step = 0; step < n_first; step++) {
@@ -148,7 +122,7 @@ DF_INLINE void df_keyed_rounds(const df_keyed *tree, int n_first, const uint32_t
         n_lanes = n - i < DF_LANES ? n - i : DF_LANES;
         for (j = 0; j < n_lanes; j++) {
             left[n_left] = (uint32_t) (i + j);
-            n_left += df_keyed_slot(tree + at[i + j], bits, is_short) > at[i + j];
+            n_left += tree[at[i + j]].slot > at[i + j];
         }
     }
     for (; n_left > 0; n_left = n_next) {
@@ -163,30 +137,14 @@ DF_INLINE void df_keyed_rounds(const df_keyed *tree, int n_first, const uint32_t
             for (step = 0; step < DF_ROUND; step++)
 #pragma GCC unroll 16
                 for (j = 0; j < DF_LANES; j++)
-                    lanes[j] = df_keyed_step(tree, lanes[j], lane[j], bits, is_short);
+                    lanes[j] = df_keyed_step(tree, lanes[j], lane[j]);
             for (j = 0; j < n_lanes; j++) {
                 at[place[j]] = lanes[j];
                 left[n_next] = place[j];                 /* n_next <= i + j: what is read later is not overwritten */
-                n_next += df_keyed_slot(tree + lanes[j], bits, is_short) > lanes[j];
+                n_next += tree[lanes[j]].slot > lanes[j];
             }
         }
     }
-}
-
-/* Rows in tiles down a tree.
-
-   IN tree : [n_slots] of df_key_slots
-   IN n_first : steps of all rows before any is asked whether it has arrived
-   OUT at : [n, rounded up to DF_LANES] the slots of the leaves
-   OUT left : [n, rounded up to DF_LANES] scratch */
-DF_FUNCTION void df_walk_tiles(const df_packed *forest, const df_keyed *tree, size_t n_slots, int n_first, const uint32_t *tiles,
-                               size_t n_features, size_t n, uint32_t *at, uint32_t *left)
-{
-    const uint32_t bits = df_place_bits(forest, n_slots);
-    if (bits == 0)
-        df_keyed_rounds(tree, n_first, tiles, n_features, n, at, left, 0, 1);
-    else
-        df_keyed_rounds(tree, n_first, tiles, n_features, n, at, left, bits, 0);
 }
 
 #endif

@@ -124,12 +124,14 @@ cdef extern from "core/predict/shapley_rows.h" nogil:
 cdef extern from "core/predict/tiles.h" nogil:
     ctypedef struct df_keyed:
         pass
-    size_t df_max_keyed(const df_packed* forest)
+    enum:
+        DF_MAX_KEYED
+        DF_MAX_PLACES
     void df_fill_tiles32(const df_rows* rows, size_t first, size_t n, size_t n_features, uint32_t* tiles)
     void df_fill_tiles64(const df_rows* rows, size_t first, size_t n, size_t n_features, uint64_t* tiles)
     void df_key_slots(const df_packed* forest, size_t t, size_t n_slots, df_keyed* keyed)
-    void df_walk_tiles(const df_packed* forest, const df_keyed* tree, size_t n_slots, int n_first, const uint32_t* tiles,
-                       size_t n_features, size_t n, uint32_t* at, uint32_t* left)
+    void df_walk_tiles(const df_keyed* tree, int n_first, const uint32_t* tiles, size_t n_features, size_t n, uint32_t* at,
+                       uint32_t* left)
 
 cdef extern from "core/predict/marks.h" nogil:
     enum:
