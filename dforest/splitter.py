@@ -156,12 +156,12 @@ class PythonSplitter(PythonSplitterBase):
         Cut, Test or None
             The split; None if there is no valid one, so that the node is a leaf.
         """
-        best, n_counted = None, 0
+        best, n_counted = None, -len(self.always_tried)
         for feature in node.order.tolist():
             if n_counted >= self.max_features and best is not None:
                 break
             is_constant = node.is_constant(feature)
-            n_counted += not (is_constant and self.skip_constant_features)
+            n_counted += n_counted < 0 or not (is_constant and self.skip_constant_features)
             if is_constant:
                 continue
             answer = self.best_cut(node, feature)

@@ -19,6 +19,11 @@
  *
  *     place 0 -> 7000 -> 33       7000 is no feature, so feature 33 stands at place 0, and no other place leads there
  *
+ * Features may have weights, which are integers. Each draw then takes a feature with a chance of its weight over the sum of the
+ * weights of all that have not been drawn. Sums of weights lie in a Fenwick tree: its entry i, from 1 to n, is the sum of the
+ * i & -i weights that end with that of feature i - 1. A weight that is drawn is taken off, and put back when the node is done: so
+ * a draw takes time in proportion to log n.
+ *
  * Random numbers are those of the stream (seed of the tree, path of the node, DF_FEATURES): see random.h. */
 #ifndef DFOREST_RULES_FEATURE_ORDER_H
 #define DFOREST_RULES_FEATURE_ORDER_H
@@ -109,6 +114,31 @@ static inline void df_undo_features(uint32_t *order, const uint32_t *swapped, ui
         order[place] = order[n_drawn];
         order[n_drawn] = feature;
     }
+}
+
+/* Add a weight to the sums of n features, or take it off as 0 - weight. INOUT sums : [n + 1] */
+static inline void df_add_feature_weight(uint64_t *sums, uint32_t n, uint32_t feature, uint64_t weight) {
+    uint32_t i;
+    for (i = feature + 1; i <= n; i += i & (0u - i))
+        sums[i] += weight;
+}
+
+/* Draw one more of n features by weight. IN weight : [n]; INOUT sums : [n + 1], left : the sum of the weights of features that
+ * have not been drawn, from 1 to 2^52 */
+static inline uint32_t df_draw_weighted_feature(df_stream *stream, uint64_t *sums, const uint64_t *weight, uint32_t n,
+                                                uint64_t *left) {
+    uint64_t rest = (uint64_t)(df_uniform(stream) * (double)*left);
+    uint32_t feature = 0, step = 1;
+    while (step <= n / 2)
+        step *= 2;
+    for (; step > 0; step /= 2)
+        if (feature + step <= n && sums[feature + step] <= rest) {
+            feature += step;
+            rest -= sums[feature];
+        }
+    df_add_feature_weight(sums, n, feature, 0 - weight[feature]);
+    *left -= weight[feature];
+    return feature;
 }
 
 #endif

@@ -1,5 +1,5 @@
 """The order in which features are tried; see feature_order.h."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from dforest.rules.random cimport df_stream
 
@@ -8,4 +8,6 @@ cdef extern from "rules/feature_order.h" nogil:
         DF_MANY_FEATURES
     uint32_t df_place_of(df_stream* stream, uint32_t feature, uint32_t n)
     uint32_t df_draw_feature(df_stream* stream, uint32_t* order, uint32_t* swapped, uint32_t n_drawn, uint32_t n)
+    void df_add_feature_weight(uint64_t* sums, uint32_t n, uint32_t feature, uint64_t weight)
+    uint32_t df_draw_weighted_feature(df_stream* stream, uint64_t* sums, const uint64_t* weight, uint32_t n, uint64_t* left)
     void df_undo_features(uint32_t* order, const uint32_t* swapped, uint32_t n_drawn)

@@ -11,6 +11,7 @@ from twins import naive
 from twins.sampling import twin_of
 
 import dforest
+from dforest.estimators.data.preferences import feature_preferences
 from dforest.testing import coding
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 1.0, np.nextafter(np.float32(1), np.float32(2)), 3e38, -3e38]
@@ -83,7 +84,15 @@ def problems(draw):
         "ordinal_features": kinds == 1,
         "categorical_split": draw(st.sampled_from(["subset", "subset", "one_hot"])),
         "monotonic_cst": None,
+        "feature_weights": None,
+        "always_split_features": None,
+        "n_random_splits": 1,
     }
+    if draw(st.sampled_from([False, False, False, True])):
+        parameters["feature_weights"] = np.append(rng.choice([0.0, 0.1, 1.0, 1e9], p - 1), 1.0) if draw(st.booleans()) else None
+        parameters["always_split_features"] = rng.permutation(p)[: rng.integers(p + 1)]
+    if parameters["splitter"] == "random":
+        parameters["n_random_splits"] = draw(st.sampled_from([1, 1, 1, 2, 5]))
     if draw(st.booleans()) and (len(set(y.tolist())) <= 2 or criterion not in ("gini", "entropy")):
         parameters["monotonic_cst"] = np.where(kinds == 2, 0, rng.integers(-1, 2, p))
     if parameters["bootstrap"]:
@@ -110,10 +119,12 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
     is_classifier = parameters["criterion"] in ("gini", "entropy")
     kind = dforest.RandomForestClassifier if is_classifier else dforest.RandomForestRegressor
     with tuning(extreme):
-        forest = kind(n_estimators=2, **parameters).fit(X, y, sample_weight).forest_
+        model = kind(n_estimators=2, **parameters).fit(X, y, sample_weight)
+    forest = model.forest_
+    feature_weights, always_tried = feature_preferences(model, X.shape[1])
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
              "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
-             "max_features", "skip_constant_features", "categorical_split", "monotonic_cst")
+             "max_features", "skip_constant_features", "categorical_split", "monotonic_cst", "n_random_splits")
     n_categories = forest.n_categories.tolist()
     X = np.stack([encoded(x) if n_codes else x for x, n_codes in zip(X.T, n_categories, strict=True)], axis=1)
     classes = np.unique(y, return_inverse=True)[1] if is_classifier else y
@@ -121,7 +132,9 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
         twin = naive.flatten(
             naive.grow_tree(X, classes, sample_weight=sample_weight, n_classes=forest.objective.n_classes,
                             sampling=twin_of(forest.plans[t]), seed=forest.seeds[t], n_categories=n_categories,
-                            ordinal=parameters["ordinal_features"], **{name: parameters[name] for name in names}),
+                            ordinal=parameters["ordinal_features"], always_tried=always_tried,
+                            feature_weights=None if feature_weights is None else feature_weights.tolist(),
+                            **{name: parameters[name] for name in names}),
             X.dtype,
         )
         assert_twin(forest, t, twin)

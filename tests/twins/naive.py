@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from twins.sampling import AllRows
-from twins.splits import Split, best_split, feature_order
+from twins.splits import Split, best_split, feature_order, weighted_feature_order
 
 from dforest.testing.coding import Scale, Weights, columns_of, quantise
 from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
@@ -46,7 +46,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
               seed=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
               min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
               splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None,
-              skip_constant_features=True, n_times=None):
+              skip_constant_features=True, n_times=None, feature_weights=None, always_tried=(), n_random_splits=1):
     """Grow a tree.
 
     Parameters
@@ -78,6 +78,12 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         Whether features that are constant in a node don't count among `max_features`.
     n_times : int, optional
         How many event times there are, for survival times.
+    feature_weights : list of int, optional
+        The integer weights by which features are drawn.
+    always_tried : list of int
+        The features that every node tries.
+    n_random_splits : int
+        How many random tests of a feature are tried.
 
     Returns
     -------
@@ -126,12 +132,16 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
                 or math.ldexp(float(words[1]), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and impurity(draws, words, criterion, scale) < impurity_threshold)):
-            split = best_split(draws, columns, feature_order(n_features, seed, path), max_features,
+            order = feature_order(n_features, seed, path)
+            if feature_weights is not None:
+                order = weighted_feature_order(feature_weights, always_tried, seed, path)
+            split = best_split(draws, columns, order, max_features,
                                criterion=criterion, n_classes=n_classes, scale=scale, min_draws=min_samples_leaf,
                                min_weight=math.ldexp(min_weight_fraction_leaf * root_weight, shift),
                                stream_of=stream_of(path) if splitter == "random" else None,
                                categorical_split=categorical_split, constraints=constraints, bounds=bounds,
-                               skip_constant_features=skip_constant_features, times=times)
+                               skip_constant_features=skip_constant_features, times=times,
+                               n_always=len(always_tried), n_random_splits=n_random_splits)
         if split is not None:
             is_scaled = is_regression and times is None
             decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_scaled else split.score

@@ -172,6 +172,21 @@ def feature_order(n_features, seed, path):
     return order
 
 
+def weighted_feature_order(weights, first, seed, path):
+    """The features that may be tried at the node of this path: some first, and then by draws with integer weights."""
+    stream, left = Stream(seed, path, FEATURES), {j: w for j, w in enumerate(weights) if w > 0 and j not in first}
+    order = list(first)
+    while left:
+        rest = int(stream.uniform() * sum(left.values()))
+        for feature, weight in sorted(left.items()):
+            if rest < weight:
+                break
+            rest -= weight
+        order.append(feature)
+        del left[feature]
+    return order
+
+
 def predicted(words, draws, criterion, scale):
     """What a side predicts for constraints: the share of class 1, or the mean or median in units of y."""
     if criterion == "absolute_error":
@@ -198,6 +213,8 @@ def best_split(
     bounds=(-math.inf, math.inf),
     skip_constant_features=True,
     times=None,
+    n_always=0,
+    n_random_splits=1,
 ):
     """The best split of a node, by trying every test, or one random test of each feature.
 
@@ -224,6 +241,10 @@ def best_split(
         Whether features of one code in the node don't count among `max_features`.
     times : dforest.testing.survival.NodeTimes, optional
         The event times of the node, for survival times.
+    n_always : int
+        How many features, the first of the order, are tried in any case.
+    n_random_splits : int
+        How many random tests of each feature are tried.
 
     Returns
     -------
@@ -233,22 +254,25 @@ def best_split(
     scale = Scale() if scale is None else scale
     best = None
     n_counted = 0
-    for feature in order:
-        if n_counted >= max_features and best is not None:
+    for place, feature in enumerate(order):
+        if place >= n_always and n_counted >= max_features and best is not None:
             break
         column = columns[feature]
         by_code = {}
         for draw in draws:
             by_code.setdefault(int(column.codes[draw.row]), []).append(draw)
-        if len(by_code) > 1 or not skip_constant_features:
+        if place >= n_always and (len(by_code) > 1 or not skip_constant_features):
             n_counted += 1
-        found, rank = None, ()
         statistics = {code: statistic(members, n_classes) for code, members in by_code.items()}
         if stream_of is None:
-            tests = all_tests(draws, column, n_classes, categorical_split)
+            searches = [all_tests(draws, column, n_classes, categorical_split)]
         else:
-            tests = random_test(draws, column, stream_of(feature), categorical_split)
-        for codes, threshold in tests:
+            stream = stream_of(feature)
+            searches = [random_test(draws, column, stream, categorical_split) for _ in range(n_random_splits)]
+        found, rank = None, ()
+        for k, (codes, threshold) in ((k, test) for k, tests in enumerate(searches) for test in tests):
+            if found is not None and found_in != k:  # cuts are compared by their evenness within a search only
+                rank = found.score, math.inf
             for missing_left in (False, True) if column.missing in by_code else (False,):
                 codes_left = codes + [column.missing] * missing_left
                 left = [sum(words) for words in zip(*(statistics[code] for code in codes_left), strict=True)]
@@ -276,7 +300,7 @@ def best_split(
                 else:
                     score = score_of(criterion, left, total, *sides, scale)
                 if found is None or (score, evenness(score, left, total)) > rank:  # not >=, so that the first of equal cuts stays
-                    rank = score, evenness(score, left, total)
+                    rank, found_in = (score, evenness(score, left, total)), k
                     if column.missing not in by_code:  # if no value is missing here, missing values go to the larger side
                         missing_left = 2 * left[0] > total[0]
                     subset = None

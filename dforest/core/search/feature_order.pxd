@@ -9,7 +9,9 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.types cimport Node
-from dforest.rules.feature_order cimport df_draw_feature, df_place_of, df_undo_features
+from dforest.rules.feature_order cimport (
+    df_add_feature_weight, df_draw_feature, df_draw_weighted_feature, df_place_of, df_undo_features,
+)
 from dforest.rules.random cimport DF_FEATURES, df_stream, df_stream_open
 
 
@@ -21,8 +23,16 @@ cdef class FeatureOrder:
     cdef Py_ssize_t n_features
     cdef Py_ssize_t n_drawn        # since open
     cdef uint32_t* order           # [n_features] see rules/feature_order.h
-    cdef uint32_t* swapped         # [n_features] see rules/feature_order.h
+    cdef uint32_t* swapped         # [n_features] see rules/feature_order.h; with weights, the features drawn
     cdef df_stream stream
+    # With weights, and with features that come first in every node, whose weights are 0:
+    cdef Py_ssize_t n_drawable     # how many features there are to draw; n_features without weights
+    cdef Py_ssize_t n_first        # how many of these come first; they have the first places in `order`
+    cdef uint64_t* weight          # [n_features] NULL: all have equal chances
+    cdef uint64_t* sums            # [n_features + 1] see rules/feature_order.h
+    cdef uint64_t left             # the sum of the weights of features that have not been drawn
+
+    cdef int weigh(self, weight, first) except -1
 
     cdef inline void open(self, uint32_t seed, uint64_t path) noexcept nogil:
         """Begin a node."""
@@ -31,8 +41,15 @@ cdef class FeatureOrder:
 
     cdef inline Py_ssize_t next(self) noexcept nogil:
         """Draw the next feature, while there is one."""
-        cdef Py_ssize_t feature = df_draw_feature(&self.stream, self.order, self.swapped, <uint32_t> self.n_drawn,
-                                                  <uint32_t> self.n_features)
+        cdef uint32_t feature
+        if self.weight == NULL:
+            feature = df_draw_feature(&self.stream, self.order, self.swapped, <uint32_t> self.n_drawn, <uint32_t> self.n_features)
+        else:
+            if self.n_drawn < self.n_first:
+                feature = self.order[self.n_drawn]
+            else:
+                feature = df_draw_weighted_feature(&self.stream, self.sums, self.weight, <uint32_t> self.n_features, &self.left)
+            self.swapped[self.n_drawn] = feature
         self.n_drawn += 1
         return feature
 
@@ -42,7 +59,13 @@ cdef class FeatureOrder:
 
     cdef inline void close(self) noexcept nogil:
         """End the node."""
-        df_undo_features(self.order, self.swapped, <uint32_t> self.n_drawn)
+        cdef Py_ssize_t i
+        if self.weight == NULL:
+            df_undo_features(self.order, self.swapped, <uint32_t> self.n_drawn)
+            return
+        for i in range(self.n_first, self.n_drawn):
+            df_add_feature_weight(self.sums, <uint32_t> self.n_features, self.swapped[i], self.weight[self.swapped[i]])
+            self.left += self.weight[self.swapped[i]]
 
 
 @cython.final

@@ -25,21 +25,50 @@ cdef class FeatureOrder:
     Parameters
     ----------
     n_features : int
+    weight : ndarray of shape (n_features,), dtype uint64, optional
+        With which chances features are drawn: see rules/feature_order.h. Their sum is 2**52 at most. Features of weight 0 are
+        never drawn. None means equal chances, by other random numbers than equal weights.
+    first : sequence of int, default=()
+        Features that come first in every node, in this order; `weight` must be given with them.
     """
 
-    def __cinit__(self, Py_ssize_t n_features):
+    def __cinit__(self, Py_ssize_t n_features, weight=None, first=()):
         cdef Py_ssize_t j
-        self.n_features = n_features
+        self.n_features = self.n_drawable = n_features
         self.order = <uint32_t*> malloc(n_features * sizeof(uint32_t))
         self.swapped = <uint32_t*> malloc(n_features * sizeof(uint32_t))
         if self.order == NULL or self.swapped == NULL:
             raise MemoryError()
         for j in range(n_features):
             self.order[j] = <uint32_t> j
+        if weight is not None:
+            self.weigh(weight, first)
+
+    cdef int weigh(self, weight, first) except -1:
+        cdef Py_ssize_t j
+        if len(weight) != self.n_features:
+            raise ValueError(f"{len(weight)} weights of {self.n_features} features")
+        self.weight = <uint64_t*> malloc(self.n_features * sizeof(uint64_t))
+        self.sums = <uint64_t*> calloc(self.n_features + 1, sizeof(uint64_t))
+        if self.weight == NULL or self.sums == NULL:
+            raise MemoryError()
+        for j in range(self.n_features):
+            self.weight[j] = weight[j]
+        for j, feature in enumerate(first):
+            self.order[j] = feature
+            self.weight[<Py_ssize_t> feature] = 0
+        self.n_first = self.n_drawable = len(first)
+        for j in range(self.n_features):
+            self.n_drawable += self.weight[j] > 0
+            self.left += self.weight[j]
+            df_add_feature_weight(self.sums, <uint32_t> self.n_features, <uint32_t> j, self.weight[j])
+        return 0
 
     def __dealloc__(self):
         free(self.order)
         free(self.swapped)
+        free(self.weight)
+        free(self.sums)
 
     def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None, Py_ssize_t first,
                   Py_ssize_t n):
@@ -56,8 +85,8 @@ cdef class FeatureOrder:
         ndarray of shape (n_nodes, n), dtype int32
         """
         cdef Py_ssize_t i, j, feature
-        if first < 0 or n < 0 or first + n > self.n_features or seeds.shape[0] != paths.shape[0]:
-            raise ValueError(f"cannot draw {n} of {self.n_features} features from place {first} on")
+        if first < 0 or n < 0 or first + n > self.n_drawable or seeds.shape[0] != paths.shape[0]:
+            raise ValueError(f"cannot draw {n} of {self.n_drawable} features from place {first} on")
         result = np.empty((seeds.shape[0], n), np.int32)
         cdef int32_t[:, ::1] out = result
         with nogil:
@@ -81,8 +110,8 @@ cdef class FeatureOrder:
 
     def draw(self, uint32_t seed, uint64_t path, Py_ssize_t n):
         """The first n features in the order of a node, as a list."""
-        if not 0 <= n <= self.n_features:
-            raise ValueError(f"cannot draw {n} of {self.n_features} features")
+        if not 0 <= n <= self.n_drawable:
+            raise ValueError(f"cannot draw {n} of {self.n_drawable} features")
         self.open(seed, path)
         drawn = [self.next() for _ in range(n)]
         self.close()

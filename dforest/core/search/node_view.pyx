@@ -61,7 +61,8 @@ cdef class NodeView:
     statistics : ndarray of shape (n_words,), dtype int64
         Sums over the node: number of draws, weight, and further words of the criterion.
     order : ndarray of shape (n_features,), dtype int64
-        Numbers of all features, in the random order in which the built-in splitters try them.
+        Numbers of all features, in the random order in which the built-in splitters try them. Those of `always_split_features`
+        come first, and those whose `feature_weights` are 0 are not among them.
     path_features : ndarray of shape (n,), dtype int64
         Numbers of the features that the splits on the path from the root to this node use, each once, in the order of
         their first use. For a `Test`, its attribute `feature` counts.
@@ -200,7 +201,7 @@ cdef class NodeView:
     @property
     def order(self):
         if "order" not in self.kept:
-            drawn = self.splitter.order.draw(self.splitter.seed, self.path, self.n_features)
+            drawn = self.splitter.order.draw(self.splitter.seed, self.path, self.splitter.order.n_drawable)
             self.kept["order"] = frozen(np.array(drawn, np.int64))
         return self.kept["order"]
 

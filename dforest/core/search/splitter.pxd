@@ -110,6 +110,9 @@ cdef class Splitter(Component):
     # Set by the forest, before `attach`
     cdef readonly Py_ssize_t max_features
     cdef readonly bint skip_constant_features  # they don't count among these
+    cdef readonly object feature_weights  # None: features have equal chances to be tried; else see FeatureOrder
+    cdef readonly tuple always_tried  # the features that are tried in every node, beside max_features others
+    cdef readonly int n_random_splits  # of each feature, by splitters that draw thresholds
     cdef readonly bint one_hot
     cdef readonly dict tuning
     # Lent in `attach` and `open_tree`
@@ -187,7 +190,7 @@ cdef class Splitter(Component):
 
     # The base class's own
     cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
-    cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
+    cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil

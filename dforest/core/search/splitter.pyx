@@ -137,7 +137,8 @@ cdef class Splitter:
     of the former is the head of ``dforest/core/search/splitter.pxd``.
     """
 
-    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True):
+    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True,
+                  feature_weights=None, always_tried=(), int n_random_splits=1):
         """Set what the splitter must know of the forest's parameters; forests call this method before trees are grown.
 
         Parameters
@@ -150,6 +151,12 @@ cdef class Splitter:
             Size thresholds of the implementation, which change the speed and never the forest.
         skip_constant_features : bool
             Whether features that are constant in a node don't count among `max_features`.
+        feature_weights : ndarray of shape (n_features,), dtype uint64, optional
+            With which chances features are tried: integers whose sum is 2**52 at most. None means equal chances.
+        always_tried : sequence of int, default=()
+            Features that are tried in every node, beside `max_features` others. `feature_weights` must be given with them.
+        n_random_splits : int, default=1
+            How many thresholds are drawn for each feature, by splitters that draw them.
 
         Returns
         -------
@@ -158,6 +165,11 @@ cdef class Splitter:
         """
         self.max_features = max_features
         self.skip_constant_features = skip_constant_features
+        self.feature_weights = feature_weights
+        self.always_tried = tuple(always_tried)
+        self.n_random_splits = n_random_splits
+        if feature_weights is not None or n_random_splits > 1:
+            self.grows_small_subtrees = False
         self.one_hot = one_hot
         self.tuning = dict(tuning or {})
         self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
@@ -172,7 +184,8 @@ cdef class Splitter:
     def clone(self):
         """Return a copy of this splitter, with its class, its parameters and its settings of `configure`, without data."""
         splitter = self.__sklearn_clone__()
-        return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features)
+        return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features,
+                                  self.feature_weights, self.always_tried, self.n_random_splits)
 
     def runs_on(self, device):
         """Whether there is code of this splitter for another device than the CPU: never for one from elsewhere."""
@@ -226,8 +239,8 @@ cdef class Splitter:
         self.cuts = Cuts(criterion, data, n_records, self.one_hot, self.tuning)
         if self.has_own_tests:
             self.divisions = Divisions(criterion, n_records)
-        self.order = FeatureOrder(n)
-        if data.present_from != NULL and n >= DF_MANY_FEATURES:
+        self.order = FeatureOrder(n, self.feature_weights, self.always_tried)
+        if data.present_from != NULL and n >= DF_MANY_FEATURES and self.feature_weights is None:
             self.present = Present(data, self.tuning)
         if data.n_rows * n * data.widest() >= FETCH_BYTES_FROM or "fetch_up_to" in self.tuning:
             self.fetch_up_to = self.tuning.get("fetch_up_to", FETCH_UP_TO)
@@ -335,7 +348,7 @@ cdef class Splitter:
         return 0
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
-        cdef Py_ssize_t n_features = self.data.n_features, n_counted = 0, n_drawn, n_varying
+        cdef Py_ssize_t n_features = self.order.n_drawable, n_counted = 0, n_drawn, n_varying
         cdef bint takes_first = node.n == 2 and self.is_built_in and self.criterion.has_one_score(node)
         out.feature = -1
         out.score = -1.0
@@ -348,9 +361,12 @@ cdef class Splitter:
         if self.present is not None and self.present.find(node, self.order, self.max_features, self.skip_constant_features):
             self.try_present(node, out)
             n_features = 0
+        if self.order.n_first > 0:
+            self.try_next(node, self.order.n_first, False, out)
         while self.order.n_drawn < n_features and (n_counted < self.max_features or out.feature < 0):
             n_drawn = self.order.n_drawn
-            n_varying = self.try_next(node, 1 if takes_first else max(1, self.max_features - n_counted), out)
+            n_varying = self.try_next(node, 1 if takes_first else max(1, self.max_features - n_counted),
+                                      self.skip_constant_features, out)
             if takes_first and out.feature >= 0:
                 break
             n_counted += n_varying if self.skip_constant_features else self.order.n_drawn - n_drawn
@@ -379,16 +395,15 @@ cdef class Splitter:
                 out.feature = feature
         return 0
 
-    cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil:
+    cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil:
         """Draw n_wanted features, and try those that are not known constant; return how many of those turn out not to be.
 
-        If constant features are skipped, those known constant don't count among the n_wanted.
+        If it counts those that vary, features that are known constant don't count among the n_wanted.
         """
         cdef Py_ssize_t i, feature, n = 0, n_marks = self.n_marks, n_drawn = self.order.n_drawn
         cdef Py_ssize_t ahead = 0      # features whose codes are on their way
         cdef double before
-        while (n if self.skip_constant_features else self.order.n_drawn - n_drawn) < n_wanted and (
-                self.order.n_drawn < self.data.n_features):
+        while (n if counts_varying else self.order.n_drawn - n_drawn) < n_wanted and self.order.n_drawn < self.order.n_drawable:
             feature = self.order.next()
             if not self.is_constant[feature]:
                 self.first[n] = feature
@@ -472,6 +487,7 @@ cdef class RandomSplitter(Splitter):
         cdef Column unpacked
         cdef double before = best.score, threshold = INFINITY
         cdef uint64_t code
+        cdef int draw
         cdef CodeRange found
         cdef df_stream stream
         if node.n == 2 and before >= self.cuts.score_of_two >= 0.0:
@@ -481,19 +497,24 @@ cdef class RandomSplitter(Splitter):
             column = &unpacked
         df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
         if column.kind == CATEGORICAL:
-            return self.cuts.find_random_subset(node, column, &stream, rules, best)
+            for draw in range(self.n_random_splits):
+                if self.cuts.find_random_subset(node, column, &stream, rules, best):
+                    return True
+            return False
         found = self.cuts.left_sums.gather(node, column)
         if found.lowest > found.highest or (found.lowest == found.highest and not found.has_missing):
             return True
-        code = found.lowest
-        if found.lowest < found.highest and column.kind == ORDINAL:
-            code += df_below(&stream, <uint32_t> (found.highest - found.lowest))
-            threshold = number_at(column, column.highs, <uint32_t> code)
-        elif found.lowest < found.highest:
-            code = self.draw_cut(column, found.lowest, found.highest, df_uniform(&stream), &threshold)
-        self.cuts.find_gathered(node, column, code, found.has_missing, rules, best)
-        if best.score > before:
-            best.threshold = threshold
+        for draw in range(self.n_random_splits if found.lowest < found.highest else 1):
+            before = best.score
+            code = found.lowest
+            if found.lowest < found.highest and column.kind == ORDINAL:
+                code += df_below(&stream, <uint32_t> (found.highest - found.lowest))
+                threshold = number_at(column, column.highs, <uint32_t> code)
+            elif found.lowest < found.highest:
+                code = self.draw_cut(column, found.lowest, found.highest, df_uniform(&stream), &threshold)
+            self.cuts.find_gathered(node, column, code, found.has_missing, rules, best)
+            if best.score > before:
+                best.threshold = threshold
         return False
 
     cdef uint64_t draw_cut(self, const Column* column, uint64_t lo, uint64_t hi, double u, double* threshold) noexcept nogil:

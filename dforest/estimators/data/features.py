@@ -378,7 +378,8 @@ def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_
     """The kinds of columns, as the user gives them or as their types tell: ndarray of shape (n_columns,), dtype uint8."""
     kinds = np.full(columns.n_columns, CONTINUOUS, np.uint8)
     by_name = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
-    given = {name: _numbers_of(name, choice, columns) for name, choice in by_name.items() if not _is_word(choice)}
+    known = columns.n_columns, columns.names
+    given = {name: numbers_of(name, choice, *known) for name, choice in by_name.items() if not _is_word(choice)}
     categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
     both = sorted(set(categorical) & set(ordinal))
     if both:
@@ -407,23 +408,22 @@ def _is_auto(choice):
     return isinstance(choice, str) and choice == "auto"
 
 
-def _numbers_of(parameter, choice, columns):
-    """The numbers of the columns that a mask, indices or names stand for."""
+def numbers_of(parameter, choice, n, names):
+    """The numbers of the columns, of n with some names or None, that a mask, indices or names stand for."""
     if np.ndim(choice) != 1:
         raise ValueError(f"{parameter} has {np.ndim(choice)} dimensions; allowed are names, numbers or a mask of columns")
     choice = list(choice)
-    n = columns.n_columns
     if all(isinstance(entry, bool | np.bool_) for entry in choice):
         if choice and len(choice) != n:
             raise ValueError(f"{parameter} is a mask of length {len(choice)}, but X has {n} features")
         return np.flatnonzero(choice).tolist()
     if all(isinstance(entry, str) for entry in choice):
-        if columns.names is None:
+        if names is None:
             raise ValueError(f"{parameter} names {choice[0]!r}, but X has no column names; give numbers or a mask")
-        places = {name: j for j, name in enumerate(columns.names)}
+        places = {name: j for j, name in enumerate(names)}
         for name in choice:
             if name not in places:
-                raise ValueError(f"{parameter} names {name!r}; the columns of X are {_some(columns.names)}")
+                raise ValueError(f"{parameter} names {name!r}; the columns of X are {_some(list(names))}")
         numbers = [places[name] for name in choice]
     elif all(isinstance(entry, Integral) and not isinstance(entry, bool) for entry in choice):
         for entry in choice:

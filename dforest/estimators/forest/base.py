@@ -17,7 +17,7 @@ from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
-from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, Splitter
+from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, RandomSplitter, Splitter
 from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
@@ -27,6 +27,7 @@ from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
 from dforest.estimators.data.outputs import by_output, labels_of
+from dforest.estimators.data.preferences import feature_preferences
 from dforest.estimators.data.sampling import groups_of, sampling_plan
 from dforest.estimators.data.validation import (
     MAX_ROWS,
@@ -63,6 +64,11 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
     `ClassifierPart` and `RegressorPart` say what is predicted.
     """
+
+    # Parameters that not all families have, with the values that they have there.
+    feature_weights = None
+    always_split_features = None
+    n_random_splits = 1
 
     @abstractmethod
     def _plan(self):
@@ -118,8 +124,15 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             raise ValueError(
                 f"monotonic_cst is given, but splitter={splitter!r} makes tests of its own; allowed is monotonic_cst=None"
             )
-        return splitter.configure(count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
-                                  self.skip_constant_features)  # fmt: skip
+        if self.n_random_splits > 1 and not isinstance(splitter, RandomSplitter):
+            raise ValueError(
+                f"n_random_splits={self.n_random_splits} needs a splitter that draws thresholds; splitter={self.splitter!r} searches "
+                'them. Allowed are 1, or splitter="random"'
+            )
+        return splitter.configure(
+            count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING, self.skip_constant_features,
+            *feature_preferences(self, n_features), self.n_random_splits,
+        )  # fmt: skip
 
     @abstractmethod
     def _class_factors(self, rows):

@@ -1,0 +1,59 @@
+"""Which features a user wants to be tried more often than others."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from dforest.estimators.data.features import numbers_of
+
+SUM_BITS = 51  # of integer weights, whose sum must stay below 2**52 when each of them is rounded up to 1
+
+
+def feature_preferences(estimator, n_features):
+    """What the parameters `feature_weights` and `always_split_features` of an estimator ask of a `Splitter`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The names of its features are known, if they have any.
+    n_features : int
+
+    Returns
+    -------
+    weights : ndarray of shape (n_features,), dtype uint64, or None
+        Integers in proportion to the weights, whose sum is 2**52 at most; None if there are no preferences.
+    always_tried : list of int
+
+    Raises
+    ------
+    ValueError
+        If weights are negative or not finite, if there are as many as features have not, if all are 0, or if there is no such
+        feature.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    given, chosen = estimator.feature_weights, estimator.always_split_features
+    always = [] if chosen is None else numbers_of("always_split_features", chosen, n_features, names)
+    if given is None:
+        return (np.ones(n_features, np.uint64) if always else None), always
+    weights = np.ones(n_features)
+    if isinstance(given, Mapping):
+        weights[numbers_of("feature_weights", list(given), n_features, names)] = list(given.values())
+    else:
+        weights = np.asarray(given, np.float64)
+    if weights.shape != (n_features,):
+        raise ValueError(
+            f"feature_weights is an array of shape {weights.shape}; allowed are one weight for each of the {n_features} features of "
+            "X, and a dict of the weights of some"
+        )
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(wrong):
+        j = int(wrong[0])
+        feature = j if names is None else str(names[j])
+        raise ValueError(f"feature_weights holds {weights[j]:g} for feature {feature!r}; allowed are finite numbers from 0 on")
+    if not weights.any() and not always:
+        raise ValueError("feature_weights is 0 for all features; allowed are weights of which some are above 0")
+    shares = weights / (weights.max() or 1.0)
+    total = math.fsum(shares) or 1.0  # exact, and so the same everywhere
+    integers = np.floor(np.ldexp(shares / total, SUM_BITS))
+    return np.where(weights > 0, np.maximum(integers, 1.0), 0.0).astype(np.uint64), always
