@@ -25,6 +25,7 @@ from dforest.inspection.export import export_graphviz, export_text
 from dforest.inspection.frame import trees_to_dataframe
 from dforest.inspection.plot import plot_tree
 from dforest.inspection.report.displays import ImportanceDisplay, OutOfBagCurveDisplay
+from dforest.inspection.significance import corrected_importance, importance_permutation_test, importance_pvalues
 from dforest.inspection.table.check import check_table
 from dforest.interchange.clients import register_dtreeviz, register_eli5, register_mlflow, register_shap, skops_types
 from dforest.interchange.conversion.from_lightgbm import from_lightgbm
@@ -62,6 +63,7 @@ __all__ = [
     "check_table",
     "combine",
     "config_context",
+    "corrected_importance",
     "devices",
     "export_graphviz",
     "export_text",
@@ -69,6 +71,8 @@ __all__ = [
     "from_sklearn",
     "from_xgboost",
     "get_include",
+    "importance_permutation_test",
+    "importance_pvalues",
     "load",
     "pipeline_to_onnx",
     "plot_tree",

@@ -63,7 +63,6 @@ CALLBACKS = {
     "callbacks": lambda folder: StopAfter(2),
     "live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
-    "survival, live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
@@ -129,7 +128,7 @@ def asked(feature, kind, folder):
     elif feature == "losses":
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
         given["y"] = np.exp(Y)
-    elif feature in ("survival", "survival, live votes"):
+    elif feature == "survival":
         given["y"], name = np.column_stack([BOTH[:, 1] < 0, np.exp(Y)]), "RandomSurvivalForest"
         parameters = [{"oob_score": True, "variable_importance": "mda_raw", "categorical_features": [2]}]
     elif feature == "embedding":
@@ -150,6 +149,8 @@ def asked(feature, kind, folder):
             "absolute error": [{"criterion": "absolute_error"}],
             "own criterion": [{"criterion": OwnCriterion()}],
             "own splitter": [{"splitter": OwnDenseSplitter() if kind == DENSE else OwnSplitter()}],
+            "preferred features": [{"feature_weights": [1, 2, 0, 4], "always_split_features": [1]}],
+            "several thresholds": [{"splitter": "random", "n_random_splits": 3}],
             "out of bag": [{"oob_score": True}],
             "out-of-bag scorer": [{"oob_score": "r2"}],
             "kept data": [{"keep_training_data": True}],

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dforest.core.predict.survival import concordance
 from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
 from dforest.core.search.outputs import MultiOutput
@@ -58,6 +59,8 @@ class Objective(ABC):
     keeps_gains : bool
         Whether trees keep, of each node that is no leaf, what it would add as a leaf and what its split gains. If not, values
         and impurities of such nodes follow from the leaves, or the criterion says what is kept.
+    has_errors_of_rows : bool
+        Whether the error of predictions is the mean over rows of errors that these have one by one. If not, see `error_of`.
     """
 
     predicts_shares: ClassVar[bool]
@@ -68,6 +71,7 @@ class Objective(ABC):
     n_classes: int
     baseline: ClassVar[tuple | None] = None
     keeps_gains: ClassVar[bool] = False
+    has_errors_of_rows: ClassVar[bool] = True
     n_outputs = 1
     n_node_values = 2
 
@@ -93,6 +97,22 @@ class Objective(ABC):
         Of classes with equal weights it is the lowest number. None if leaves do not vote for classes.
         """
         return None
+
+    def error_of(self, y, prediction):
+        """The error of the predictions of some rows together, where rows have no errors one by one.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+            Encoded targets.
+        prediction : ndarray of shape (n_rows, n_values), dtype float64
+
+        Returns
+        -------
+        float
+            NaN if these rows can't tell.
+        """
+        raise TypeError(f"{type(self).__name__} has errors of rows, whose mean is the error")
 
     @abstractmethod
     def check_encoded(self, y):
@@ -518,7 +538,11 @@ class SurvivalObjective(NumberObjective):
 
     draws_per_leaf = 4
     keeps_gains = True
+    has_errors_of_rows = False
     criteria = SURVIVAL_CRITERIA
+
+    def error_of(self, y, prediction):
+        return 1.0 - concordance(y & 1 == 1, y >> 1, prediction[:, 0])
 
     def check(self):
         checked_integer("n_times", self.n_times, 1, 2**31 - 1)

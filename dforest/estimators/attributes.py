@@ -191,7 +191,12 @@ ATTRIBUTES = (
         regression, the mean squared error. For several outputs it is the mean over them.""",
         FORESTS - SURVIVAL,
     ),
-    Attribute("oob_error_", "float", "Out-of-bag error: 1 - `oob_score_`.", FORESTS & SURVIVAL),
+    Attribute(
+        "oob_error_",
+        "float",
+        """Out-of-bag error: 1 - `oob_score_`; the integrated Brier score with ``oob_score="neg_integrated_brier_score"``.""",
+        FORESTS & SURVIVAL,
+    ),
     Attribute(
         "oob_error_per_observation_",
         "ndarray of shape (n_rows,)",

@@ -129,15 +129,15 @@ _FORESTS = _ANYWHERE | {
     "Samplings of dforest.sampling, given as bootstrap, say which rows a tree draws": "inbag strata",
     'fit(groups=...) is for groups of rows, which bootstrap="group" draws together': "clusters",
     'variable_importance="mda_scaled" divides importances by their standard errors': "scale_permutation_importance",
-    "Importances are of all rows: shap_values is for single rows": "local_importance localImp",
-    "Features are tried with equal chances": (
-        "split_select_weights always_split_variables regularization_factor regularization_usedepth"
-    ),
+    "oob_local_importance computes the importances of single rows": "local_importance localImp",
+    "feature_weights": "split_select_weights feature_contri",
+    "always_split_features": "always_split_variables",
+    "Gains are not regularised; feature_weights has some features tried less often": "regularization_factor regularization_usedepth",
     "Splits are not chosen by rank statistics, as maxstat does, nor have sides a least share: min_samples_leaf limits them": (
         "alpha minprop"
     ),
     "Rows of weight 0 are left out of a fit: pass them to score, and to sklearn.inspection.permutation_importance": "holdout",
-    "One random threshold is tried for each feature": "num_random_splits",
+    "n_random_splits": "num_random_splits",
     "Honest trees are grown by a splitter, as in examples/splitters/honest": "honesty honesty_fraction honesty_prune_leaves",
     "Classes are predicted by what predict_proba returns, divided by the cutoffs": "cutoff",
     "score(X, y) is for test rows": "xtest ytest",
@@ -246,7 +246,7 @@ _VALUES = {
     "variable_importance": _by_name(
         {
             "mda_raw": "permutation mda", "mdi": "impurity gini gain",
-            'Importances by impurity are not corrected: "mda_raw" does not favour features of many values': "impurity_corrected",
+            "corrected_importance of dforest computes importances by impurity without bias": "impurity_corrected",
         }
     ),
     "criterion": _by_name(

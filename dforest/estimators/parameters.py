@@ -206,6 +206,37 @@ PARAMETERS = (
         group=SPLITS,
     ),
     Parameter(
+        "feature_weights",
+        "array-like of shape (n_features,), dict or None",
+        None,
+        ["array-like", dict, None],
+        """Weights of the features, from 0 on: where features are drawn, the next one is drawn with a chance of its weight over the
+        sum of the weights of those that have not been drawn at the node. Features of weight 0 are never drawn. A dict has the
+        weights of some columns, by their names or numbers; the others have a weight of 1. None means equal chances.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "always_split_features",
+        "array-like of int, str or bool, or None",
+        None,
+        ["array-like", None],
+        """Features that are tried at every node, beside the `max_features` that are drawn from the others: numbers or names of
+        columns, or a mask. None means that there are none.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "n_random_splits",
+        "int",
+        1,
+        [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        """Number of thresholds that are drawn for each feature that is tried, with ``splitter="random"``; the best of them counts.
+        Of a categorical feature, it is the number of random subsets.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
         "method",
         '{"hist", "dense"}',
         "hist",
@@ -432,13 +463,15 @@ PARAMETERS = (
     ),
     Parameter(
         "oob_score",
-        'bool or {"harrell", "uno"}',
+        'bool or {"harrell", "uno", "neg_integrated_brier_score"}',
         False,
-        ["boolean", StrOptions({"harrell", "uno"})],
-        """Whether to estimate the forest's concordance out of bag: each row is predicted by the trees that never drew it, and the
-        attributes ``oob_*`` and `n_never_oob_` are set. True and "harrell" mean Harrell's concordance index, as of `score`. "uno"
+        ["boolean", StrOptions({"harrell", "uno", "neg_integrated_brier_score"})],
+        """Whether to score the forest out of bag: each row is predicted by the trees that never drew it, and the attributes
+        ``oob_*`` and `n_never_oob_` are set. True and "harrell" mean Harrell's concordance index, as of `score`. "uno"
         means Uno's, in which a pair of rows is weighted by 1 / G(t)**2, with t the time of its row with the event, and G the
-        Kaplan-Meier estimate of the probability not to be censored.""",
+        Kaplan-Meier estimate of the probability not to be censored. "neg_integrated_brier_score" means the Brier score of
+        survival functions, integrated over the event times before the last time, with the sign changed. It takes time in
+        proportion to rows times event times.""",
         of=FORESTS & SURVIVAL,
         group=ESTIMATES,
     ),

@@ -103,10 +103,15 @@ def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
 
 
-def _survival_votes(fit):
-    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
-    looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
-    return f"a callback that looks at out-of-bag errors, of {_survival(fit)}" if _survival(fit) and looks else None
+def _preferred_features(fit):
+    chosen = {name: getattr(fit.estimator, name) for name in ("feature_weights", "always_split_features")}
+    given = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
+    return " and ".join(given) or None
+
+
+def _several_thresholds(fit):
+    n = fit.estimator.n_random_splits
+    return f"n_random_splits={n}" if n > 1 else None
 
 
 def _several_outputs(fit):
@@ -150,12 +155,13 @@ FEATURES = {
     "absolute error": Feature('`criterion="absolute_error"`', kinds=FORESTS),
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
+    "preferred features": Feature("`feature_weights`, `always_split_features`", _preferred_features, FORESTS),
+    "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
     "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
     "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", kinds=FORESTS),
     "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),
-    "survival, live votes": Feature("survival times, with callbacks: `OutOfBagPlateau`", _survival_votes, FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -176,8 +182,8 @@ REFUSALS = [
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
             FORESTS),
-    Refusal("survival, live votes", _EVERYWHERE, "their concordance is computed once all trees are grown",
-            "other callbacks, and oob_score", FORESTS),
+    Refusal("preferred features", (DEVICE, RANKS), "features are drawn with equal chances there", "None", FORESTS),
+    Refusal("several thresholds", (DEVICE, RANKS), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip

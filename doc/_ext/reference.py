@@ -47,7 +47,11 @@ NAMED = {
 }
 
 # Members of all forests that these classes have, but for which they have no use.
-LEFT_OUT = {"dforest.RandomTreesEmbedding": {"estimators_samples_", "feature_importances_", "oob_importance"}}
+LEFT_OUT = {
+    "dforest.RandomTreesEmbedding": {"estimators_samples_", "feature_importances_", "oob_importance", "oob_local_importance"},
+    "dforest.RandomSurvivalForest": {"oob_local_importance"},
+    "dforest.ExtraSurvivalTrees": {"oob_local_importance"},
+}
 
 # Pages of the documentation, without suffix, and the public names that link to them, all names without "dforest.".
 _ABOUT = {
@@ -63,7 +67,8 @@ _ABOUT = {
     "guide_survival guide_methods guide_columns": "SurvivalTree ExtraSurvivalTree",
     "guide_survival": "criterion.LogRank criterion.LogRankScore",
     "guide_choice": "export_text export_graphviz plot_tree",
-    "guide_importances": "ImportanceDisplay PartialDependenceDisplay",
+    "guide_importances": "ImportanceDisplay PartialDependenceDisplay corrected_importance importance_pvalues "
+    "importance_permutation_test",
     "guide_oob": "OutOfBagCurveDisplay",
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
@@ -113,6 +118,7 @@ METHOD_GUIDES = {
     "onnx_converter": "conversion",
     "onnx_shape_calculator": "conversion",
     "oob_importance": "guide_importances",
+    "oob_local_importance": "guide_importances",
     "outlier_scores": "neighbours",
     "predict_interval": "neighbours",
     "predict_quantiles": "neighbours",

@@ -13,9 +13,11 @@ from sklearn.model_selection import GridSearchCV
 
 import dforest
 from dforest import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
-from dforest.callback import Checkpoint
+from dforest.callback import Checkpoint, OutOfBagPlateau
+from dforest.core.predict.permutation import permute_values
+from dforest.core.predict.survival import concordance
 from dforest.estimators.data.survival import StepFunction
-from dforest.estimators.results.survival import concordance, uno_weights
+from dforest.estimators.results.survival import uno_weights
 
 KINDS = pytest.mark.parametrize("kind", [SurvivalTree, ExtraSurvivalTree, RandomSurvivalForest, ExtraSurvivalTrees])
 
@@ -179,6 +181,58 @@ def test_out_of_bag_concordance(score):
     assert forest.score(X, Y) > forest.oob_score_ > 0.55
 
 
+def test_out_of_bag_brier_score(monkeypatch):
+    """By the formula, row by row and time by time, of the mean of the curves of trees that left the row out."""
+    monkeypatch.setattr("dforest.estimators.forest.survival.BLOCK_ROWS", 7)
+    monkeypatch.setattr("dforest.estimators.results.survival.BLOCK_ROWS", 7)
+    weight = np.where(np.arange(len(X)) % 9 == 0, 0.0, 1.0)
+    forest = RandomSurvivalForest(9, oob_score="neg_integrated_brier_score", random_state=0, n_jobs=2).fit(X, Y, weight)
+    out = np.stack([counts == 0 for counts in map(forest.forest_.row_counts, range(9))])
+    kept = np.flatnonzero(weight)[out.any(axis=0)]
+    times = forest.event_times_[forest.event_times_ < TIME[weight > 0].max()]
+    curves = np.stack([tree.predict_survival_function(X[kept], return_array=True, times=times) for tree in forest.estimators_])
+    is_out = out[:, out.any(axis=0), None]
+    survival = (curves * is_out).sum(axis=0) / is_out.sum(axis=0)
+    event, time = EVENT[kept], TIME[kept]
+
+    def not_censored(t):
+        censored = np.unique(time[~event & (time <= t)])
+        return np.prod([1 - (~event & (time == c)).sum() / ((time >= c).sum() - (event & (time == c)).sum()) for c in censored])
+
+    scores = []
+    for k, t in enumerate(times):
+        of_rows = [
+            (1 - survival[i, k]) ** 2 / not_censored(t) if time[i] > t
+            else survival[i, k] ** 2 / not_censored(time[i]) if event[i] else 0.0
+            for i in range(len(kept))
+        ]  # fmt: skip
+        scores.append(np.mean(of_rows))
+    found = sum((a + b) / 2 * step for a, b, step in zip(scores, scores[1:], np.diff(times), strict=False))
+    assert forest.oob_error_ == pytest.approx(found / (times[-1] - times[0]), rel=1e-9)
+    assert forest.oob_score_ == -forest.oob_error_
+    sparse = RandomSurvivalForest(9, oob_score="neg_integrated_brier_score", random_state=0).fit(csr_matrix(X), Y, weight)
+    assert sparse.oob_score_ == forest.oob_score_
+
+
+def test_plateau_of_the_concordance():
+    forest = RandomSurvivalForest(300, oob_score=True, random_state=0, min_samples_leaf=15)
+    forest.set_callbacks(OutOfBagPlateau(rounds=10)).fit(X, Y)
+    n = forest.n_estimators_
+    errors = [1 - RandomSurvivalForest(k, oob_score=True, random_state=0, min_samples_leaf=15).fit(X, Y).oob_score_
+              for k in (n - 11, n - 10, n)]  # fmt: skip
+    assert 11 < n < 300 and forest.oob_error_ == errors[2] >= errors[1] and errors[1] < errors[0]
+    scores = []
+
+    def score(y, risk):
+        scores.append(1 - concordance(y["event"], y["time"], risk))
+        return -scores[-1]
+
+    other = RandomSurvivalForest(300, random_state=0, min_samples_leaf=15).set_callbacks(OutOfBagPlateau(score, 10)).fit(X, Y)
+    assert other.n_estimators_ == n == len(scores) and scores[-1] == forest.oob_error_
+    grown = RandomSurvivalForest(5, random_state=0, min_samples_leaf=15, warm_start=True).fit(X, Y).set_params(n_estimators=300)
+    assert grown.set_callbacks(OutOfBagPlateau(rounds=10)).fit(X, Y).n_estimators_ == n
+
+
 @pytest.mark.parametrize("kind", ["mdi", "mda_raw", "mda_scaled"])
 def test_importances_find_the_column_that_matters(kind):
     forest = RandomSurvivalForest(50, variable_importance=kind, random_state=0, min_samples_leaf=10).fit(X, Y)
@@ -195,10 +249,12 @@ def test_importances_of_a_fit_and_after_it():
     np.testing.assert_array_equal(found.importances_mean, forest.variable_importance_)
     tree = forest.estimators_[3]
     kept = np.flatnonzero(weight)[forest.forest_.row_counts(3) == 0]
-    permuted, rng = X[kept].copy(), np.random.RandomState(int(forest.forest_.seeds[3]))
-    permuted[:, 0] = permuted[rng.permutation(len(kept)), 0]
+    permuted = X[kept].copy()
+    (permuted[:, 0],) = permute_values([X[kept, 0]], [forest.forest_.seeds[3]], [0], 1)
     scores = [concordance(EVENT[kept], TIME[kept], tree.predict(rows)) for rows in (X[kept], permuted)]
     assert found.importances[0, 3] == pytest.approx(scores[0] - scores[1])
+    by_score = forest.oob_importance(X, Y, weight, scoring=lambda y, risk, sample_weight: concordance(y["event"], y["time"], risk))
+    assert by_score.importances_mean.argmax() == 0
     with pytest.raises(ValueError, match="other rows"):
         forest.oob_importance(X[::-1], Y[::-1], weight[::-1])
     with pytest.raises(ValueError, match="other times"):

@@ -87,20 +87,25 @@ def mean_curves(const int64_t[:, ::1] leaf not None, const int64_t[::1] offsets 
     Parameters
     ----------
     leaf : ndarray of shape (n_rows, n_trees), dtype int64
-        The number of the leaf that each row reaches in each tree, among those of all trees.
+        The number of the leaf that each row reaches in each tree, among those of all trees; -1: the tree doesn't count. Each row
+        needs a tree.
     offsets, time, hazard : ndarray
         The curves of the leaves of all trees.
     out : ndarray of shape (n_rows, n_times), dtype float64
         OUT : cumulative hazards, or the probabilities of survival by the Kaplan-Meier estimator, the product of 1 - d / n.
     is_survival : bool
     """
-    cdef Py_ssize_t n_trees = leaf.shape[1], i, t, j
+    cdef Py_ssize_t n_trees, i, t, j
     cdef double alive, total
     with nogil:
         for i in range(out.shape[0]):
             for j in range(out.shape[1]):
                 out[i, j] = 0.0
-            for t in range(n_trees):
+            n_trees = 0
+            for t in range(leaf.shape[1]):
+                if leaf[i, t] < 0:
+                    continue
+                n_trees += 1
                 alive = 1.0
                 for j in range(offsets[leaf[i, t]], offsets[leaf[i, t] + 1]):
                     out[i, time[j]] += alive * hazard[j]       # a fall of the survival, if `alive` is that
@@ -159,6 +164,30 @@ def count_pairs(const uint8_t[::1] event not None, const int64_t[::1] time not N
                     n_later += 1
             end = first
     return concordant, comparable
+
+
+def concordance(event, time, risk, weight=None):
+    """Harrell's concordance index [1]_; with weights of events, those of Uno, for example [2]_. NaN if no pairs are comparable.
+
+    Parameters
+    ----------
+    event, time : ndarray of shape (n_rows,)
+    risk : ndarray of shape (n_rows,)
+        Higher numbers mean an earlier event.
+    weight : ndarray of shape (n_rows,), optional
+
+    References
+    ----------
+    .. [1] F. E. Harrell, R. M. Califf, D. B. Pryor, K. L. Lee, R. A. Rosati, "Evaluating the yield of medical tests", Journal of
+       the American Medical Association 247(18), 1982.
+    .. [2] H. Uno, T. Cai, M. J. Pencina, R. B. D'Agostino, L. J. Wei, "On the C-statistics for evaluating overall adequacy of
+       risk prediction procedures with censored survival data", Statistics in Medicine 30(10), 2011.
+    """
+    order = np.argsort(time, kind="stable")
+    ranks = [np.unique(numbers, return_inverse=True)[1].astype(np.int64)[order] for numbers in (time, risk)]
+    own = None if weight is None else np.ascontiguousarray(weight[order], np.float64)
+    concordant, comparable = count_pairs(np.ascontiguousarray(event[order], np.uint8), *ranks, own)
+    return concordant / comparable if comparable > 0 else np.nan
 
 
 cdef inline void put(int64_t[::1] counts, int64_t rank) noexcept nogil:

@@ -63,8 +63,6 @@ _SHARED_ATTRIBUTES = {
 class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest):
     """What all forests share."""
 
-    _has_live_votes = True  # whether out-of-bag errors are known while trees are grown
-
     @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
         """Grow the trees of the forest on training rows.
@@ -212,7 +210,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         line = ProgressLine(plan.n_trees, self.verbose) if self.verbose else None
         if not tasks.are_watched and line is None:
             return None
-        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided and self._has_live_votes
+        counts_votes = line is not None and bool(self.oob_score) and not rows.is_divided
         growth = self._growth = ForestGrowth(self, plan, rows, device, tasks, line, counts_votes)
         growth.begin()
         return growth

@@ -9,15 +9,13 @@ import inspect
 from numbers import Real
 
 import numpy as np
-from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host
 from dforest.core.objective import SurvivalObjective
+from dforest.core.predict.survival import concordance
 from dforest.engines.problem import Targets
 from dforest.estimators.conversion import ExportPart
-from dforest.estimators.data.agreement import Partition
-from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.survival import check_survival, codes_of, step_functions
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.declaration import has_parameters
@@ -26,10 +24,10 @@ from dforest.estimators.forest.tree import SingleTree
 from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
-from dforest.estimators.results import importance
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.shapley import ShapPart
-from dforest.estimators.results.survival import LeafCurves, concordance, concordance_decrease, uno_weights
+from dforest.estimators.results.survival import BLOCK_ROWS, LeafCurves, integrated_brier_score, uno_weights
+from dforest.estimators.scoring import score_of_numbers
 
 _Y = """
 y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
@@ -37,9 +35,6 @@ y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
     that was censored. The second one is the time of the event, or else the last time at which the row was seen: finite
     numbers from 0 on. There must be one event at least.
 """
-
-BLOCK_ROWS = 4096  # whose curves are summed up at a time, where a number of each is asked for
-
 
 def _with_survival_y(method):
     """The docstring of a method `fit`, with what is said of y replaced."""
@@ -118,7 +113,6 @@ class SurvivalPart(SurvivalTrees):
         return int(2 * 12 * share * problem.n_draws * n_trees)
 
     def _after_growth(self, rows, plan, device, growth=None):
-        super()._after_growth(rows, plan, device, growth)
         weights, _ = plan.weights_of_draws(rows)
         weight = weights.integers if weights.exact is None else weights.exact
         weight = None if weight is None else weight.astype(np.float64)
@@ -128,6 +122,12 @@ class SurvivalPart(SurvivalTrees):
             code = self._event_codes(rows.y)
             parts.append(LeafCurves.of_trees(self.forest_, new, rows, code, weight, plan.n_threads))
         self._curves = LeafCurves.joined(parts)
+        super()._after_growth(rows, plan, device, growth)
+
+    def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):
+        y = np.empty(len(true), [("event", bool), ("time", np.float64)])
+        y["event"], y["time"] = true & 1, self.unique_times_[true >> 1]
+        return score_of_numbers(scorer, y, prediction[:, 0], sample_weight)
 
     @with_hints
     @of_one_fit
@@ -335,56 +335,21 @@ class SurvivalPart(SurvivalTrees):
 class SurvivalForest(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, ForestEstimator):
     """What forests for survival times share."""
 
-    _has_live_votes = False
-
     @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
         return super().fit(X, y, sample_weight, groups)
 
     fit.__doc__ = _with_survival_y(ForestEstimator.fit)
 
-    @of_one_fit
-    def oob_importance(self, X, y, sample_weight=None):
-        """Compute importances by permutation, on the rows that each tree left out.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data that the forest was fitted on, in the same order. Rows of weight 0 are left out, as they were in the fit;
-            concordances don't look at the weights of the others.
-
-        Returns
-        -------
-        Bunch
-            importances : ndarray of shape (n_features, n_estimators)
-                By how much the concordance of each tree falls when the feature is permuted. It is positive where that hurts, 0
-                for a tree that doesn't test the feature, and NaN for a tree that left out no comparable rows.
-            importances_mean, importances_std : ndarray of shape (n_features,)
-                The mean and the standard deviation (ddof 1) over the other trees.
-            importances_scaled : ndarray of shape (n_features,)
-                The mean divided by its standard error; 0 where the standard error is 0.
-
-        Raises
-        ------
-        ValueError
-            If the forest has no out-of-bag rows, or if it was grown on other rows or on these in another order.
-
-        References
-        ----------
-        H. Ishwaran, U. B. Kogalur, E. H. Blackstone, M. S. Lauer, "Random survival forests", The Annals of Applied Statistics
-        2(3), 2008.
-        """
-        check_is_fitted(self)
+    def _known_targets(self, y):
         event, time = check_survival(y)
         number = np.minimum(np.searchsorted(self.unique_times_, time), len(self.unique_times_) - 1)
-        with self._communicator().together() as ranks:
-            rows, device = self._known_rows([Partition(0, X, 2.0 * number + event, sample_weight)], ranks)
-        if not np.array_equal(self.unique_times_[rows.y >> 1], time[rows.kept]):
+        return np.where(self.unique_times_[number] == time, 2.0 * number + event, -1.0)
+
+    def _check_out_of_bag(self, rows, forest):
+        if (rows.y < 0).any():
             raise ValueError("y has other times than those that the forest was fitted on; allowed are these, in the same order")
-        by_tree, _ = self._accuracy_decrease(rows, Plan(self.forest_.n_trees, n_threads=count_threads(self.n_jobs)), device)
-        mean, std = importance.summarise(by_tree)
-        scaled = importance.summarise(by_tree, scaled=True)[0]
-        return Bunch(importances=by_tree.T, importances_mean=mean, importances_std=std, importances_scaled=scaled)
+        super()._check_out_of_bag(rows, forest)
 
     def _encode_known(self, y):
         return y.astype(np.int64)
@@ -395,16 +360,32 @@ class SurvivalForest(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, 
     def _set_oob_score_and_attributes(self, rows, found):
         self.oob_prediction_ = np.full(len(rows.kept), np.nan)
         self.oob_prediction_[rows.kept] = found.prediction[:, 0]
-        seen = ~np.isnan(found.prediction[:, 0])
-        event, time = rows.y & 1 == 1, self.unique_times_[rows.y >> 1]
-        weight = uno_weights(event, time)[seen] if self.oob_score == "uno" else None
-        self.oob_score_ = float(concordance(event[seen], time[seen], found.prediction[seen, 0], weight))
-        self.oob_error_ = 1.0 - self.oob_score_
         self.n_never_oob_ = found.n_never
+        self.oob_score_ = 1.0 - found.error
+        self.oob_error_ = found.error
+        seen = ~np.isnan(found.prediction[:, 0])
+        event, time = (rows.y & 1 == 1)[seen], self.unique_times_[rows.y >> 1][seen]
+        if self.oob_score == "uno":
+            self.oob_score_ = concordance(event, time, found.prediction[seen, 0], uno_weights(event, time))
+            self.oob_error_ = 1.0 - self.oob_score_
+        elif self.oob_score == "neg_integrated_brier_score":
+            self.oob_error_ = self._brier_out_of_bag(rows.parts[0][seen], np.flatnonzero(seen), event, time)
+            self.oob_score_ = -self.oob_error_
 
-    def _accuracy_decrease(self, rows, plan, device):
-        event, time = rows.y & 1 == 1, self.unique_times_[rows.y >> 1]
-        return concordance_decrease(self.forest_, rows, event, time, plan.n_threads), 0
+    def _brier_out_of_bag(self, X, numbers, event, time):
+        """The integrated Brier score of training rows, given their numbers, by the trees that left them out."""
+        forest, n_threads = self.forest_, count_threads(self.n_jobs)
+        packed, places = forest.packed(), np.flatnonzero(self.event_times_ < self.unique_times_[-1])
+        at = self.event_times_[places]
+        if len(at) < 2:
+            return np.nan
+        left_out = np.stack([forest.row_counts(t)[numbers] == 0 for t in range(forest.n_trees)], axis=1)
+
+        def survival_of(own):
+            leaves = packed.apply(X[own], n_threads)
+            return self._curves.means(forest, leaves, places + 1, True, n_threads, left_out[own])
+
+        return integrated_brier_score(event, time, at, survival_of)
 
     def _make_trees(self):
         trees, ends = super()._make_trees(), np.cumsum(self.forest_.feature < 0)[self.forest_.node_offsets[1:] - 1]

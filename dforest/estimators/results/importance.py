@@ -9,6 +9,9 @@ divided by its standard error, sigma / sqrt(B), over the B trees that left out a
 
 By a score: the fall of the score of the whole forest's predictions when the feature's values are permuted among the rows.
 
+Local: the rise of the error of a single row when the feature's values are permuted as for MDA, in the mean over the trees that
+left the row out [3]_.
+
 Of boosted trees: the sum of gains over the nodes that test the feature, in all trees [4]_.
 
 References
@@ -27,8 +30,9 @@ from sklearn.utils import check_random_state
 
 from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
-from dforest.core.predict.permutation import Permutations, permutation_rise
-from dforest.core.sparse_rows import column_of, with_column
+from dforest.core.predict.permutation import Permutations, permutation_rise, permute_values
+from dforest.core.sparse_rows import column_of, dense, with_column
+from dforest.core.threads import each
 from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.results.oob import exponent_of, mean_in_order, place_of, row_ranges_of
 from dforest.spmd import permutations
@@ -73,6 +77,8 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         found = [accuracy_decrease(forest.of_output(o), rows.of_output(o), n_threads, device) for o in outputs]
         power = max(own for _, own in found)
         return mean_in_order([times_power(rise, own - power) for rise, own in found]), power
+    if not forest.objective.has_errors_of_rows:
+        return _rise_of_all(forest, rows, n_threads), 0
     device, n_threads = place_of(rows, device, n_threads)
     leaf_class = forest.leaf_class()
     is_regression = leaf_class is None
@@ -99,8 +105,77 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
     return permutations.permutation_rise(rows.ranks, tasks, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
 
 
-def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None):
-    """By how much a score falls when the values of a feature are permuted among rows.
+def _rise_of_all(forest, rows, n_threads):
+    """The rises of `accuracy_decrease` where errors are those of rows together; of one rank, with its rows in one part."""
+    X, used, error_of = dense(rows.parts[0]), features_used(forest), forest.objective.error_of
+    rise = np.zeros((forest.n_trees, forest.n_features))
+
+    def look(t, _):
+        out = np.flatnonzero(forest.row_counts(t) == 0)
+        changed, y, packed = np.ascontiguousarray(X[out]), rows.y[out], forest.tree(t).packed()
+        error = error_of(y, packed.mean(changed, 1)) if len(out) else np.nan
+        if np.isnan(error):
+            rise[t] = np.nan
+            return
+        for j in np.flatnonzero(used[t]):
+            values = changed[:, j].copy()
+            (changed[:, j],) = permute_values([values], [forest.seeds[t]], [j], 1)
+            rise[t, j] = error_of(y, packed.mean(changed, 1)) - error
+            changed[:, j] = values
+
+    each(forest.n_trees, look, n_threads)
+    return rise
+
+
+def local_rise(forest, rows, n_threads):
+    """By how much the error of each row rises when a feature is permuted among the rows that a tree left out; means over trees.
+
+    Parameters
+    ----------
+    forest : Forest
+    rows : TrainingRows
+        The rows that the forest was grown on, numbered, of one rank, in one part.
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features), dtype float64
+        NaN for rows that every tree drew.
+    """
+    if rows.y.ndim == 2:
+        outputs = range(rows.y.shape[1])
+        return mean_in_order([local_rise(forest.of_output(o), rows.of_output(o), n_threads) for o in outputs])
+    X, used, exponent = dense(rows.parts[0]), features_used(forest), exponent_of(forest, rows)
+    y, factor = rows.y * 2.0**exponent if exponent else rows.y, 2.0**exponent
+    rise, n_trees = np.zeros((len(X), forest.n_features)), np.zeros(len(X), np.int64)
+
+    def errors(packed, changed, y):
+        found = packed.mean(changed, 1)
+        return found.argmax(axis=1) != y if forest.objective.predicts_shares else (found[:, 0] * factor - y) ** 2
+
+    for t in range(forest.n_trees):  # one after another, as sums of floats depend on their order
+        out = np.flatnonzero(forest.row_counts(t) == 0)
+        own, packed = np.ascontiguousarray(X[out]), forest.tree(t).packed()
+        if len(out) == 0:
+            continue
+        before, asked, copies = errors(packed, own, y[out]) * 1.0, np.flatnonzero(used[t]), {}
+
+        def look(k, thread, t=t, out=out, own=own, packed=packed, before=before, asked=asked, copies=copies):
+            j, changed = asked[k], copies.setdefault(thread, None)
+            if changed is None:
+                changed = copies[thread] = own.copy()
+            (changed[:, j],) = permute_values([own[:, j]], [forest.seeds[t]], [j], 1)
+            rise[out, j] += errors(packed, changed, y[out]) - before
+            changed[:, j] = own[:, j]
+
+        each(len(asked), look, n_threads)
+        n_trees[out] += 1
+    mean = np.divide(rise, n_trees[:, None], out=np.full(rise.shape, np.nan), where=n_trees[:, None] > 0)
+    return times_power(mean, -2 * exponent)
+
+
+def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None, groups=None):
+    """By how much a score falls when the values of a feature, or of several together, are permuted among rows.
 
     Parameters
     ----------
@@ -116,10 +191,12 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
     random_state : int, RandomState instance or None
     donors : ndarray or SparseRows of the shape of X, optional
         Rows whose values are dealt out, where X is not what its columns are drawn from. None means X.
+    groups : list of list of int, optional
+        The features that are permuted together, as they stand in rows. None means that each is permuted by itself.
 
     Returns
     -------
-    ndarray of shape (n_features, n_repeats), dtype float64
+    ndarray of shape (n_features, n_repeats) or (n_groups, n_repeats), dtype float64
     """
     shuffles = np.random.RandomState(check_random_state(random_state).randint(np.iinfo(np.int32).max + 1))
     shuffled, places = np.arange(len(X)), [np.arange(len(X))]
@@ -128,13 +205,18 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
         places.append(places[-1][shuffled])
     donors = X if donors is None else donors
     baseline, changed = score(predict(X)), X.copy()
-    decrease = np.zeros((X.shape[1], n_repeats))
-    for j in np.flatnonzero(used):
-        values = column_of(donors, j)
-        for r, place in enumerate(places[1:]):
-            decrease[j, r] = baseline - score(predict(with_column(changed, j, values[place])))
+    groups = [[j] for j in range(X.shape[1])] if groups is None else groups
+    decrease = np.zeros((len(groups), n_repeats))
+    for g, features in enumerate(groups):
+        asked = [j for j in features if used[j]]
+        values = [column_of(donors, j) for j in asked]
+        for r, place in enumerate(places[1:] if asked else ()):
+            rows = changed
+            for j, own in zip(asked, values, strict=True):
+                rows = with_column(rows, j, own[place])
+            decrease[g, r] = baseline - score(predict(rows))
         if isinstance(X, np.ndarray):
-            changed[:, j] = X[:, j]
+            changed[:, asked] = X[:, asked]
     return decrease
 
 

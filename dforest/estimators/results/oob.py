@@ -44,11 +44,11 @@ class OutOfBag:
         Mean over the trees that left the row out of what their leaves add to a prediction.
     error_per_row : ndarray of shape (n_rows,), dtype float64
         Of classes: 1 if the class with most votes of these trees is wrong, else 0; of classes with equally many votes,
-        the lowest counts. Of numbers: the squared deviation of the prediction.
+        the lowest counts. Of numbers: the squared deviation of the prediction. Empty if the objective has no errors of rows.
     error : float
-        Mean of `error_per_row` over the rows of all ranks that some tree left out.
+        Mean of `error_per_row` over the rows of all ranks that some tree left out, or else their `Objective.error_of`.
     curve : ndarray of shape (n_trees,), dtype float64
-        What `error` would be after 1, 2, ... trees.
+        What `error` would be after 1, 2, ... trees. Empty if the objective has no errors of rows.
     n_never : int
         Number of rows of all ranks that every tree drew.
     """
@@ -207,7 +207,7 @@ def estimate(forest, rows, voting, n_threads, device=None):
         outputs = range(rows.y.shape[1])
         return OutOfBag.mean_of([estimate(forest.of_output(o), rows.of_output(o), voting, n_threads, device) for o in outputs])
     exponent = exponent_of(forest, rows)
-    return conclude(count(forest, rows, voting, exponent, n_threads, device), rows, exponent)
+    return conclude(count(forest, rows, voting, exponent, n_threads, device), rows, exponent, forest.objective)
 
 
 def count(forest, rows, voting, exponent, n_threads, device=None):
@@ -317,10 +317,12 @@ class LiveVotes:
     def __init__(self, rows, objective, voting, before, n_threads):
         self._rows, self._voting = rows, voting
         self._dealer = DrawDealer(rows.ranks, rows.n_rows, rows.share) if rows.is_divided else None
-        self._exponent = _exponent(objective, rows, before)
+        self._exponent, self._objective = _exponent(objective, rows, before), objective
         self._counted = Counted.nothing(len(rows.y), objective, 0)
-        self.errors, self.power = [], _power(self._exponent)
-        if before is not None:
+        # The targets of all ranks, where errors are those of all rows together.
+        self._y = None if objective.has_errors_of_rows else rows.of_all(rows.y)
+        self.errors, self.power = [], _power(self._exponent) if self._y is None else 0
+        if before is not None and self._y is None:
             self._counted = count(before, rows, voting, self._exponent, n_threads)
             self.errors = _mean_errors(self._counted, self._rows.ranks)[0].tolist()
         self.curve = times_power(self.errors, self.power).tolist()
@@ -330,6 +332,8 @@ class LiveVotes:
         self._totals, self._n_new = list(counted.totals.T), counted.n_new.tolist()  # of this rank's rows
         # Of all ranks' rows: digits of 33 bits, as there are never so many trees that these overflow; and rows that have votes.
         *self._sum, self.n_seen = rows.ranks.sum(np.append(counted.totals.sum(axis=1), counted.n_new.sum()))
+        for t in range(0 if before is None or self._y is None else before.n_trees):
+            self.add(self.look(before.tree(t)))
 
     def look(self, tree):
         """What the next tree, a `Forest` of it alone, says of the rows that it left out."""
@@ -351,8 +355,12 @@ class LiveVotes:
         *of_all, n_new_of_all = self._rows.ranks.sum(np.append(digits, n_new))
         self._sum = np.add(self._sum, of_all)
         self.n_seen += n_new_of_all
-        (error,) = curve_of(self._sum[:, None], SUM_EXPONENT)
-        self.errors.append(float(error) / int(self.n_seen) if self.n_seen else np.nan)
+        if self._y is None:
+            (error,) = curve_of(self._sum[:, None], SUM_EXPONENT)
+            self.errors.append(float(error) / int(self.n_seen) if self.n_seen else np.nan)
+        else:
+            seen, prediction = self.prediction()
+            self.errors.append(self._objective.error_of(self._y[seen], prediction))
         self.curve.append(float(times_power(self.errors[-1], self.power)))
 
     def prediction(self):
@@ -365,7 +373,7 @@ class LiveVotes:
         """The `OutOfBag` estimates of the trees so far: see `estimate`."""
         counted, totals = self._counted, np.stack(self._totals, axis=1)
         counted = Counted(counted.sums, counted.votes, counted.n_votes, totals, np.array(self._n_new, np.int64))
-        return conclude(counted, self._rows, self._exponent)
+        return conclude(counted, self._rows, self._exponent, self._objective)
 
 
 class LiveVotesOfOutputs:
@@ -416,13 +424,17 @@ def _mean_errors(counted, ranks):
     return np.divide(errors, n_seen, out=np.full(len(errors), np.nan), where=n_seen > 0), n_seen
 
 
-def conclude(counted, rows, exponent):
+def conclude(counted, rows, exponent, objective):
     """The `OutOfBag` estimates by the votes that were `Counted`. A collective."""
     ranks, target = rows.ranks, rows.y.astype(np.float64)
     prediction, per_row = np.full(counted.sums.shape, np.nan), np.full(len(target), np.nan)
     seen = counted.n_votes > 0
     with np.errstate(under="ignore"):
         np.divide(counted.sums, counted.n_votes[:, None], out=prediction, where=seen[:, None])
+        if not objective.has_errors_of_rows:
+            y, of_all, seen = (rows.of_all(array) for array in (rows.y, prediction, seen))
+            nothing = np.zeros(0)
+            return OutOfBag(prediction, nothing, objective.error_of(y[seen], of_all[seen]), nothing, int((~seen).sum()))
         if counted.votes.shape[1]:
             per_row[seen] = counted.votes[seen].argmax(axis=1) != target[seen]
         else:

@@ -1,5 +1,6 @@
 """`OutOfBagPart`: the method of forests that permutes columns of the training rows, out of bag."""
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from numbers import Integral, Real
 
@@ -8,6 +9,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.agreement import Partition, check_alike, common_floats
+from dforest.estimators.data.features import numbers_of
 from dforest.estimators.data.fits import training_rows
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, check_X, count_threads
@@ -21,7 +23,7 @@ class OutOfBagPart:
     """What makes a forest compute importances out of bag."""
 
     @of_one_fit
-    def oob_importance(self, X, y, sample_weight=None, *, scoring=None, n_repeats=5, random_state=None):
+    def oob_importance(self, X, y, sample_weight=None, *, scoring=None, n_repeats=5, random_state=None, feature_groups=None):
         """Compute importances by permutation, on the rows that each tree left out.
 
         A feature is important if predictions get worse when its values are permuted among the rows. Each tree is asked about
@@ -50,13 +52,17 @@ class OutOfBagPart:
             Number of permutations of each feature with `scoring`. Without it, each tree has one permutation.
         random_state : int, RandomState instance or None, default=None
             Seed of the permutations with `scoring`. Without it, they follow from the seeds of the trees.
+        feature_groups : list of array-like, or dict, default=None
+            With `scoring`: the features, as names, numbers or a mask, that are permuted together, so that rows keep what these
+            tell of each other. Importances are then those of groups, in the order given; a dict has their names. None means
+            that each feature is permuted by itself.
 
         Returns
         -------
         Bunch
-            importances : ndarray of shape (n_features, n_estimators) or (n_features, n_repeats)
-                The rise of each tree's mean error (misclassification rate, or squared error) when the feature is
-                permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
+            importances : ndarray of shape (n_features, n_estimators), or (n_features, n_repeats) or (n_groups, n_repeats)
+                The rise of each tree's error (misclassification rate, mean squared error, or 1 - concordance of survival
+                times) when the feature is permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
                 a tree that left out no row. With `scoring`: by how much each permutation lowers the score.
             importances_mean, importances_std : ndarray of shape (n_features,)
                 The mean and the standard deviation (ddof 1) over the trees that left out rows. With `scoring`: over the
@@ -88,9 +94,12 @@ class OutOfBagPart:
         (4, 5)
         """
         if scoring is None:
+            if feature_groups is not None:
+                raise ValueError('feature_groups needs scoring, such as "accuracy", "r2" or another score; allowed without it is None')
             return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
         check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
         score = chosen_score(scoring)
+        groups = None if feature_groups is None else self._numbers_of_groups(feature_groups)
         with self._communicator().together() as ranks:
             if ranks.size > 1:
                 raise ValueError(f"scoring={scoring!r} needs one process that has all rows; with {ranks.size} allowed is None")
@@ -98,8 +107,65 @@ class OutOfBagPart:
         score_of = self._out_of_bag_scorer(rows, score, f"scoring={scoring!r}")
         used = importance.features_used(self.forest_).any(axis=0)
         predict = oob.Predictor(self.forest_, rows, getattr(self, "voting", "soft"), count_threads(self.n_jobs))
-        found = importance.score_decrease(rows.parts[0], predict, score_of, used, n_repeats, random_state)
+        found = importance.score_decrease(rows.parts[0], predict, score_of, used, n_repeats, random_state, None, groups)
         return Bunch(importances=found, importances_mean=found.mean(axis=1), importances_std=found.std(axis=1))
+
+    @of_one_fit
+    def oob_local_importance(self, X, y, sample_weight=None):
+        """Compute the importance of each feature for each row, on the trees that left the row out.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the forest was fitted on, in the same order, of one process. Errors of single rows have no weights.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features), dtype float64
+            By how much the row's error (1 for a wrong class, 0 for the right one; or the squared error) rises when the feature is
+            permuted among the rows that a tree left out, in the mean over the trees that left out this one. It is negative where
+            that helps, and NaN for a row that every tree drew, or whose weight is 0. The mean over the rows of a class is the
+            importance for this class [1]_.
+
+        Raises
+        ------
+        ValueError
+            If the forest has no out-of-bag rows, if it was grown on other rows or on these in another order, if several processes
+            have the rows, or if rows have no errors by themselves, as is so with survival times.
+
+        References
+        ----------
+        .. [1] L. Breiman, A. Cutler, "Manual for setting up, using, and understanding random forests", 2003.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+        >>> local = forest.oob_local_importance(X, y)
+        >>> local[y == 0].mean(axis=0).argmax() >= 2  # petals
+        np.True_
+        """
+        check_is_fitted(self)
+        if not self.forest_.objective.has_errors_of_rows:
+            raise ValueError(f"{type(self).__name__} has no errors of single rows; allowed is oob_importance")
+        with self._communicator().together() as ranks:
+            if ranks.size > 1:
+                raise ValueError(f"importances of single rows need one process that has all rows; there are {ranks.size}")
+            rows, _ = self._known_rows([Partition(0, X, y, sample_weight)], ranks)
+        found = np.full((len(rows.kept), self.n_features_in_), np.nan)
+        found[rows.kept] = importance.local_rise(self.forest_, rows, count_threads(self.n_jobs))
+        return found
+
+    def _numbers_of_groups(self, feature_groups):
+        check_is_fitted(self)
+        groups = list(feature_groups.values() if isinstance(feature_groups, Mapping) else feature_groups)
+        known = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        found = [numbers_of("a group of feature_groups", group, *known) for group in groups]
+        if not found or not all(found):
+            raise ValueError(f"feature_groups={feature_groups!r}; allowed are one group or more, of one feature or more each")
+        return found
 
     def _out_of_bag_scorer(self, rows, score, given):
         """A function that scores predictions out of bag of encoded `TrainingRows`; rows that have none (NaN) don't count.
@@ -138,6 +204,10 @@ class OutOfBagPart:
             importances_scaled=importance.summarise(by_tree, power, scaled=True)[0],
         )
 
+    def _known_targets(self, y):
+        """What is checked and encoded in place of the y of rows that the forest was grown on."""
+        return y
+
     def _known_rows(self, partitions, ranks):
         """(the `TrainingRows` of this rank's partitions, the device that they are on). A collective.
 
@@ -146,6 +216,7 @@ class OutOfBagPart:
         check_is_fitted(self)
         device = self._device(*(array for partition in partitions for array in partition[1:]))
         partitions = [partition.on_host() for partition in partitions]
+        partitions = [partition._replace(y=self._known_targets(partition.y)) for partition in partitions]
         is_shared = ranks.size > 1 or len(partitions) != 1
         if is_shared:
             check_alike(ranks, self, partitions, version("dforest"), self.forest_)

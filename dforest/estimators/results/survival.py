@@ -1,4 +1,4 @@
-"""What is computed from trees for survival times: the curves of their leaves, concordance, importances by permutation.
+"""What is computed from trees for survival times: the curves of their leaves, the weights of events, Brier scores.
 
 The curves of leaves are made after trees are grown, from the rows that each tree drew, which its seed and its sampling plan tell.
 `LeafCurves` owns its arrays, which nobody writes to.
@@ -7,13 +7,13 @@ The curves of leaves are made after trees are grown, from the rows that each tre
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import trapezoid
 
-from dforest.core.predict.survival import count_pairs, curves_of_leaves, mean_curves
-from dforest.core.sparse_rows import dense
+from dforest.core.predict.survival import curves_of_leaves, mean_curves
 from dforest.core.threads import each
-from dforest.estimators.results.importance import features_used
 
 BLOCK_BYTES = 1 << 26  # of the curves of rows that are formed together
+BLOCK_ROWS = 4096  # whose curves are summed up at a time, where numbers are made of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class LeafCurves:
         if (np.diff(self.offsets) < 0).any() or not is_time.all() or not ((self.hazard > 0) & (self.hazard <= 1)).all():
             raise ValueError("curves hold offsets that fall, times that there are not, or hazards that are none")
 
-    def means(self, forest, leaves, places, is_survival, n_threads):
+    def means(self, forest, leaves, places, is_survival, n_threads, counts=None):
         """Means over trees of the curves of rows: ndarray of shape (n_rows, n_places), dtype float64.
 
         Parameters
@@ -103,6 +103,8 @@ class LeafCurves:
             How many event times are not after each of the times asked for.
         is_survival : bool
         n_threads : int
+        counts : ndarray of shape (n_rows, n_trees), dtype bool, optional
+            Whether a row's mean has the curve of a tree; rows need one. None means all.
         """
         n_times = forest.objective.n_times
         numbers = np.cumsum(forest.feature < 0) - 1
@@ -112,6 +114,8 @@ class LeafCurves:
         def fill(block, _):
             own = slice(block * n_block, (block + 1) * n_block)
             leaf = numbers[leaves[own] + forest.node_offsets[:-1]]
+            if counts is not None:
+                leaf[~counts[own]] = -1
             curve = np.empty((len(leaf), n_times))
             mean_curves(leaf, self.offsets, self.time, self.hazard, curve, is_survival)
             before = np.full((len(leaf), 1), float(is_survival))
@@ -121,32 +125,8 @@ class LeafCurves:
         return found
 
 
-def concordance(event, time, risk, weight=None):
-    """Harrell's concordance index [1]_; with weights of events, those of Uno, for example [2]_. NaN if no pairs are comparable.
-
-    Parameters
-    ----------
-    event, time : ndarray of shape (n_rows,)
-    risk : ndarray of shape (n_rows,)
-        Higher numbers mean an earlier event.
-    weight : ndarray of shape (n_rows,), optional
-
-    References
-    ----------
-    .. [1] F. E. Harrell, R. M. Califf, D. B. Pryor, K. L. Lee, R. A. Rosati, "Evaluating the yield of medical tests", Journal of
-       the American Medical Association 247(18), 1982.
-    .. [2] H. Uno, T. Cai, M. J. Pencina, R. B. D'Agostino, L. J. Wei, "On the C-statistics for evaluating overall adequacy of
-       risk prediction procedures with censored survival data", Statistics in Medicine 30(10), 2011.
-    """
-    order = np.argsort(time, kind="stable")
-    ranks = [np.unique(numbers, return_inverse=True)[1].astype(np.int64)[order] for numbers in (time, risk)]
-    own = None if weight is None else np.ascontiguousarray(weight[order], np.float64)
-    concordant, comparable = count_pairs(np.ascontiguousarray(event[order], np.uint8), *ranks, own)
-    return concordant / comparable if comparable > 0 else np.nan
-
-
-def uno_weights(event, time):
-    """1 / G(time)^2, with G the Kaplan-Meier estimate of the probability not to be censored; 0 where that is 0.
+def not_censored(event, time):
+    """The Kaplan-Meier estimate of the probability not to be censored up to a time: (times, ascending; the probability at each).
 
     At a time with events and censored rows, the events come first.
     """
@@ -155,48 +135,44 @@ def uno_weights(event, time):
     censored = np.bincount(number, ~event, len(times))
     at_risk = len(time) - np.concatenate([[0], np.cumsum(events + censored)[:-1]]) - events
     share = np.divide(censored, at_risk, out=np.zeros(len(times)), where=censored > 0)
-    not_censored = np.cumprod(1.0 - share)[number]
-    return np.divide(1.0, not_censored**2, out=np.zeros(len(time)), where=not_censored > 0)
+    return times, np.cumprod(1.0 - share)
 
 
-def concordance_decrease(forest, rows, event, time, n_threads):
-    """By how much the concordance of each tree falls, on the rows that it left out, when a feature is permuted.
+def uno_weights(event, time):
+    """1 / G(time)^2, with G the probability of `not_censored`; 0 where that is 0."""
+    times, probability = not_censored(event, time)
+    at_times = probability[np.searchsorted(times, time)]
+    return np.divide(1.0, at_times**2, out=np.zeros(len(time)), where=at_times > 0)
+
+
+def integrated_brier_score(event, time, at, survival_of):
+    """The integrated Brier score of survival functions [1]_: 0 is best, and 0.25 is what a probability of 1/2 gives.
+
+    The Brier score at a time t is the mean over rows of the squared difference between the survival function at t and 1 for rows
+    that are seen after t, or 0 for rows that had an event. The former are divided by G(t), the latter by G at their own time,
+    with G the probability of `not_censored`; rows that were censored before t count 0. Scores are integrated by the trapezoid
+    rule, and divided by the length of the range.
 
     Parameters
     ----------
-    forest : Forest
-    rows : TrainingRows
-        Of one rank, in one part.
     event, time : ndarray of shape (n_rows,)
-    n_threads : int
+    at : ndarray of shape (n_times,)
+        The times t, ascending, of which there are two or more.
+    survival_of : callable
+        The survival functions of a range of the rows, given as a slice, at these times: ndarray of shape (n, n_times).
 
-    Returns
-    -------
-    ndarray of shape (n_trees, n_features), dtype float64
-        NaN for a tree that left out no comparable rows.
+    References
+    ----------
+    .. [1] E. Graf, C. Schmoor, W. Sauerbrei, M. Schumacher, "Assessment and comparison of prognostic classification schemes for
+       survival data", Statistics in Medicine 18(17-18), 1999.
     """
-    X, used = rows.parts[0], features_used(forest)
-    X = dense(X)
-    decrease = np.zeros((forest.n_trees, forest.n_features))
-
-    def look(t, _):
-        out = np.flatnonzero(forest.row_counts(t) == 0)
-        own, packed = np.ascontiguousarray(X[out]), forest.tree(t).packed()
-        if len(out) == 0:
-            decrease[t] = np.nan
-            return
-        score = concordance(event[out], time[out], packed.mean(own, 1)[:, 0])
-        if np.isnan(score):
-            decrease[t] = np.nan
-            return
-        draws = np.random.RandomState(int(forest.seeds[t]))  # whose streams stay what they are
-        for j in range(forest.n_features):
-            place = draws.permutation(len(out))
-            if used[t, j]:
-                values = own[:, j].copy()
-                own[:, j] = values[place]
-                decrease[t, j] = score - concordance(event[out], time[out], packed.mean(own, 1)[:, 0])
-                own[:, j] = values
-
-    each(forest.n_trees, look, n_threads)
-    return decrease
+    times, probability = not_censored(event, time)
+    inverse = np.divide(1.0, probability, out=np.zeros(len(times)), where=probability > 0)
+    of_row = np.where(event, inverse[np.searchsorted(times, time)], 0.0)[:, None]
+    of_time = inverse[np.maximum(np.searchsorted(times, at, side="right") - 1, 0)]
+    total = np.zeros(len(at))
+    for begin in range(0, len(time), BLOCK_ROWS):  # in this order on any number of threads
+        own = slice(begin, begin + BLOCK_ROWS)
+        survival, is_after = survival_of(own), time[own, None] > at
+        total += np.where(is_after, (1.0 - survival) ** 2 * of_time, survival**2 * of_row[own]).sum(axis=0)
+    return float(trapezoid(total / len(time), at) / (at[-1] - at[0]))
