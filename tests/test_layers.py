@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "estimators.boosting.losses": {"spmd.communicator", *CORE},
     "estimators.kinds": set(),
     "estimators.results.pruning": {"core"},
-    "inspection": {"config", "core", "estimators", "extras", "inspection", "rules", *ERRORS},
+    "inspection": {"config", "core", "estimators", "extras", "inspection", "rules", "warning", *ERRORS},
     "interchange.conversion": {"errors", "estimators.data.outputs", "extras", "interchange.conversion"},
     # What makes estimators of other libraries' models.
     "interchange.conversion.boosted": {"engines.fit_report", "estimators", "interchange.conversion", *CORE},

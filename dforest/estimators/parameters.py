@@ -210,8 +210,8 @@ PARAMETERS = (
         "array-like of shape (n_features,), dict or None",
         None,
         ["array-like", dict, None],
-        """Weights of the features, from 0 on: where features are drawn, the next one is drawn with a chance of its weight over the
-        sum of the weights of those that have not been drawn at the node. Features of weight 0 are never drawn. A dict has the
+        """Weights of the features, from 0 on: the next feature to be tried at a node is drawn with a chance of its weight over
+        the sum of the weights of those that have not been drawn there. Features of weight 0 are never drawn. A dict has the
         weights of some columns, by their names or numbers; the others have a weight of 1. None means equal chances.""",
         of=PREDICTORS,
         group=SPLITS,
@@ -231,8 +231,8 @@ PARAMETERS = (
         "int",
         1,
         [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        """Number of thresholds that are drawn for each feature that is tried, with ``splitter="random"``; the best of them counts.
-        Of a categorical feature, it is the number of random subsets.""",
+        """Number of thresholds that are drawn for each feature that is tried, with ``splitter="random"``; the best of them
+        counts. Of a categorical feature, it is the number of random subsets.""",
         of=PREDICTORS,
         group=SPLITS,
     ),

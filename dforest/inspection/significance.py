@@ -42,7 +42,8 @@ def _with_permuted_rows(X, order, names):
             return X.set_axis(range(n), axis=1).join(permuted.set_axis(range(n, 2 * n), axis=1))
         return X.join(permuted.add_prefix(SHADOW))
     if hasattr(X, "columns"):
-        raise TypeError(f"X is a {type(X).__module__}.{type(X).__name__}; allowed are frames of pandas, arrays and sparse matrices")
+        kind = f"{type(X).__module__}.{type(X).__name__}"
+        raise TypeError(f"X is a {kind}; allowed are frames of pandas, arrays and sparse matrices")
     return np.hstack([np.asarray(X), np.asarray(permuted)])
 
 
@@ -170,7 +171,7 @@ def importance_pvalues(importances):
         raise ValueError(f"importances={importances!r}; allowed are finite numbers in an array of one axis")
     below = found[found < 0]
     if len(below) == 0:
-        raise ValueError("no importance is below 0, so that nothing tells how those without any bearing spread; allowed are others")
+        raise ValueError("no importance is below 0, so that nothing tells how far chance goes; allowed are some that are")
     if len(below) < FEW_NEGATIVE:
         warn(f"only {len(below)} importances are below 0, so that p-values are inaccurate; they need {FEW_NEGATIVE} or more")
     spread = np.sort(np.concatenate([below, -below, found[found == 0]]))

@@ -253,7 +253,10 @@ def test_importances_of_a_fit_and_after_it():
     (permuted[:, 0],) = permute_values([X[kept, 0]], [forest.forest_.seeds[3]], [0], 1)
     scores = [concordance(EVENT[kept], TIME[kept], tree.predict(rows)) for rows in (X[kept], permuted)]
     assert found.importances[0, 3] == pytest.approx(scores[0] - scores[1])
-    by_score = forest.oob_importance(X, Y, weight, scoring=lambda y, risk, sample_weight: concordance(y["event"], y["time"], risk))
+    def score(y, risk, sample_weight):
+        return concordance(y["event"], y["time"], risk)
+
+    by_score = forest.oob_importance(X, Y, weight, scoring=score)
     assert by_score.importances_mean.argmax() == 0
     with pytest.raises(ValueError, match="other rows"):
         forest.oob_importance(X[::-1], Y[::-1], weight[::-1])

@@ -178,12 +178,9 @@ def weighted_feature_order(weights, first, seed, path):
     order = list(first)
     while left:
         rest = int(stream.uniform() * sum(left.values()))
-        for feature, weight in sorted(left.items()):
-            if rest < weight:
-                break
-            rest -= weight
-        order.append(feature)
-        del left[feature]
+        drawn = next(j for j in sorted(left) if rest < sum(weight for i, weight in left.items() if i <= j))
+        order.append(drawn)
+        del left[drawn]
     return order
 
 
@@ -269,7 +266,7 @@ def best_split(
         else:
             stream = stream_of(feature)
             searches = [random_test(draws, column, stream, categorical_split) for _ in range(n_random_splits)]
-        found, rank = None, ()
+        found, rank, found_in = None, (), None
         for k, (codes, threshold) in ((k, test) for k, tests in enumerate(searches) for test in tests):
             if found is not None and found_in != k:  # cuts are compared by their evenness within a search only
                 rank = found.score, math.inf

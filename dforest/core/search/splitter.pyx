@@ -487,7 +487,7 @@ cdef class RandomSplitter(Splitter):
         cdef Column unpacked
         cdef double before = best.score, threshold = INFINITY
         cdef uint64_t code
-        cdef int draw
+        cdef int _draw
         cdef CodeRange found
         cdef df_stream stream
         if node.n == 2 and before >= self.cuts.score_of_two >= 0.0:
@@ -497,14 +497,14 @@ cdef class RandomSplitter(Splitter):
             column = &unpacked
         df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
         if column.kind == CATEGORICAL:
-            for draw in range(self.n_random_splits):
+            for _draw in range(self.n_random_splits):
                 if self.cuts.find_random_subset(node, column, &stream, rules, best):
                     return True
             return False
         found = self.cuts.left_sums.gather(node, column)
         if found.lowest > found.highest or (found.lowest == found.highest and not found.has_missing):
             return True
-        for draw in range(self.n_random_splits if found.lowest < found.highest else 1):
+        for _draw in range(self.n_random_splits if found.lowest < found.highest else 1):
             before = best.score
             code = found.lowest
             if found.lowest < found.highest and column.kind == ORDINAL:

@@ -43,14 +43,15 @@ def feature_preferences(estimator, n_features):
         weights = np.asarray(given, np.float64)
     if weights.shape != (n_features,):
         raise ValueError(
-            f"feature_weights is an array of shape {weights.shape}; allowed are one weight for each of the {n_features} features of "
-            "X, and a dict of the weights of some"
+            f"feature_weights is an array of shape {weights.shape}; allowed are one weight for each of the {n_features} features "
+            "of X, and a dict of the weights of some"
         )
     wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(wrong):
         j = int(wrong[0])
         feature = j if names is None else str(names[j])
-        raise ValueError(f"feature_weights holds {weights[j]:g} for feature {feature!r}; allowed are finite numbers from 0 on")
+        given = f"{weights[j]:g} for feature {feature!r}"
+        raise ValueError(f"feature_weights holds {given}; allowed are finite numbers from 0 on")
     if not weights.any() and not always:
         raise ValueError("feature_weights is 0 for all features; allowed are weights of which some are above 0")
     shares = weights / (weights.max() or 1.0)

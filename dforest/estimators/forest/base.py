@@ -126,12 +126,12 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             )
         if self.n_random_splits > 1 and not isinstance(splitter, RandomSplitter):
             raise ValueError(
-                f"n_random_splits={self.n_random_splits} needs a splitter that draws thresholds; splitter={self.splitter!r} searches "
-                'them. Allowed are 1, or splitter="random"'
+                f"n_random_splits={self.n_random_splits} needs a splitter that draws thresholds; splitter={self.splitter!r} "
+                'searches them. Allowed are 1, or splitter="random"'
             )
         return splitter.configure(
-            count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING, self.skip_constant_features,
-            *feature_preferences(self, n_features), self.n_random_splits,
+            count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
+            self.skip_constant_features, *feature_preferences(self, n_features), self.n_random_splits,
         )  # fmt: skip
 
     @abstractmethod

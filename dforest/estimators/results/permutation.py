@@ -62,8 +62,8 @@ class OutOfBagPart:
         Bunch
             importances : ndarray of shape (n_features, n_estimators), or (n_features, n_repeats) or (n_groups, n_repeats)
                 The rise of each tree's error (misclassification rate, mean squared error, or 1 - concordance of survival
-                times) when the feature is permuted. It is positive where that hurts, 0 for a tree that doesn't test the feature, and NaN for
-                a tree that left out no row. With `scoring`: by how much each permutation lowers the score.
+                times) when the feature is permuted. It is positive where that hurts, 0 for a tree that doesn't test the
+                feature, and NaN for a tree that left out no row. With `scoring`: by how much each permutation lowers the score.
             importances_mean, importances_std : ndarray of shape (n_features,)
                 The mean and the standard deviation (ddof 1) over the trees that left out rows. With `scoring`: over the
                 permutations (ddof 0), as ``sklearn.inspection.permutation_importance`` returns them.
@@ -95,7 +95,7 @@ class OutOfBagPart:
         """
         if scoring is None:
             if feature_groups is not None:
-                raise ValueError('feature_groups needs scoring, such as "accuracy", "r2" or another score; allowed without it is None')
+                raise ValueError('feature_groups needs scoring, such as "accuracy" or "r2"; allowed without it is None')
             return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
         check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
         score = chosen_score(scoring)
