@@ -103,10 +103,17 @@ def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
 
 
-def _survival_votes(fit):
-    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
-    looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
-    return f"a callback that looks at out-of-bag errors, of {_survival(fit)}" if _survival(fit) and looks else None
+def _isolation(fit):
+    return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
+
+
+def _votes_of(told):
+    def said(fit):
+        callbacks = getattr(fit.estimator, "_skl_callbacks", ())
+        looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
+        return f"a callback that looks at out-of-bag errors, of {told(fit)}" if told(fit) and looks else None
+
+    return said
 
 
 def _several_outputs(fit):
@@ -155,7 +162,9 @@ FEATURES = {
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
     "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", kinds=FORESTS),
     "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),
-    "survival, live votes": Feature("survival times, with callbacks: `OutOfBagPlateau`", _survival_votes, FORESTS),
+    "survival, live votes": Feature("survival times, with callbacks: `OutOfBagPlateau`", _votes_of(_survival), FORESTS),
+    "isolation": Feature("`IsolationForest`", _isolation, FORESTS),
+    "isolation, live votes": Feature("`IsolationForest`, with callbacks: `OutOfBagPlateau`", _votes_of(_isolation), FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -178,6 +187,9 @@ REFUSALS = [
             FORESTS),
     Refusal("survival, live votes", _EVERYWHERE, "their concordance is computed once all trees are grown",
             "other callbacks, and oob_score", FORESTS),
+    Refusal("isolation", (DEVICE, RANKS), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
+            FORESTS),
+    Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip

@@ -43,6 +43,7 @@ ESTIMATORS = [
     dforest.ExtraTreesRegressor,
     dforest.HistGradientBoostingClassifier,
     dforest.HistGradientBoostingRegressor,
+    dforest.IsolationForest,
     dforest.RandomForestClassifier,
     dforest.RandomForestRegressor,
     dforest.RandomSurvivalForest,

@@ -79,7 +79,7 @@ cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
-cdef struct Mark:            # a feature found constant, and the depth of the node it was found in
+cdef struct Mark:            # a feature found constant, and the depth of the node it was found in; or one that the tree does not draw, -1
     Py_ssize_t feature
     Py_ssize_t depth
 
@@ -111,6 +111,7 @@ cdef class Splitter(Component):
     cdef readonly Py_ssize_t max_features
     cdef readonly bint skip_constant_features  # they don't count among these
     cdef readonly bint one_hot
+    cdef readonly Py_ssize_t tree_features   # that each tree draws; 0: it may use all
     cdef readonly dict tuning
     # Lent in `attach` and `open_tree`
     cdef DataView data
@@ -186,7 +187,8 @@ cdef class Splitter(Component):
     cdef int open_leaf(self, Node* node) except -1 nogil
 
     # The base class's own
-    cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
+    cdef void mark(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil
+    cdef void draw_tree_features(self) noexcept nogil
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil

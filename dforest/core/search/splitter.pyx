@@ -24,6 +24,8 @@ cdef enum:
     FETCHED_FEATURES = 8       # ... at least, and of so many at most
     FETCHED_SPARSE = 8         # sparse columns whose stored rows are on their way; as many before that, where these are
     FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
+    OF_TREE = -1               # depth of the marks that hold for the whole tree
+    TREE_PATH = 0              # of the features that a tree draws; no node's
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
 cdef Py_ssize_t FETCH_UP_TO = 4096             # records of a node, by default: codes of larger ones are close to each other
@@ -137,7 +139,8 @@ cdef class Splitter:
     of the former is the head of ``dforest/core/search/splitter.pxd``.
     """
 
-    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True):
+    def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True,
+                  Py_ssize_t tree_features=0):
         """Set what the splitter must know of the forest's parameters; forests call this method before trees are grown.
 
         Parameters
@@ -150,6 +153,9 @@ cdef class Splitter:
             Size thresholds of the implementation, which change the speed and never the forest.
         skip_constant_features : bool
             Whether features that are constant in a node don't count among `max_features`.
+        tree_features : int
+            Number of features that each tree draws at random: in the whole tree, all others are taken for constant. 0 means that
+            trees draw none, and may use all features.
 
         Returns
         -------
@@ -159,6 +165,7 @@ cdef class Splitter:
         self.max_features = max_features
         self.skip_constant_features = skip_constant_features
         self.one_hot = one_hot
+        self.tree_features = tree_features
         self.tuning = dict(tuning or {})
         self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
         return self
@@ -172,7 +179,7 @@ cdef class Splitter:
     def clone(self):
         """Return a copy of this splitter, with its class, its parameters and its settings of `configure`, without data."""
         splitter = self.__sklearn_clone__()
-        return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features)
+        return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features, self.tree_features)
 
     def runs_on(self, device):
         """Whether there is code of this splitter for another device than the CPU: never for one from elsewhere."""
@@ -247,19 +254,30 @@ cdef class Splitter:
     cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil:
         self.seed = seed
         self.rules = rules[0]
-        self.forget_constants()
+        self.forget_constants_from(OF_TREE)
+        if 0 < self.tree_features < self.data.n_features:
+            self.draw_tree_features()
         return 0
 
-    cdef void forget_constants(self) noexcept nogil:
-        while self.n_marks > 0:
-            self.n_marks -= 1
-            self.is_constant[self.marks[self.n_marks].feature] = 0
+    cdef void draw_tree_features(self) noexcept nogil:
+        """Leave the features out that the tree does not draw."""
+        cdef Py_ssize_t i
+        cdef uint32_t feature
+        self.order.open(self.seed, TREE_PATH)
+        for i in range(self.data.n_features):
+            feature = self.order.next()
+            if i >= self.tree_features:
+                self.mark(feature, OF_TREE)
+        self.order.close()
 
-    cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil:
-        """Leave a feature out below a node."""
+    cdef void forget_constants(self) noexcept nogil:
+        self.forget_constants_from(0)
+
+    cdef void mark(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil:
+        """Leave a feature out below a node of a depth."""
         self.is_constant[feature] = 1
         self.marks[self.n_marks].feature = feature
-        self.marks[self.n_marks].depth = node.depth
+        self.marks[self.n_marks].depth = depth
         self.n_marks += 1
 
     cdef bint is_on_path(self, const Node* node, Py_ssize_t feature) except -1 nogil:
@@ -287,7 +305,7 @@ cdef class Splitter:
         self.team.share(&search.task, <void*> self)
         for i in range(search.task.n_items):
             if self.found_constant[i]:
-                self.mark(self.first[i], node)
+                self.mark(self.first[i], node.depth)
         out[0] = search.best
         if not search.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
@@ -412,7 +430,7 @@ cdef class Splitter:
                 break
             before = out.score
             if self.best_cut(node, self.first[i], &self.rules, out):
-                self.mark(self.first[i], node)
+                self.mark(self.first[i], node.depth)
             if out.score > before:
                 out.feature = self.first[i]
         return n - (self.n_marks - n_marks)
