@@ -81,6 +81,7 @@ class IsolationForest(OutlierMixin, ForestEstimator):
     _has_live_votes = False
 
     # Parameters of other forests, with the values that they have here.
+    splitter = "random"
     skip_constant_features = True
     min_samples_split = 2
     min_samples_leaf = 1
