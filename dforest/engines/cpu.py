@@ -51,7 +51,7 @@ class CpuSession(Session):
         self._data = DataView(problem.columns, *given)
         self._trainer = Trainer(
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads,
-            problem.drawn,
+            drawn=problem.drawn,
         )  # fmt: skip
         self._seconds = 0.0
 

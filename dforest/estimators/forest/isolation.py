@@ -255,6 +255,7 @@ class IsolationForest(OutlierMixin, ForestEstimator):
 
     @property
     def estimator(self):
+        """A single tree, not fitted, with the forest's parameters, of which the trees in `estimators_` are copies."""
         names = "categorical_features", "ordinal_features", "categorical_split", "method", "max_bins", "device"
         own = {name: getattr(self, name) for name in names}
         depth = depth_limit(self.max_samples_) if "forest_" in self.__dict__ else None
