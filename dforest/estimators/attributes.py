@@ -122,8 +122,8 @@ ATTRIBUTES = (
     Attribute(
         "offset_",
         "float",
-        "What `decision_function` takes off scores: -0.5, or, if `contamination` is a number, the score below which there is this "
-        "share of the training rows.",
+        """What `decision_function` takes off scores: -0.5, or, if `contamination` is a number, the score below which there is
+        this share of the training rows.""",
         ISOLATION,
     ),
     Attribute("max_samples_", "int", "Number of draws of each tree of the last `fit`.", ISOLATION),

@@ -100,7 +100,7 @@ def test_what_callbacks_are_told(model, is_weighted):
     ]  # fmt: skip
     for hook, name, number, given in recorder.told[1:-1]:
         assert given["X"] is X
-        assert given["y"] is y or isinstance(model, RandomTreesEmbedding | IsolationForest)  # which have targets of their own, or none
+        assert given["y"] is y or isinstance(model, RandomTreesEmbedding | IsolationForest)  # of targets of their own
         assert given["metadata"] == ({} if weight is None else {"sample_weight": weight})
         n_trees = number + (hook == "end") if name == "tree" else 3 * (hook == "end")
         if n_trees == 0:

@@ -82,7 +82,7 @@ cdef class Drawing:
     plan : SamplingPlan
         Which rows a tree draws.
     n_rows : int, optional
-        Rows that trees draw from. None means those of the data, which may have fewer if trees are told what they draw (`set_list`).
+        Rows that trees draw from. None means those of the data, which may have fewer if trees are told what they draw.
     """
 
     def __cinit__(self, DataView data not None, SamplingPlan plan not None, n_rows=None):

@@ -1,7 +1,7 @@
 """The criterion of isolation trees, by which no split is better than another one: a leaf keeps the length of the path to it.
 
-As in [1]_, the length of the path to a leaf of n draws is its depth, and c(n) more: as many steps as it would take, on average, to
-find that a row is none of n others in a binary search tree of these,
+As in [1]_, the length of the path to a leaf of n draws is its depth, and c(n) more: as many steps as it would take, on average,
+to find that a row is none of n others in a binary search tree of these,
 
     c(n) = 2 (ln(n - 1) + 0.5772...) - 2 (n - 1) / n,     c(2) = 1,     c(1) = 0.
 

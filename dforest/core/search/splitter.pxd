@@ -79,7 +79,7 @@ cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
-cdef struct Mark:            # a feature found constant, and the depth of the node it was found in; or one that the tree does not draw, -1
+cdef struct Mark:            # a feature found constant, and the depth of the node it was found in; -1: the tree does not draw it
     Py_ssize_t feature
     Py_ssize_t depth
 

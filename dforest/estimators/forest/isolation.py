@@ -37,10 +37,10 @@ def depth_limit(n_draws):
 class IsolationForest(OutlierMixin, ForestEstimator):
     """An isolation forest, which finds outliers: rows that few random splits part from all others.
 
-    Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again and
-    again. Outliers end in leaves near the root. The score of a row follows from the mean length of its paths over all trees, and
-    `predict` calls rows of low scores outliers. Missing values, categorical columns and sparse matrices need no preparation. The
-    same data, parameters and `random_state` give the same forest to the bit, on any number of threads.
+    Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again
+    and again. Outliers end in leaves near the root. The score of a row follows from the mean length of its paths over all trees,
+    and `predict` calls rows of low scores outliers. Missing values, categorical columns and sparse matrices need no preparation.
+    The same data, parameters and `random_state` give the same forest to the bit, on any number of threads.
 
     {groups}
 
@@ -60,8 +60,8 @@ class IsolationForest(OutlierMixin, ForestEstimator):
     Notes
     -----
     The score of a row is -2 ** -(mean path length / c(n)), where n is `max_samples_`, and c(n) = 2 (ln(n - 1) + 0.5772...)
-    - 2 (n - 1) / n the average path length in a tree of n draws that is grown to its end. A path is as long as its leaf is deep, and
-    by c(m) longer if the leaf has m draws.
+    - 2 (n - 1) / n the average path length in a tree of n draws that is grown to its end. A path is as long as its leaf is deep,
+    and by c(m) longer if the leaf has m draws.
 
     References
     ----------

@@ -46,9 +46,9 @@ from dforest.sampling import BlockSampling, GroupSampling, RowSampling, Sampling
 _RECORDS = {
     cls.__name__: cls
     for cls in (
-        *OBJECTIVES, AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, Constraints, DrawnElsewhere, Features, FitReport, Groups,
-        GroupSampling, LeafCurves, Loss, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling, Subsample,
-        TrainingData, WeightedSampling,
+        *OBJECTIVES, AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, Constraints, DrawnElsewhere, Features, FitReport,
+        Groups, GroupSampling, LeafCurves, Loss, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
+        Subsample, TrainingData, WeightedSampling,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.
