@@ -16,6 +16,7 @@ from dforest.estimators.forest.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.estimators.forest.isolation import IsolationForest
 from dforest.estimators.forest.survival import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from dforest.estimators.other_names import PACKAGE_NAMES
@@ -51,6 +52,7 @@ __all__ = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "ImportanceDisplay",
+    "IsolationForest",
     "OutOfBagCurveDisplay",
     "PartialDependenceDisplay",
     "RandomForestClassifier",

@@ -3,6 +3,7 @@
 import dforest.estimators.boosting.boosting
 import dforest.estimators.forest.embedding
 import dforest.estimators.forest.forest
+import dforest.estimators.forest.isolation
 import dforest.estimators.forest.survival
 import dforest.estimators.forest.tree
 from dforest.backends.devices import devices as devices
@@ -381,6 +382,29 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGra
         n_iter_no_change=10,
         tol=1e-07,
         use_best_model=True,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        warm_start=False,
+        verbose=0,
+    ) -> None: ...
+
+class IsolationForest(dforest.estimators.forest.isolation.IsolationForest):
+    """An isolation forest, which finds outliers: rows that few random splits part from all others."""
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        contamination="auto",
+        max_features=1.0,
+        method="dense",
+        max_bins=256,
+        bootstrap=False,
+        max_samples="auto",
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        categorical_split="subset",
         random_state=None,
         n_jobs=None,
         device=None,

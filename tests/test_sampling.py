@@ -397,7 +397,7 @@ def test_trees_of_weights_of_their_own_are_drawn_once(sampling, n_threads, monke
     monkeypatch.setattr(type(problem), "weigh_draws", weigh_draws)
     known = []
 
-    def others(*arguments, made=cpu.Trainer):
+    def others(*arguments, made=cpu.Trainer, drawn=None):
         *same, plan, n_threads = arguments
         known.append(plan)
         return made(*same, Bootstrap(9000), n_threads)

@@ -63,6 +63,7 @@ CALLBACKS = {
     "callbacks": lambda folder: StopAfter(2),
     "live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
+    "isolation, live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
@@ -131,6 +132,8 @@ def asked(feature, kind, folder):
     elif feature == "survival":
         given["y"], name = np.column_stack([BOTH[:, 1] < 0, np.exp(Y)]), "RandomSurvivalForest"
         parameters = [{"oob_score": True, "variable_importance": "mda_raw", "categorical_features": [2]}]
+    elif feature in ("isolation", "isolation, live votes"):
+        name, own = "IsolationForest", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     elif feature == "embedding":
         name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     else:

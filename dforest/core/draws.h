@@ -266,4 +266,42 @@ DF_INLINE void df_subsample_block_loop(uint32_t seed, int64_t block, int64_t n, 
         df_subsample_block(seed, block, n, n_draws, counts);
 }
 
+/* The rows that df_subsample_block draws, ascending, where these are few: whether one of DF_WORDS_AHEAD rows is drawn, and whether
+ * a word may be passed over, is asked of all of them at once. OUT rows : [n_draws] */
+DF_INLINE void df_subsampled_rows_loop(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *rows) {
+    enum { DF_WORDS_AHEAD = 64 };
+    uint32_t room[DF_WORD_ROOM], to_come = (uint32_t)n_draws;
+    int64_t n_found = 0;
+    df_stream stream;
+    df_stream_open(&stream, seed, (uint64_t)block, DF_SUBSAMPLE_DRAW);
+    for (int64_t first = 0; to_come > 0; first += DF_WORDS_AHEAD) {
+        const int n_here = n - first < DF_WORDS_AHEAD ? (int)(n - first) : DF_WORDS_AHEAD;
+        const uint32_t *word = df_words_from(&stream, first, n_here, room);
+        const uint32_t most = (uint32_t)(n - first);
+        uint32_t some = 0, passed_over = 0;
+        for (int i = 0; i < n_here; i++) {
+            const uint32_t range = most - (uint32_t)i;
+            const uint64_t product = (uint64_t)word[i] * range;
+            some |= (uint32_t)((uint32_t)(product >> 32) < to_come);
+            passed_over |= (uint32_t)((uint32_t)product < range); /* perhaps: the rule decides */
+        }
+        if (passed_over) {
+            uint32_t counts[DF_BLOCK];
+            df_subsample_block(seed, block, n, n_draws, counts);
+            n_found = 0;
+            for (int64_t i = 0; i < n; i++)
+                if (counts[i])
+                    rows[n_found++] = (uint32_t)i;
+            return;
+        }
+        if (!some)
+            continue;
+        for (int i = 0; i < n_here && to_come > 0; i++)
+            if ((uint32_t)((uint64_t)word[i] * (most - (uint32_t)i) >> 32) < to_come) {
+                rows[n_found++] = (uint32_t)(first + i);
+                to_come--;
+            }
+    }
+}
+
 #endif

@@ -113,6 +113,7 @@ const df_loops DF_OF_SET(df_loops) = {
     .below = df_below_loop,
     .draw_block = df_draw_block_loop,
     .subsample_block = df_subsample_block_loop,
+    .subsampled_rows = df_subsampled_rows_loop,
     .records = df_write_some_records,
     .pack_classes = df_pack_classes_loop,
     .pack_sums = df_pack_sums_loop,

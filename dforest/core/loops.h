@@ -53,6 +53,7 @@ typedef struct {
     int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
     void (*subsample_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);
+    void (*subsampled_rows)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *rows);
     int64_t (*records)(int64_t first, int64_t n, const uint32_t *counts, const int32_t *target, const uint32_t *weight,
                        df_record *out);
     uint32_t (*pack_classes)(const df_record *records, int64_t n, int bits, uint32_t flip, uint32_t *row, uint64_t *word,

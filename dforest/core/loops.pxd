@@ -255,6 +255,7 @@ cdef extern from "core/loops.h" nogil:
                          int64_t* n_draws) noexcept nogil
         void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts) noexcept nogil
         void (*subsample_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* counts) noexcept nogil
+        void (*subsampled_rows)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t* rows) noexcept nogil
         uint32_t (*pack_classes)(const df_record* records, int64_t n, int bits, uint32_t flip, uint32_t* row, uint64_t* word,
                                  uint32_t* slot) noexcept nogil
         uint32_t (*pack_sums)(const df_record* records, int64_t n, uint32_t* row, uint64_t* word) noexcept nogil

@@ -16,7 +16,13 @@ import numpy as np
 
 from dforest.core.predict.survival import concordance
 from dforest.core.sampling import checked_integer
-from dforest.core.search.criteria import CLASS_CRITERIA, CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
+from dforest.core.search.criteria import (
+    CLASS_CRITERIA,
+    CRITERIA,
+    ISOLATION_CRITERIA,
+    NUMBER_CRITERIA,
+    SURVIVAL_CRITERIA,
+)
 from dforest.core.search.outputs import MultiOutput
 
 _DRAWS_BITS = 48  # DF_DRAWS_BITS: of the word with the draws of a leaf; above them is the shift of its weights
@@ -551,9 +557,29 @@ class SurvivalObjective(NumberObjective):
         return super().make_criterion(criterion, is_wide).of_times(self.n_times)
 
 
+@dataclass(frozen=True)
+class PathObjective(NumberObjective):
+    """The objective of isolation trees, which have no targets: leaves keep their weight, and the length of the path to them.
+
+    It is the attribute `objective` of a `Forest` grown to find outliers. The length is the depth of the leaf, and as many steps
+    more as it takes, on average, to tell its draws apart. What a forest predicts is the mean over trees.
+
+    Examples
+    --------
+    >>> from dforest import IsolationForest
+    >>> forest = IsolationForest(1, random_state=0).fit([[0.0], [1.0], [2.0], [9.0]])
+    >>> forest.forest_.objective
+    PathObjective()
+    """
+
+    scales_targets = False
+    draws_per_leaf = 2
+    criteria = ISOLATION_CRITERIA
+
+
 OBJECTIVES = (
     ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, MultiOutputSumObjective,
-    SurvivalObjective,
+    SurvivalObjective, PathObjective,
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 - `deal`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
 - `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by;
-- if need be `max_draws`, `width` and `only_rows`, for which see the class.
+- if need be `max_draws`, `width`, `only_rows` and `list_block`, for which see the class.
 
 All methods are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
 interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
@@ -20,6 +20,7 @@ from dforest.rules.random cimport DF_BLOCK
 
 
 cdef enum:
+    FEW_ROWS = 256             # of a block, that are better listed than counted
     MANY_DRAWS = 1 << 18       # of a tree, that threads deal out together
 
 
@@ -63,6 +64,12 @@ cdef class SamplingPlan:
     # How often each row of a block is drawn. IN n_draws : [width] what `deal` has for the block. OUT counts : [rows of the block]
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil
+
+    # The rows of a block that are drawn, ascending and counted from the block's first one, and how often each; returns how many
+    # these are. What `draw_block` says, for which the default asks: a plan may find a few rows sooner.
+    # OUT rows, counts : [draws of the block, or its rows if these are fewer]
+    cdef Py_ssize_t list_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws, uint32_t* rows,
+                               uint32_t* counts) noexcept nogil
 
     # Raise ValueError unless the plan is for n_rows rows.
     cdef int check_rows(self, Py_ssize_t n_rows) except -1

@@ -125,6 +125,18 @@ cdef class SamplingPlan:
                          uint32_t* counts) noexcept nogil:
         """Do nothing: a class without code for `deal` never gets here."""
 
+    cdef Py_ssize_t list_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws, uint32_t* rows,
+                               uint32_t* counts) noexcept nogil:
+        cdef uint32_t drawn[DF_BLOCK]
+        cdef Py_ssize_t i, n = 0
+        self.draw_block(seed, n_rows, block, n_draws, drawn)
+        for i in range(rows_of_block(n_rows, block)):
+            if drawn[i]:
+                rows[n] = <uint32_t> i
+                counts[n] = drawn[i]
+                n += 1
+        return n
+
     def count_draws(self, n_rows, seed=None):
         """Return how many draws a tree makes from `n_rows` rows: int.
 
@@ -362,6 +374,16 @@ cdef class Subsample(SamplingPlan):
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
         loops.subsample_block(self.own_seed if self.has_seed else seed, block, rows_of_block(n_rows, block), n_draws[0], counts)
+
+    cdef Py_ssize_t list_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws, uint32_t* rows,
+                               uint32_t* counts) noexcept nogil:
+        cdef Py_ssize_t i, n = rows_of_block(n_rows, block)
+        if n_draws[0] > FEW_ROWS:
+            return SamplingPlan.list_block(self, seed, n_rows, block, n_draws, rows, counts)
+        loops.subsampled_rows(self.own_seed if self.has_seed else seed, block, n, n_draws[0], rows)
+        for i in range(n_draws[0]):
+            counts[i] = 1
+        return n_draws[0]
 
 
 @final

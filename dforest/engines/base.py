@@ -233,11 +233,14 @@ class Engine(ABC):
         Whether random splits by ``method="dense"`` have code for columns of keys alone.
     takes_sparse : bool
         Whether columns may be sparse, if the splitter takes such.
+    takes_drawn : bool
+        Whether a problem may have the rows alone that trees draw: see `dforest.engines.problem.DrawnRows`.
     """
 
     name: str
     needs_keys = False
     takes_sparse = False
+    takes_drawn = False
 
     @abstractmethod
     def open(self, problem):

@@ -26,6 +26,7 @@ class CpuEngine(Engine):
 
     name = "cpu"
     takes_sparse = True
+    takes_drawn = True
 
     def __init__(self, n_threads):
         self.n_threads = n_threads
@@ -49,8 +50,9 @@ class CpuSession(Session):
         given = targets.classes, targets.numbers, targets.weight, problem.directions, problem.X, targets.exact_weight_or_room
         self._data = DataView(problem.columns, *given)
         self._trainer = Trainer(
-            self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads
-        )
+            self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads,
+            drawn=problem.drawn,
+        )  # fmt: skip
         self._seconds = 0.0
 
     def close(self):
@@ -66,7 +68,10 @@ class CpuSession(Session):
 
         def put(number, arrays, unit, records):
             if keep_leaves:
-                self._leaves[number] = leaves_of_rows(problem.n_rows, *records, arrays.feature)
+                rows, is_first = records
+                if problem.drawn is not None:
+                    rows = problem.drawn.numbers[rows]
+                self._leaves[number] = leaves_of_rows(problem.n_rows, rows, is_first, arrays.feature)
             return sink.put(GrownTree(number, arrays, problem.targets.weight_unit if unit is None else unit))
 
         start = perf_counter()

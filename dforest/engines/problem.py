@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 
 from dforest.core.boost.constraints import Constraints
+from dforest.core.draws import drawn_rows
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.objective import MultiOutputSumObjective, Objective, SumObjective
 from dforest.core.sampling import AllRows, SamplingPlan, Subsample
@@ -73,6 +74,50 @@ class Targets:
         """The largest integer weight."""
         own = 1 if self.weight is None else int(self.weight.max(initial=1))
         return max(own, self.heaviest_elsewhere)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """The training rows that some trees draw, where these are few of all: codes and targets are then those of these rows alone.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of all training rows.
+    numbers : ndarray of shape (n_drawn,), dtype uint32
+        The numbers of the rows that any of the trees draws among all, ascending.
+    first : int
+        The number of the first tree.
+    places, counts : ndarray of shape (n_records,), dtype uint32
+        Which of `numbers` a tree draws, and how often: those of one tree after those of another.
+    ends : ndarray of shape (n_trees + 1,), dtype int64
+        Where those of each tree begin, and those of the last one end.
+    """
+
+    n_rows: int
+    numbers: np.ndarray
+    first: int
+    places: np.ndarray
+    counts: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def of(cls, plan, seeds, n_rows, first, n_threads):
+        """The rows that trees of a sampling plan draw, given their seeds and the number of the first tree."""
+        rows, counts, n = drawn_rows(plan, seeds, n_rows, n_threads)
+        is_there = np.arange(rows.shape[1]) < n[:, None]
+        numbers, places = np.unique(rows[is_there], return_inverse=True)
+        return cls(n_rows, numbers, first, places.astype(np.uint32), counts[is_there], np.concatenate([[0], np.cumsum(n)]))
+
+    @property
+    def trees(self):
+        """The numbers of the trees: range."""
+        return range(self.first, self.first + len(self.ends) - 1)
+
+    def of_tree(self, tree):
+        """(places, counts) of a tree, given its number."""
+        own = slice(*self.ends[tree - self.first : tree - self.first + 2])
+        return self.places[own], self.counts[own]
 
 
 @dataclass(frozen=True)
@@ -144,6 +189,9 @@ class Problem:
     share : RowShare or None
         Which of the training rows these are, if ranks have some each. None means that these are all rows. Codes, targets, weights
         and X are those of these rows; all else is as it is for the rows of all ranks.
+    drawn : DrawnRows or None
+        The rows that trees draw, if codes, targets and weights are those of these rows alone; no other trees can be grown then,
+        and there is neither a `balance` nor X. None means that they are those of all rows.
     """
 
     columns: Sequence
@@ -158,10 +206,13 @@ class Problem:
     directions: np.ndarray
     X: np.ndarray | None = None
     share: RowShare | None = None
+    drawn: DrawnRows | None = None
 
     @property
     def n_rows(self):
         """Number of training rows, of all ranks."""
+        if self.drawn is not None:
+            return self.drawn.n_rows
         return len(self.targets.classes) if self.share is None else self.share.n_rows
 
     @property

@@ -12,11 +12,14 @@ from dforest.estimators.parameters import (
     FAMILIES,
     FORESTS,
     IN_TABLE,
+    ISOLATION,
     PREDICTORS,
     REGRESSORS,
     SURVIVAL,
     TREES,
 )
+
+MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Attribute:
 
 
 ATTRIBUTES = (
-    Attribute("forest_", "Forest", "All trees as arrays, which ``forest_.as_dict()`` returns by name.", FORESTS | EMBEDDINGS),
+    Attribute("forest_", "Forest", "All trees as arrays, which ``forest_.as_dict()`` returns by name.", MANY_TREES),
     Attribute("forest_", "Forest", "The tree as arrays, which ``forest_.as_dict()`` returns by name.", TREES),
     Attribute(
         "forest_",
@@ -108,14 +111,22 @@ ATTRIBUTES = (
         "estimators_",
         "list of {tree}",
         "The trees one by one. They are made when first asked for, and share the forest's arrays.",
-        FORESTS | EMBEDDINGS,
+        MANY_TREES,
     ),
     Attribute(
         "n_estimators_",
         "int",
         "Number of trees in the fitted forest, less than `n_estimators` if a callback (`set_callbacks`) ended the fit.",
-        FORESTS | EMBEDDINGS,
+        MANY_TREES,
     ),
+    Attribute(
+        "offset_",
+        "float",
+        """What `decision_function` takes off scores: -0.5, or, if `contamination` is a number, the score below which there is
+        this share of the training rows.""",
+        ISOLATION,
+    ),
+    Attribute("max_samples_", "int", "Number of draws of each tree of the last `fit`.", ISOLATION),
     Attribute("n_features_in_", "int", "Number of columns of the training data."),
     Attribute(
         "feature_names_in_",

@@ -24,12 +24,14 @@ from dforest.sampling import BY_NAME, Sampling
 TREES = frozenset({"tree classifier", "tree regressor", "survival tree"})
 FORESTS = frozenset({"forest classifier", "forest regressor", "survival forest"})
 EMBEDDINGS = frozenset({"embedding"})
+ISOLATION = frozenset({"isolation forest"})
 CLASSIFIERS = frozenset({"tree classifier", "forest classifier"})
 REGRESSORS = frozenset({"tree regressor", "forest regressor"})
 SURVIVAL = frozenset({"survival tree", "survival forest"})
 BOOSTING = frozenset({"boosting classifier", "boosting regressor"})
 PREDICTORS = TREES | FORESTS
-IN_TABLE = PREDICTORS | EMBEDDINGS  # families whose parameters are listed here; others have tables of their own
+SHAPED = PREDICTORS | EMBEDDINGS  # families whose users say how large trees are
+IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; others have tables of their own
 FAMILIES = IN_TABLE | BOOSTING
 
 MAX_TREES = 2**32 - 1  # their numbers have 32 bits
@@ -56,6 +58,7 @@ WORDS = {
     **dict.fromkeys(TREES, _OF_ROWS),
     **dict.fromkeys(FORESTS, _OF_DRAWS),
     **dict.fromkeys(EMBEDDINGS, {**_OF_ROWS, "impurity": "the variance of the random targets"}),
+    **dict.fromkeys(ISOLATION, _OF_DRAWS),
     **dict.fromkeys(BOOSTING, {}),
 }
 
@@ -101,7 +104,7 @@ PARAMETERS = (
         [Interval(Integral, 1, MAX_TREES, closed="both")],
         """Number of trees in the forest, from 1 to 2**32 - 1. More trees take time and memory in proportion, and don't
         overfit.""",
-        of=FORESTS | EMBEDDINGS,
+        of=FORESTS | EMBEDDINGS | ISOLATION,
         by_position=True,
         group=ENSEMBLE,
     ),
@@ -122,6 +125,16 @@ PARAMETERS = (
         ["boolean"],
         """Whether `transform` returns a sparse matrix or, if False, an ndarray.""",
         of=EMBEDDINGS,
+        group=ENSEMBLE,
+    ),
+    Parameter(
+        "contamination",
+        '"auto" or float',
+        "auto",
+        [StrOptions({"auto"}), Interval(Real, 0.0, 0.5, closed="right")],
+        """Share of outliers among the training rows, above 0 and up to 0.5, which sets `offset_`, and so what `predict` calls an
+        outlier. "auto" means that rows are outliers if their score is below -0.5, as in the original paper.""",
+        of=ISOLATION,
         group=ENSEMBLE,
     ),
     Parameter(
@@ -195,6 +208,16 @@ PARAMETERS = (
         group=SPLITS,
     ),
     Parameter(
+        "max_features",
+        "int or float",
+        1.0,
+        [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
+        """Number of features that each tree draws at random: it tests no others. An int is this number; a float, above 0 and up
+        to 1, is a share of all features, rounded down to 1 at least. In other forests, by contrast, each node draws anew.""",
+        of=ISOLATION,
+        group=SPLITS,
+    ),
+    Parameter(
         "skip_constant_features",
         "bool",
         True,
@@ -263,6 +286,7 @@ PARAMETERS = (
         None,
         [Interval(Integral, 1, None, closed="left"), None],
         """Greatest depth of a tree: a node at this depth is a leaf. The root's depth is 0. None means no limit.""",
+        of=SHAPED,
         group=SHAPE,
     ),
     Parameter(
@@ -272,6 +296,7 @@ PARAMETERS = (
         [Interval(Integral, 2, None, closed="left"), Options(Integral, {0}), None],
         """Largest number of leaves of a tree. If it is given, nodes are split in the order of their impurity decrease, best
         first. None or 0 means no limit.""",
+        of=SHAPED,
         group=SHAPE,
     ),
     Parameter(
@@ -281,6 +306,7 @@ PARAMETERS = (
         [Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
         """Least number of {draws} in a node that is split: a node with fewer is a leaf.
         {note}A float, above 0 and up to 1, is a share of {all_draws}, rounded up.""",
+        of=SHAPED,
         group=SHAPE,
     ),
     Parameter(
@@ -290,6 +316,7 @@ PARAMETERS = (
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
         """Least number of {draws} on each side of a split, and so in each leaf.
         {note}A float, above 0 and below 1, is a share of {all_draws}, rounded up.""",
+        of=SHAPED,
         group=SHAPE,
     ),
     Parameter(
@@ -298,6 +325,7 @@ PARAMETERS = (
         0.0,
         [Interval(Real, 0.0, 0.5, closed="both")],
         """Least share of the total weight of {all_draws} on each side of a split, from 0 to 0.5.""",
+        of=SHAPED,
         group=SHAPE,
     ),
     Parameter(
@@ -316,7 +344,7 @@ PARAMETERS = (
         [Interval(Real, 0.0, None, closed="left")],
         """Least decrease of {impurity} for which a node is split. The decrease is multiplied by the node's share of the total
         weight before it is compared with this limit; 0 means no limit.""",
-        of=IN_TABLE - SURVIVAL,
+        of=SHAPED - SURVIVAL,
         group=SHAPE,
     ),
     Parameter(
@@ -354,6 +382,28 @@ PARAMETERS = (
         if rows are drawn without replacement. Where groups or blocks of rows are drawn, these are counted instead of rows.
         With ``bootstrap=False`` it must be None.""",
         of=FORESTS,
+        group=ROWS,
+    ),
+    Parameter(
+        "bootstrap",
+        'bool, "weighted" or Sampling',
+        False,
+        ["boolean", StrOptions({"weighted"}), Sampling],
+        """Whether each tree draws its rows with replacement. "weighted" draws them with replacement too, with chances in
+        proportion to their weights, as is always done where rows differ in weight. Other ways are objects of a class of
+        `dforest.sampling`, for which weights change nothing.""",
+        of=ISOLATION,
+        group=ROWS,
+    ),
+    Parameter(
+        "max_samples",
+        'int, float or "auto"',
+        "auto",
+        [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
+        """Number of draws of each tree: 256, or as many as there are rows if these are fewer, if "auto". An int is this number,
+        but for a warning no more than there are rows. A float, above 0 and up to 1, is a share of the rows of positive weight,
+        rounded down to 1 at least. No leaf is deeper than the base-2 logarithm of this number, rounded up.""",
+        of=ISOLATION,
         group=ROWS,
     ),
     Parameter(
@@ -517,7 +567,7 @@ PARAMETERS = (
         """Seed of the forest's random numbers. An int gives an equal forest in each fit to the same data, whatever `n_jobs`
         is; None gives another one in each fit. A RandomState object is drawn from at each
         fit, so that a second fit with one object gives another forest.""",
-        of=FORESTS | EMBEDDINGS,
+        of=FORESTS | EMBEDDINGS | ISOLATION,
         group=COMPUTATION,
     ),
     Parameter(
@@ -532,7 +582,7 @@ PARAMETERS = (
         on `n_jobs`. Idle threads help to grow trees that others have begun, and data of few rows get fewer threads. All calls
         in a process share one set of threads, so calls at the same time don't multiply them; where the system grants fewer
         threads, fewer do the work.""",
-        of=FORESTS | EMBEDDINGS,
+        of=FORESTS | EMBEDDINGS | ISOLATION,
         group=COMPUTATION,
     ),
     Parameter(
@@ -555,7 +605,7 @@ PARAMETERS = (
         """Whether `fit` keeps the trees of earlier calls and adds more, up to `n_estimators` in all; if False, it grows all
         trees anew. `n_estimators` must not be less than the number of trees there are, and changed parameters or data affect
         new trees only. A call that adds no trees leaves out-of-bag estimates, if there are any, as they are.""",
-        of=FORESTS | EMBEDDINGS,
+        of=FORESTS | EMBEDDINGS | ISOLATION,
         group=COMPUTATION,
     ),
     Parameter(
@@ -566,7 +616,7 @@ PARAMETERS = (
         """How much is printed on the error stream while trees are grown. 0 prints nothing. 1 shows how many trees there are,
         how much time is left and, with ``oob_score=True``, the out-of-bag error: in one line that is updated in a terminal,
         and elsewhere in a new line after every tenth of the trees. 2 prints a line for every tree.""",
-        of=FORESTS | EMBEDDINGS,
+        of=FORESTS | EMBEDDINGS | ISOLATION,
         group=COMPUTATION,
     ),
 )

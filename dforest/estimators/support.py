@@ -114,6 +114,16 @@ def _several_thresholds(fit):
     return f"n_random_splits={n}" if n > 1 else None
 
 
+def _isolation(fit):
+    return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
+
+
+def _isolation_votes(fit):
+    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
+    looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
+    return f"a callback that looks at out-of-bag errors, of {_isolation(fit)}" if _isolation(fit) and looks else None
+
+
 def _several_outputs(fit):
     return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
 
@@ -162,6 +172,8 @@ FEATURES = {
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
     "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", kinds=FORESTS),
     "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),
+    "isolation": Feature("`IsolationForest`", _isolation, FORESTS),
+    "isolation, live votes": Feature("`IsolationForest`, with callbacks: `OutOfBagPlateau`", _isolation_votes, FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -184,6 +196,9 @@ REFUSALS = [
             FORESTS),
     Refusal("preferred features", (DEVICE, RANKS), "features are drawn with equal chances there", "None", FORESTS),
     Refusal("several thresholds", (DEVICE, RANKS), "one threshold is drawn for each feature there", "1", FORESTS),
+    Refusal("isolation", (DEVICE, RANKS), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
+            FORESTS),
+    Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip

@@ -134,7 +134,8 @@ def absolute_error_score(left, right):
 
 
 SCORES = {"gini": gini_score, "entropy": entropy_score, "log_loss": entropy_score, "hellinger": hellinger_score,
-          "squared_error": squared_error_score, "friedman_mse": squared_error_score}  # fmt: skip
+          "squared_error": squared_error_score, "friedman_mse": squared_error_score,
+          "path_length": lambda left, total: 0.0}  # fmt: skip
 
 OF_CLASSES = ("gini", "entropy", "log_loss", "hellinger")
 

@@ -48,6 +48,7 @@ NAMED = {
 
 # Members of all forests that these classes have, but for which they have no use.
 LEFT_OUT = {
+    "dforest.IsolationForest": {"feature_importances_", "oob_importance", "oob_local_importance"},
     "dforest.RandomTreesEmbedding": {"estimators_samples_", "feature_importances_", "oob_importance", "oob_local_importance"},
     "dforest.RandomSurvivalForest": {"oob_local_importance"},
     "dforest.ExtraSurvivalTrees": {"oob_local_importance"},
@@ -63,6 +64,7 @@ _ABOUT = {
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",
+    "guide_isolation guide_methods sampling guide_columns": "IsolationForest",
     "guide_survival guide_methods sampling guide_columns": "RandomSurvivalForest ExtraSurvivalTrees",
     "guide_survival guide_methods guide_columns": "SurvivalTree ExtraSurvivalTree",
     "guide_survival": "criterion.LogRank criterion.LogRankScore",

@@ -19,6 +19,7 @@ from sklearn.metrics import accuracy_score
 
 from dforest import (
     ExtraTreesRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -40,6 +41,7 @@ MODELS = [
     ExtraTreesRegressor(),
     RandomForestClassifier(categorical_features=[1]),
     RandomTreesEmbedding(),
+    IsolationForest(contamination=0.1, max_features=0.5),
 ]
 ALL = pytest.mark.parametrize("model", MODELS, ids=one_line)
 

@@ -19,6 +19,7 @@ from dforest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -37,6 +38,7 @@ MODELS = [
     ExtraTreesClassifier(),
     ExtraTreesRegressor(bootstrap=True, oob_score=True),
     RandomTreesEmbedding(),
+    IsolationForest(contamination=0.1, max_features=0.5),
 ]
 ALL = pytest.mark.parametrize("model", MODELS, ids=one_line)
 
@@ -98,7 +100,7 @@ def test_what_callbacks_are_told(model, is_weighted):
     ]  # fmt: skip
     for hook, name, number, given in recorder.told[1:-1]:
         assert given["X"] is X
-        assert given["y"] is y or isinstance(model, RandomTreesEmbedding)  # whose targets are random
+        assert given["y"] is y or isinstance(model, RandomTreesEmbedding | IsolationForest)  # of targets of their own
         assert given["metadata"] == ({} if weight is None else {"sample_weight": weight})
         n_trees = number + (hook == "end") if name == "tree" else 3 * (hook == "end")
         if n_trees == 0:

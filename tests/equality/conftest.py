@@ -33,6 +33,8 @@ EXTREMES = {
     "ranks in place of keys": {"keys": False},
     "portable loops": {"loops": "portable", "buckets": 5, "small_up_to": 64},
     "AVX2 loops": {"loops": "avx2", "small_up_to": 64},
+    "codes of drawn rows": {"drawn_up_to": 10**9},
+    "codes of all rows": {"drawn_up_to": 0},
     "share everything": {"share_from": 1, "share_visits_from": 0},
     "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
     "radix sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},

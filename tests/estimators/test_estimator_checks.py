@@ -11,6 +11,7 @@ from dforest import (
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -32,6 +33,8 @@ ESTIMATORS = [
     ExtraTreeClassifier(),
     ExtraTreeRegressor(),
     RandomTreesEmbedding(n_estimators=10, sparse_output=False),
+    IsolationForest(n_estimators=10),
+    IsolationForest(n_estimators=10, method="hist", contamination=0.1, bootstrap=True),
     HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5),
     HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=1, early_stopping=True, validation_fraction=None),
     HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=1),
@@ -41,7 +44,7 @@ ESTIMATORS = [
 
 def expected_failures(estimator):
     equivalence = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
-    if getattr(estimator, "bootstrap", False):
+    if getattr(estimator, "bootstrap", False) or isinstance(estimator, IsolationForest):
         return dict.fromkeys(equivalence, "a bootstrap draws from other rows when some of them are left out or repeated")
     if getattr(estimator, "max_iter", None) and estimator.min_samples_leaf > 1:
         return dict.fromkeys(equivalence, "min_samples_leaf counts rows, whatever their weights")

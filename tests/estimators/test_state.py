@@ -15,6 +15,7 @@ X, Y = load_iris(return_X_y=True)
 KINDS = [
     *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees", "HistGradientBoosting") for task in ("Classifier", "Regressor")),
     *(f"{name}{task}" for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
+    "IsolationForest",
     "RandomTreesEmbedding",
 ]
 

@@ -36,6 +36,7 @@ X, Y = load_iris(return_X_y=True)
 KINDS = [
     *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees", "HistGradientBoosting") for task in ("Classifier", "Regressor")),
     *(f"{name}{task}" for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
+    "IsolationForest",
     "RandomTreesEmbedding",
 ]
 WAYS = [(serving, mmap) for serving in (True, False) for mmap in (True, False)]
@@ -48,7 +49,7 @@ def model_of(kind, **parameters):
 
 
 def predictions(model, rows):
-    names = ("predict", "predict_proba", "decision_function", "apply", "transform")
+    names = ("predict", "predict_proba", "decision_function", "score_samples", "apply", "transform")
     found = {name: getattr(model, name)(rows) for name in names if hasattr(model, name)}
     return {name: value.toarray() if hasattr(value, "toarray") else value for name, value in found.items()}
 

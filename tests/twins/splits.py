@@ -7,6 +7,7 @@ them from the others. Two cuts follow from a test, as missing values go right or
 
 import math
 from bisect import bisect_left
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -172,13 +173,13 @@ def feature_order(n_features, seed, path):
     return order
 
 
-def weighted_feature_order(weights, first, seed, path):
-    """The features that may be tried at the node of this path: some first, and then by draws with integer weights."""
+def weighted_feature_order(weights, first, seed, path, n=None):
+    """The features that may be tried at the node of this path, or n of them: some first, then by draws with integer weights."""
     stream, left = Stream(seed, path, FEATURES), {j: w for j, w in enumerate(weights) if w > 0 and j not in first}
     order = list(first)
-    while left:
+    while left and (n is None or len(order) < n):
         rest = int(stream.uniform() * sum(left.values()))
-        drawn = next(j for j in sorted(left) if rest < sum(weight for i, weight in left.items() if i <= j))
+        drawn = next(j for j, upto in zip(left, accumulate(left.values()), strict=True) if rest < upto)
         order.append(drawn)
         del left[drawn]
     return order

@@ -319,7 +319,7 @@ cdef class Grower:
         self.writer.clear()
         reserve_records(tree_records, self.max_records, self.decision.data.n_rows if self.decision.data.has_sparse else 0,
                         self.keeps_leaves)
-        if self.is_shared(self.drawing.n_draws):
+        if self.drawing.listed is None and self.is_shared(self.drawing.n_draws):
             tree_records.n = self.drawing.draw_together(self.team, self.member, seed, tree_records.records, tree_records.scratch)
         else:
             tree_records.n = self.drawing.draw(seed, tree_records.records)

@@ -53,11 +53,14 @@ cdef Py_ssize_t place_runs(Chunk* chunks, Py_ssize_t n_chunks) noexcept nogil
 cdef class Drawing:
     cdef DataView data
     cdef SamplingPlan plan
+    cdef Py_ssize_t n_rows                     # that trees draw from; the data may have those alone that some tree draws
     cdef readonly int64_t n_draws              # of a tree
     cdef readonly Py_ssize_t max_records       # of a tree
     cdef const uint32_t[::1] counts            # None; or how often the next tree draws each row, in place of what the plan says
     cdef const uint32_t[::1] weights           # None; or what a draw of each row weighs in it, in place of the data's weights
     cdef const double[::1] exact_weights       # None; or exact weights, of which these are the integers
+    # None; or the rows that the next tree draws, by the data's numbers, and how often: the plan is not asked
+    cdef const uint32_t[::1] listed, listed_counts
     # Of the tree that is being drawn
     cdef const double* exact_weight            # [n_rows] exact weights of the rows (weights.h); NULL: the integers are exact
     cdef uint32_t seed
@@ -76,6 +79,7 @@ cdef class Drawing:
     cdef void count_records(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t records_of_block(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil
+    cdef void write_record(self, uint32_t row, uint32_t count, Record* out) noexcept nogil
 
 
 # By codes: a record goes left up to the code of the split, or by its category.

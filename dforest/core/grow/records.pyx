@@ -28,7 +28,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.loops cimport DF_MASKED, df_mask_of_bytes, loops
-from dforest.core.sampling cimport Work, count_blocks, draws_of_block, rows_of_block
+from dforest.core.sampling cimport FEW_ROWS, Work, count_blocks, draws_of_block, rows_of_block
 from dforest.core.search.sums cimport NO_SUMS, SumsKind
 from dforest.core.search.words cimport pack_sums
 from dforest.core.types cimport MAX_BUCKETS, bucket_of, column_t, data_row
@@ -81,16 +81,19 @@ cdef class Drawing:
     data : DataView
     plan : SamplingPlan
         Which rows a tree draws.
+    n_rows : int, optional
+        Rows that trees draw from. None means those of the data, which may have fewer if trees are told what they draw.
     """
 
-    def __cinit__(self, DataView data not None, SamplingPlan plan not None):
+    def __cinit__(self, DataView data not None, SamplingPlan plan not None, n_rows=None):
         self.data = data
         self.plan = plan
-        self.counts = self.weights = None
-        plan.check_rows(data.n_rows)
-        self.n_draws = plan.tree_draws(data.n_rows)
-        self.max_records = plan.max_records(data.n_rows)
-        self.of_block = <int64_t*> malloc(count_blocks(data.n_rows) * plan.width * sizeof(int64_t))
+        self.counts = self.weights = self.listed = self.listed_counts = None
+        self.n_rows = data.n_rows if n_rows is None else n_rows
+        plan.check_rows(self.n_rows)
+        self.n_draws = plan.tree_draws(self.n_rows)
+        self.max_records = plan.max_records(self.n_rows)
+        self.of_block = <int64_t*> malloc(count_blocks(self.n_rows) * plan.width * sizeof(int64_t))
         if self.of_block == NULL:
             raise MemoryError()
 
@@ -120,6 +123,18 @@ cdef class Drawing:
                              f"{self.data.n_rows} rows with weights")
         self.counts, self.weights, self.exact_weights = counts, weights, exact_weights
 
+    def set_list(self, const uint32_t[::1] rows not None, const uint32_t[::1] counts not None):
+        """Say what the next tree draws.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_records,), dtype uint32
+            The rows that it draws, by the data's numbers.
+        counts : ndarray of shape (n_records,), dtype uint32
+            How often it draws each.
+        """
+        self.listed, self.listed_counts = rows, counts
+
     cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil:
         """Begin a tree: set how many draws each block has, or, where counts are known, how many records."""
         cdef Py_ssize_t n_blocks = count_blocks(self.data.n_rows), block
@@ -128,6 +143,8 @@ cdef class Drawing:
         if self.weights is not None:
             self.weight = &self.weights[0]
             self.exact_weight = &self.exact_weights[0] if self.exact_weights is not None else NULL
+        if self.listed is not None:
+            return 0
         if self.counts is None:
             return self.plan.deal(seed, self.data.n_rows, 0, n_blocks, self.of_block, helpers)
         if helpers != NULL:
@@ -150,13 +167,25 @@ cdef class Drawing:
         cdef Py_ssize_t width = self.plan.width if self.counts is None else 1
         return min(draws_of_block(self.of_block + block * width, width), rows_of_block(self.data.n_rows, block))
 
+    cdef void write_record(self, uint32_t row, uint32_t count, Record* out) noexcept nogil:
+        out.row = row
+        out.count = count
+        out.target = self.data.target[row]
+        out.weight = self.weight[row] if self.weight != NULL else 1
+
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil:
         """Write the records of one block in row order; return their number. OUT out : [records of the block]"""
         cdef uint32_t drawn[DF_BLOCK]
+        cdef uint32_t listed[FEW_ROWS]
         cdef const uint32_t* counts = drawn
-        cdef Py_ssize_t n_rows = self.data.n_rows, first = block * DF_BLOCK
-        if self.records_of_block(block) == 0:
+        cdef Py_ssize_t n_rows = self.data.n_rows, first = block * DF_BLOCK, n = self.records_of_block(block), i
+        if n == 0:
             return 0
+        if self.counts is None and n <= FEW_ROWS:
+            n = self.plan.list_block(self.seed, n_rows, block, self.of_block + block * self.plan.width, listed, drawn)
+            for i in range(n):
+                self.write_record(<uint32_t> first + listed[i], drawn[i], out + i)
+            return n
         if self.counts is not None:
             counts = &self.counts[first]
         else:
@@ -164,8 +193,12 @@ cdef class Drawing:
         return loops.records(first, rows_of_block(n_rows, block), counts, self.data.target, self.weight, out)
 
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil:
-        cdef Py_ssize_t block, n = 0
+        cdef Py_ssize_t block, i, n = 0
         self.deal(seed, NULL)
+        if self.listed is not None:
+            for i in range(self.listed.shape[0]):
+                self.write_record(self.listed[i], self.listed_counts[i], out + i)
+            return self.listed.shape[0]
         for block in range(count_blocks(self.data.n_rows)):
             n += self.draw_block(block, out + n)
         return n

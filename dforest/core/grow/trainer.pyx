@@ -207,19 +207,21 @@ class Trainer(Growers):
     Parameters
     ----------
     data, objective, criterion, splitter, rules, n_threads
-        As of `Growers`; the data have all rows.
+        As of `Growers`; the data have all rows, or those that are drawn.
     sampling : SamplingPlan
         Which rows each tree draws.
+    drawn : DrawnRows, optional
+        What trees draw, if the data have these rows alone: see `dforest.engines.problem.DrawnRows`.
     """
 
     def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                 rules, sampling, int n_threads):
-        max_records = sampling.max_records(data.n_rows)
-        super().__init__(data, objective, criterion, splitter, rules, data.n_rows, max_records, n_threads)
-        self._sampling = sampling
+                 rules, sampling, int n_threads, drawn=None):
+        n_rows = data.n_rows if drawn is None else drawn.n_rows
+        super().__init__(data, objective, criterion, splitter, rules, n_rows, sampling.max_records(n_rows), n_threads)
+        self._sampling, self._drawn = sampling, drawn
 
     def _make_drawing(self):
-        return Drawing(self._data, self._sampling)
+        return Drawing(self._data, self._sampling, self._n_rows)
 
     def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_leaves=False):
         """Grow some trees.
@@ -253,6 +255,8 @@ class Trainer(Growers):
                 counts, weight = weigh(seed)
                 units[tree] = weight.unit
                 grower.drawing.set_draws(counts, weight.integers, weight.exact)
+            if self._drawn is not None:
+                grower.drawing.set_list(*self._drawn.of_tree(tree))
             with nogil:
                 grower.grow(tree, seed)
 

@@ -1,12 +1,13 @@
 """The built-in criteria by name: the one place that lists them.
 
-A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`, `logrank.pyx`), its formulas
+A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`, `logrank.pyx`, `isolation.pyx`), its formulas
 (`dforest/rules/criteria.h`, `dforest/rules/medians.h`, `dforest/rules/logrank.h`), an entry here, and a slow twin
 (`dforest/testing/scores.py`, `dforest/testing/survival.py`).
 """
 
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Entropy, Gini, Hellinger
+from dforest.core.search.isolation import PathLength
 from dforest.core.search.logrank import LogRank, LogRankScore
 from dforest.core.search.outputs import MultiOutput
 from dforest.core.search.regression import Poisson, SquaredError
@@ -22,7 +23,9 @@ NUMBER_CRITERIA = {
 
 SURVIVAL_CRITERIA = {"logrank": LogRank, "logrank_score": LogRankScore}
 
-CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA
+ISOLATION_CRITERIA = {"path_length": PathLength}
+
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA | ISOLATION_CRITERIA
 
 # What an object of a built-in class is called.
 NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}

@@ -79,7 +79,7 @@ cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
-cdef struct Mark:            # a feature found constant, and the depth of the node it was found in
+cdef struct Mark:            # a feature found constant, and the depth of the node it was found in; -1: the tree does not draw it
     Py_ssize_t feature
     Py_ssize_t depth
 
@@ -114,6 +114,7 @@ cdef class Splitter(Component):
     cdef readonly tuple always_tried  # the features that are tried in every node, beside max_features others
     cdef readonly int n_random_splits  # of each feature, by splitters that draw thresholds
     cdef readonly bint one_hot
+    cdef readonly Py_ssize_t tree_features   # that each tree draws; 0: it may use all
     cdef readonly dict tuning
     # Lent in `attach` and `open_tree`
     cdef DataView data
@@ -189,7 +190,8 @@ cdef class Splitter(Component):
     cdef int open_leaf(self, Node* node) except -1 nogil
 
     # The base class's own
-    cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil
+    cdef void mark(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil
+    cdef void draw_tree_features(self) noexcept nogil
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil

@@ -24,6 +24,8 @@ cdef enum:
     FETCHED_FEATURES = 8       # ... at least, and of so many at most
     FETCHED_SPARSE = 8         # sparse columns whose stored rows are on their way; as many before that, where these are
     FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
+    OF_TREE = -1               # depth of the marks that hold for the whole tree
+    TREE_PATH = 0              # of the features that a tree draws; no node's
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
 cdef Py_ssize_t FETCH_UP_TO = 4096             # records of a node, by default: codes of larger ones are close to each other
@@ -138,7 +140,7 @@ cdef class Splitter:
     """
 
     def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True,
-                  feature_weights=None, always_tried=(), int n_random_splits=1):
+                  feature_weights=None, always_tried=(), int n_random_splits=1, Py_ssize_t tree_features=0):
         """Set what the splitter must know of the forest's parameters; forests call this method before trees are grown.
 
         Parameters
@@ -157,6 +159,9 @@ cdef class Splitter:
             Features that are tried in every node, beside `max_features` others. `feature_weights` must be given with them.
         n_random_splits : int, default=1
             How many thresholds are drawn for each feature, by splitters that draw them.
+        tree_features : int
+            Number of features that each tree draws at random: in the whole tree, all others are taken for constant. 0 means that
+            trees draw none, and may use all features.
 
         Returns
         -------
@@ -171,6 +176,7 @@ cdef class Splitter:
         if feature_weights is not None or n_random_splits > 1:
             self.grows_small_subtrees = False
         self.one_hot = one_hot
+        self.tree_features = tree_features
         self.tuning = dict(tuning or {})
         self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
         return self
@@ -185,7 +191,7 @@ cdef class Splitter:
         """Return a copy of this splitter, with its class, its parameters and its settings of `configure`, without data."""
         splitter = self.__sklearn_clone__()
         return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features,
-                                  self.feature_weights, self.always_tried, self.n_random_splits)
+                                  self.feature_weights, self.always_tried, self.n_random_splits, self.tree_features)
 
     def runs_on(self, device):
         """Whether there is code of this splitter for another device than the CPU: never for one from elsewhere."""
@@ -260,19 +266,30 @@ cdef class Splitter:
     cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil:
         self.seed = seed
         self.rules = rules[0]
-        self.forget_constants()
+        self.forget_constants_from(OF_TREE)
+        if 0 < self.tree_features < self.data.n_features:
+            self.draw_tree_features()
         return 0
 
-    cdef void forget_constants(self) noexcept nogil:
-        while self.n_marks > 0:
-            self.n_marks -= 1
-            self.is_constant[self.marks[self.n_marks].feature] = 0
+    cdef void draw_tree_features(self) noexcept nogil:
+        """Leave the features out that the tree does not draw."""
+        cdef Py_ssize_t i
+        cdef uint32_t feature
+        self.order.open(self.seed, TREE_PATH)
+        for i in range(self.data.n_features):
+            feature = self.order.next()
+            if i >= self.tree_features:
+                self.mark(feature, OF_TREE)
+        self.order.close()
 
-    cdef void mark(self, Py_ssize_t feature, const Node* node) noexcept nogil:
-        """Leave a feature out below a node."""
+    cdef void forget_constants(self) noexcept nogil:
+        self.forget_constants_from(0)
+
+    cdef void mark(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil:
+        """Leave a feature out below a node of a depth."""
         self.is_constant[feature] = 1
         self.marks[self.n_marks].feature = feature
-        self.marks[self.n_marks].depth = node.depth
+        self.marks[self.n_marks].depth = depth
         self.n_marks += 1
 
     cdef bint is_on_path(self, const Node* node, Py_ssize_t feature) except -1 nogil:
@@ -300,7 +317,7 @@ cdef class Splitter:
         self.team.share(&search.task, <void*> self)
         for i in range(search.task.n_items):
             if self.found_constant[i]:
-                self.mark(self.first[i], node)
+                self.mark(self.first[i], node.depth)
         out[0] = search.best
         if not search.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
@@ -427,7 +444,7 @@ cdef class Splitter:
                 break
             before = out.score
             if self.best_cut(node, self.first[i], &self.rules, out):
-                self.mark(self.first[i], node)
+                self.mark(self.first[i], node.depth)
             if out.score > before:
                 out.feature = self.first[i]
         return n - (self.n_marks - n_marks)

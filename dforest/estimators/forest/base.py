@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
+from dforest.core.grow.trainer import tree_seeds
 from dforest.core.sampling import AllRows
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
@@ -21,7 +22,7 @@ from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, Rando
 from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
-from dforest.engines.problem import GrowthRules, Problem, needs_wide_sums
+from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_sums
 from dforest.estimators.callbacks import FitTasks, with_callbacks
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
@@ -55,6 +56,7 @@ SPLITTERS = {
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
+DRAWN_UP_TO = 0.25  # draws of all trees, as a share of the rows: if there are more, all rows get codes
 MAX_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
 
 
@@ -290,9 +292,12 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             )
         self._directions = directions
         seed, is_tree = plan.seed
+        drawn, parts = self._drawn_rows(plan, rows, sampling, splitter, engine), rows.parts
+        if drawn is not None:
+            targets, parts = targets.of_rows(drawn.numbers), [parts[0][drawn.numbers]]
         columns = code_columns_together(
             ranks,
-            rows.parts,
+            parts,
             self.max_bins if self.method == "hist" else 0,
             rows.integer_bin_weight(),
             plan.n_threads,
@@ -305,8 +310,22 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         X = dense(rows.X) if needs_rows else None
         share = None if ranks.size == 1 else rows.share
         return Problem(
-            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share
+            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn
         )
+
+    def _drawn_rows(self, plan, rows, sampling, splitter, engine):
+        """The `DrawnRows` of the new trees, if these draw few of the rows, and grow the same way if others have no codes."""
+        n_trees, n_rows = plan.n_trees - plan.n_grown, rows.n_rows
+        is_possible = (
+            engine.takes_drawn and splitter.runs_on(None) and self.method == "dense"  # where only the order of codes matters
+            and not self.is_ordinal_.any() and not plan.balances_draws and not rows.is_divided
+            and isinstance(rows.parts[0], np.ndarray) and not isinstance(sampling, AllRows)
+        )  # fmt: skip
+        if not is_possible or n_trees * sampling.largest_tree(n_rows) > TUNING.get("drawn_up_to", DRAWN_UP_TO) * n_rows:
+            return None
+        seed, is_tree = plan.seed
+        seeds = [seed] if is_tree else tree_seeds(seed, range(plan.n_grown, plan.n_trees))
+        return DrawnRows.of(sampling, seeds, n_rows, plan.n_grown, plan.n_threads)
 
     def _sampling(self, plan, rows):
         """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""

@@ -98,7 +98,8 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         """
         return self._fit_partitions(lambda rank: [Partition(rank, X, y, sample_weight, groups)])
 
-    def _plan(self):
+    def _check_draws(self):
+        """Raise ValueError if parameters ask of a forest that draws no rows what needs draws."""
         if not self.bootstrap:
             if self.max_samples is not None:
                 raise ValueError(
@@ -116,6 +117,9 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                     f"variable_importance={self.variable_importance!r} needs bootstrap=True, for trees to leave out "
                     'rows; without it "mdi" is allowed'
                 )
+
+    def _plan(self):
+        self._check_draws()
         plan = Plan(
             n_trees=self.n_estimators,
             sampling=sampling_of(self.bootstrap),

@@ -140,13 +140,14 @@ def count_leaves(problem, n_trees, engine, estimator, ranks):
     """
     n_rows = problem.n_rows
     part = next(part for least, part in reversed(_PARTS.items()) if n_trees >= least)
-    sizes = [n_rows] if n_rows <= FEW_ROWS else [n_rows // (2 * part), n_rows // part]
-    counts = []
+    is_whole = n_rows <= FEW_ROWS or problem.drawn is not None  # two trees draw few rows
+    sizes = [n_rows] if is_whole else [n_rows // (2 * part), n_rows // part]
+    counts, trees = [], range(1 if problem.is_tree else 2) if problem.drawn is None else problem.drawn.trees[:2]
     for size, (chosen, share) in zip(sizes, some_rows(n_rows, sizes, problem.share, ranks), strict=True):
         seen = _Leaves()
         few = problem if size == n_rows else _some(problem, chosen, size, share, estimator)
         with engine.open(few) as session:
-            session.grow(range(1 if problem.is_tree else 2), seen)
+            session.grow(trees, seen)
         counts.append(np.mean(seen.counts))
     n_leaves = counts[-1]
     if len(counts) > 1:

@@ -26,15 +26,7 @@ from dforest import criterion, loss, splitter
 from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
 from dforest.core.draws import Groups, Strata
-from dforest.core.objective import (
-    ClassObjective,
-    MultiOutputClassObjective,
-    MultiOutputNumberObjective,
-    MultiOutputSumObjective,
-    NumberObjective,
-    SumObjective,
-    SurvivalObjective,
-)
+from dforest.core.objective import OBJECTIVES
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.sparse_rows import SparseRows
@@ -54,10 +46,9 @@ from dforest.sampling import BlockSampling, GroupSampling, RowSampling, Sampling
 _RECORDS = {
     cls.__name__: cls
     for cls in (
-        AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, ClassObjective, Constraints, DrawnElsewhere, Features, FitReport,
-        Groups, GroupSampling, LeafCurves, Loss, MultiOutputClassObjective, MultiOutputNumberObjective, MultiOutputSumObjective,
-        NumberObjective, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
-        Subsample, SumObjective, SurvivalObjective, TrainingData, WeightedSampling,
+        *OBJECTIVES, AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, Constraints, DrawnElsewhere, Features, FitReport,
+        Groups, GroupSampling, LeafCurves, Loss, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
+        Subsample, TrainingData, WeightedSampling,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.

@@ -1,0 +1,177 @@
+"""`IsolationForest`: scores, outliers, what trees draw, and what is kept and refused."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.device_forests import differences
+from scipy.sparse import csr_matrix
+from sklearn.base import is_outlier_detector
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import IsolationForest as Reference
+from sklearn.ensemble._iforest import _average_path_length
+from sklearn.metrics import roc_auc_score
+
+import dforest
+from dforest import ExtraTreesRegressor, IsolationForest
+from dforest.core.search.isolation import average_path_length
+from dforest.estimators.forest.base import TUNING
+from dforest.sampling import BlockSampling
+
+X, Y = load_breast_cancer(return_X_y=True)
+METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
+
+
+def test_average_path_lengths_are_those_of_scikit_learn():
+    n = np.array([1, 2, 3, 5, 256, 999, 10**9])
+    np.testing.assert_allclose([average_path_length(k) for k in n], _average_path_length(n), rtol=1e-15)
+
+
+@METHODS
+def test_scores_follow_from_leaves(method):
+    model = IsolationForest(20, method=method, random_state=0).fit(X)
+    forest, leaves = model.forest_, model.apply(X)
+    assert model.max_samples_ == 256 and forest.depths().max() <= 8
+    lengths = np.zeros(len(X))
+    for t in range(20):
+        table, depth = forest.node_table(t), forest.depths()[forest.node_offsets[t] : forest.node_offsets[t + 1]]
+        lengths += depth[leaves[:, t]] + _average_path_length(table.draws)[leaves[:, t]]
+    np.testing.assert_allclose(model.score_samples(X), -(2 ** (-lengths / (20 * _average_path_length([256])))), rtol=1e-13)
+    np.testing.assert_array_equal(model.decision_function(X), model.score_samples(X) + 0.5)
+    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) < 0, -1, 1))
+    np.testing.assert_array_equal(model.fit_predict(X), model.predict(X))
+
+
+def test_scores_are_about_those_of_scikit_learn():
+    own, other = (kind(n_estimators=2000, random_state=0).fit(X).score_samples(X) for kind in (IsolationForest, Reference))
+    assert np.abs(own - other).max() < 0.02 and np.corrcoef(own, other)[0, 1] > 0.998
+    assert roc_auc_score(Y, own) == pytest.approx(roc_auc_score(Y, other), abs=0.01)
+
+
+def test_contamination_is_the_share_of_outliers():
+    model = IsolationForest(contamination=0.1, random_state=0).fit(X)
+    assert model.offset_ == np.percentile(model.score_samples(X), 10)
+    assert (model.predict(X) < 0).mean() == pytest.approx(0.1, abs=1 / len(X))
+    assert IsolationForest(3).fit(X).offset_ == -0.5
+    for wrong in (0, 0.6, "some"):
+        with pytest.raises(ValueError, match="contamination"):
+            IsolationForest(contamination=wrong).fit(X)
+
+
+def test_draws():
+    for parameters, expected in [
+        ({}, 256), ({"max_samples": 0.5}, 284), ({"max_samples": 7}, 7), ({"max_samples": 1e-9}, 1),
+        ({"bootstrap": True, "max_samples": 100}, 100), ({"bootstrap": BlockSampling(10, replace=False), "max_samples": 3}, 30),
+    ]:  # fmt: skip
+        model = IsolationForest(3, random_state=0, **parameters).fit(X)
+        assert model.max_samples_ == expected
+        for rows in model.estimators_samples_:
+            assert len(rows) == expected and (len(set(rows)) == expected or parameters["bootstrap"] is True)
+    with pytest.warns(UserWarning, match="max_samples will be set to n_samples"):
+        assert IsolationForest(3, max_samples=600).fit(X).max_samples_ == 569
+    assert IsolationForest(3).fit(X[:1]).predict(X[:3]).tolist() == [1, 1, 1]
+
+
+def test_rows_are_drawn_by_weight():
+    weight = np.where(np.arange(len(X)) < 100, 1.0, 1e-9)
+    model = IsolationForest(10, random_state=0).fit(X, sample_weight=weight)
+    assert (np.concatenate(model.estimators_samples_) < 100).all() and model.max_samples_ == 256
+    zeros = IsolationForest(10, random_state=0).fit(X, sample_weight=weight == 1)
+    assert zeros.max_samples_ == 100
+    alone = IsolationForest(10, random_state=0).fit(X[:100])
+    np.testing.assert_array_equal(zeros.score_samples(X), alone.score_samples(X))
+    equal = IsolationForest(10, random_state=0).fit(X, sample_weight=np.full(len(X), 0.3))
+    assert not differences(equal, IsolationForest(10, random_state=0).fit(X))
+
+
+@METHODS
+def test_features_are_drawn_by_tree(method):
+    for max_features, n_drawn in ((3, 3), (0.2, 6), (1e-9, 1)):
+        model = IsolationForest(300, max_features=max_features, method=method, random_state=0, n_jobs=2).fit(X)
+        offsets, feature = model.forest_.node_offsets, model.forest_.feature
+        used = [set(feature[a:b]) - {-1, -2} for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        assert max(map(len, used)) == n_drawn
+        share = np.bincount([j for one in used for j in one], minlength=30) / 300
+        np.testing.assert_allclose(share, n_drawn / 30, atol=5 * np.sqrt(n_drawn / 30 / 300))
+    with pytest.raises(ValueError, match="max_features must be <= n_features"):
+        IsolationForest(max_features=31).fit(X)
+
+
+def test_roots_draw_features_and_thresholds_uniformly():
+    rows = np.random.default_rng(0).random((100, 4)) ** 3
+    model = IsolationForest(3000, max_samples=1.0, random_state=0).fit(rows)
+    roots = model.forest_.node_offsets[:-1]
+    feature, threshold = model.forest_.feature[roots], model.forest_.threshold[roots]
+    np.testing.assert_allclose(np.bincount(feature, minlength=4) / 3000, 0.25, atol=0.04)
+    low, high = rows.min(axis=0)[feature], rows.max(axis=0)[feature]
+    np.testing.assert_allclose(np.quantile((threshold - low) / (high - low), [0.25, 0.5, 0.75]), [0.25, 0.5, 0.75], atol=0.04)
+
+
+@METHODS
+def test_threads_warm_start_and_files(method, tmp_path):
+    whole = IsolationForest(20, method=method, random_state=0, contamination=0.2, n_jobs=4, max_features=0.5).fit(X)
+    alone = IsolationForest(20, method=method, random_state=0, contamination=0.2, n_jobs=1, max_features=0.5).fit(X)
+    grown = IsolationForest(8, method=method, random_state=0, contamination=0.2, max_features=0.5, warm_start=True).fit(X)
+    first = grown.estimators_[0]
+    grown.set_params(n_estimators=20).fit(X)
+    whole.save(tmp_path / "model")
+    for other in (alone, grown, dforest.load(tmp_path / "model"), pickle.loads(pickle.dumps(whole))):
+        assert not differences(whole, other)
+        np.testing.assert_array_equal(whole.score_samples(X), other.score_samples(X))
+        assert other.offset_ == whole.offset_ and other.max_samples_ == whole.max_samples_
+    np.testing.assert_array_equal(first.apply(X), grown.estimators_[0].apply(X))
+
+
+def test_codes_of_drawn_rows_alone_give_the_same_forests():
+    rng, n_rows = np.random.default_rng(0), 20_000
+    rows = rng.standard_normal((n_rows, 3)).round(2)
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    weight = rng.integers(0, 4, n_rows) / 2
+    models = [
+        IsolationForest(5, random_state=0),
+        IsolationForest(5, random_state=0, bootstrap=True, n_jobs=2),
+        IsolationForest(5, random_state=0, bootstrap=BlockSampling(700), max_samples=1),
+        ExtraTreesRegressor(3, bootstrap="subsample", max_samples=50, random_state=0, categorical_features=[2]),
+        dforest.RandomForestClassifier(2, max_samples=40, method="dense", random_state=0, oob_score=True),
+    ]
+    labels, rows[:, 2] = np.nan_to_num(rows[:, 0]) > 0, rng.integers(0, 5, n_rows)
+    for model in models:
+        for given in (None, weight):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = pickle.loads(pickle.dumps(model)).fit(rows, labels, given)
+                try:
+                    TUNING["drawn_up_to"] = 0
+                    expected = model.fit(rows, labels, given)
+                finally:
+                    TUNING.clear()
+            assert not differences(found, expected)
+            assert found.estimate_memory(rows, labels, given).codes < rows.nbytes / 4
+            if hasattr(found, "oob_score_"):
+                assert found.oob_score_ == expected.oob_score_
+
+
+def test_kinds_of_data():
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.array(["x", "y"])[Y])})
+    frame.loc[::7, "a"] = np.nan
+    model = IsolationForest(20, random_state=0).fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "b"] and model.is_categorical_.tolist() == [False, True]
+    assert model.score_samples(frame).shape == (569,)
+    rows = np.where(np.random.default_rng(0).random(X.shape) < 0.2, X, 0.0)
+    for method in ("hist", "dense"):
+        sparse, dense = (IsolationForest(5, method=method, random_state=0).fit(given) for given in (csr_matrix(rows), rows))
+        assert not differences(sparse, dense)
+        np.testing.assert_array_equal(sparse.score_samples(csr_matrix(rows)), dense.score_samples(rows))
+
+
+def test_what_is_refused():
+    assert is_outlier_detector(IsolationForest())
+    with pytest.raises(ValueError, match="length of a path is no code for kernels"):
+        IsolationForest(3, device="sycl").fit(X)
+    with pytest.raises(ValueError, match="outliers have no errors"):
+        IsolationForest(3, bootstrap=True).set_callbacks(dforest.callback.OutOfBagPlateau()).fit(X)
+    for name, wrong in (("max_samples", 1.5), ("max_features", 0), ("bootstrap", "balanced"), ("n_estimators", 0)):
+        with pytest.raises(ValueError, match=name):
+            IsolationForest(**{name: wrong}).fit(X)
