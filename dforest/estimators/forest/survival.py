@@ -480,7 +480,7 @@ class ExtraSurvivalTree(SurvivalTree):
     """
 
 
-@has_parameters("survival forest", max_features="sqrt", min_samples_split=6, min_samples_leaf=3)
+@has_parameters("survival forest", max_features="sqrt", min_samples_split=10, min_samples_leaf=5)
 class RandomSurvivalForest(SurvivalForest):
     """A random forest for survival times: many survival trees, whose hazards and survival functions are averaged.
 
@@ -529,15 +529,13 @@ class RandomSurvivalForest(SurvivalForest):
 
 
 @has_parameters(
-    "survival forest", splitter="random", max_features="sqrt", bootstrap=False, method="dense", min_samples_split=6,
-    min_samples_leaf=3,
-)  # fmt: skip
+    "survival forest", splitter="random", max_features="sqrt", method="dense", min_samples_split=10, min_samples_leaf=5
+)
 class ExtraSurvivalTrees(SurvivalForest):
     """Extremely randomised trees for survival times: a forest whose trees draw thresholds at random.
 
     At each node a tree draws some features at random, and one threshold for each of them, and takes the split whose sides differ
-    most in survival. By default each tree is grown on all rows. The same data, parameters and `random_state` give the same forest
-    to the bit, on any number of threads.
+    most in survival. The same data, parameters and `random_state` give the same forest to the bit, on any number of threads.
 
     {groups}
 
@@ -562,7 +560,8 @@ class ExtraSurvivalTrees(SurvivalForest):
     --------
     >>> from dforest import ExtraSurvivalTrees
     >>> y = [(True, 1.0), (True, 2.0), (False, 2.5), (True, 7.0), (False, 8.0), (True, 9.0)]
-    >>> forest = ExtraSurvivalTrees(20, random_state=0).fit([[0], [1], [2], [3], [4], [5]], y)
+    >>> forest = ExtraSurvivalTrees(20, min_samples_split=2, min_samples_leaf=1, random_state=0)
+    >>> forest = forest.fit([[0], [1], [2], [3], [4], [5]], y)
     >>> bool(forest.predict([[0]])[0] > forest.predict([[5]])[0])
     True
     """
