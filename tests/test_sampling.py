@@ -12,9 +12,10 @@ from twins import sampling as twins
 from twins.sampling import twin_of
 
 from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest.core import loops
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
-from dforest.core.draws import Groups, Strata, TreeDraws, draw_pieces
+from dforest.core.draws import Groups, Strata, TreeDraws, draw_pieces, drawn_rows
 from dforest.core.grow.records import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
@@ -237,6 +238,26 @@ def test_draws_of_trees_of_several_plans(n_threads):
         TreeDraws(plans[:3], np.arange(4, dtype=np.uint32), 9000, n_threads)
     with pytest.raises(TypeError, match="plans has None for tree 1; allowed are sampling plans"):
         TreeDraws((AllRows(), None), np.zeros(2, np.uint32), 9000, n_threads)
+
+
+@pytest.mark.parametrize("name", loops.names())
+@given(st.sampled_from([1, 7, 300, 4096, 4100, 9000, 20_000]), st.integers(1, 600), st.integers(0, 2**32 - 1))
+def test_lists_of_drawn_rows_are_those_of_counts(name, n_rows, n_draws, seed):
+    n_draws = min(n_draws, n_rows)
+    plans = [AllRows(), Bootstrap(n_draws), Subsample(n_draws), Subsample(n_draws, seed),
+             Strata(np.arange(n_rows, dtype=np.uint32) % 2, np.array([n_draws, n_rows > 1]), True),
+             Groups(None, 1, False, n_rows, n_draws)]  # fmt: skip
+    seeds = np.array([seed, 7, seed // 2], np.uint32)
+    loops.use(name)
+    try:
+        for plan in plans:
+            rows, counts, n = drawn_rows(plan, seeds, n_rows, 2)
+            for t in range(3):
+                expected = plan.counts(n_rows, int(seeds[t]))
+                np.testing.assert_array_equal(rows[t, : n[t]], np.flatnonzero(expected))
+                np.testing.assert_array_equal(counts[t, : n[t]], expected[expected > 0])
+    finally:
+        loops.use()
 
 
 def test_estimates_out_of_bag_need_draws_of_their_own_rows():

@@ -28,7 +28,8 @@ print(f"area under the ROC curve: {roc_auc_score(is_fault, -scores):.3f}")
 print(f"outliers by the forest: {(forest.predict(X) < 0).sum()}, of which faults: {(forest.predict(X[is_fault]) < 0).sum()}")
 
 # %%
-# Scores of all points of the plane, and the line at which outliers begin; and the length of the paths of readings in a tree.
+# Scores of all points of the plane, and the line at which outliers begin; and how long the paths of
+# readings are on average.
 grid = np.linspace(-0.5, 9.5, 200)
 plane = np.stack(np.meshgrid(grid, grid), axis=-1)
 height = forest.score_samples(plane.reshape(-1, 2)).reshape(200, 200)
@@ -41,11 +42,9 @@ ax.set(xlabel="sensor 1", ylabel="sensor 2", title="black line: `offset_`")
 ax.legend(loc="upper left")
 fig.colorbar(filled, ax=ax, label="score")
 
-longest = {True: "faults", False: "states"}
 lengths = forest.predictor().predict(X).ravel()
-for kind, name in longest.items():
-    bars.hist(lengths[is_fault == kind], bins=np.linspace(3, 11, 33), density=True, alpha=0.7, label=name,
-              color="C1" if kind else "C0")  # fmt: skip
+for rows, name, color in ((~is_fault, "states", "C0"), (is_fault, "faults", "C1")):
+    bars.hist(lengths[rows], bins=np.linspace(4, 13, 46), density=True, alpha=0.7, label=name, color=color)
 bars.set(xlabel="mean length of a reading's paths", ylabel="density")
 bars.legend()
 plt.show()

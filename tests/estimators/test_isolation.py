@@ -166,7 +166,21 @@ def test_kinds_of_data():
         np.testing.assert_array_equal(sparse.score_samples(csr_matrix(rows)), dense.score_samples(rows))
 
 
+def test_shapley_values_add_up_to_mean_path_lengths():
+    model = IsolationForest(20, random_state=0).fit(X[:, :5])
+    lengths = model.predictor().predict(X[:9, :5].copy()).ravel()
+    for background in (None, X[:20, :5]):
+        found = model.shap_values(X[:9, :5], background)
+        np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), lengths, rtol=1e-9)
+    np.testing.assert_allclose(model.score_samples(X[:9, :5]), -np.exp2(-lengths / average_path_length(256)), rtol=1e-15)
+
+
 def test_what_is_refused():
+    fitted = IsolationForest(3).fit(X)
+    for name in ("feature_importances_", "oob_importance", "score", "predict_proba"):
+        assert not hasattr(fitted, name)
+    with pytest.raises(AttributeError, match="as it has no target"):
+        fitted.oob_importance(X, Y)
     assert is_outlier_detector(IsolationForest())
     with pytest.raises(ValueError, match="length of a path is no code for kernels"):
         IsolationForest(3, device="sycl").fit(X)

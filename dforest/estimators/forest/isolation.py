@@ -21,6 +21,7 @@ from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.results.shapley import ShapPart
 from dforest.sampling import RowSampling, WeightedSampling
 from dforest.warning import warn
 
@@ -33,8 +34,17 @@ def depth_limit(n_draws):
     return math.ceil(math.log2(max(n_draws, 2)))
 
 
+def _lacking(name):
+    """A member of other forests that has no meaning here, as if it were not there."""
+
+    def ask(self):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}, as it has no target", name=name, obj=self)
+
+    return property(ask)
+
+
 @has_parameters("isolation forest", method="dense")
-class IsolationForest(OutlierMixin, ForestEstimator):
+class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
     """An isolation forest, which finds outliers: rows that few random splits part from all others.
 
     Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again
@@ -91,6 +101,9 @@ class IsolationForest(OutlierMixin, ForestEstimator):
     oob_score = False
     variable_importance = None
     keep_training_data = False
+
+    feature_importances_ = _lacking("feature_importances_")
+    oob_importance = _lacking("oob_importance")
 
     @with_hints
     def fit(self, X, y=None, sample_weight=None):

@@ -46,8 +46,8 @@ class ShapPart:
           all these rows is taken [3]_.
 
         The predictions that are explained are the class probabilities of forests and single trees for classification (by the
-        forest's `voting`), the predictions of forests and single trees for regression, and the raw predictions of boosted trees,
-        such as the logarithm of the odds. The values are computed by the processor, whatever `device` says.
+        forest's `voting`), the predictions of forests and single trees for regression, the raw predictions of boosted trees,
+        such as the logarithm of the odds, and the mean path lengths of isolation forests. The values are computed by the processor, whatever `device` says.
 
         Parameters
         ----------
