@@ -42,6 +42,7 @@ ESTIMATORS = [
     dforest.ExtraTreesClassifier,
     dforest.ExtraTreesRegressor,
     dforest.HistGradientBoostingClassifier,
+    dforest.HistGradientBoostingRanker,
     dforest.HistGradientBoostingRegressor,
     dforest.RandomForestClassifier,
     dforest.RandomForestRegressor,
