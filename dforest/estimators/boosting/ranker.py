@@ -178,7 +178,8 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         ndarray of shape (n_rows,), dtype float64
             Raw predictions. They are comparable within a query alone, and have no unit.
         """
-        return in_kind(X, self._loss.predict(self._raw(X, n_iter, offset)))
+        raw = self._raw(X, n_iter, offset)
+        return in_kind(X, self._loss.predict(raw))
 
     @of_one_fit
     def staged_predict(self, X, *, offset=None):

@@ -169,7 +169,7 @@ def check_columns_of_y(estimator, partitions):
     if not estimator._has_numbers or estimator.__sklearn_tags__().target_tags.multi_output:
         return
     for partition in partitions:
-        shape = np.shape(partition.y)
+        shape = np.asarray(partition.y).shape
         if len(shape) == 2 and shape[1] > 1:
             raise ValueError(
                 f"loss={estimator.loss!r} is for a y of one column, and y has {shape[1]}; allowed are {estimator._for_columns}"
