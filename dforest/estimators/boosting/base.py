@@ -73,7 +73,8 @@ class BoostingEstimator(
 
     # What is allowed if y has several columns, and the loss is for one.
     _for_columns = (
-        'names of losses other than "huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor makes'
+        'names of losses other than "huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor '
+        "makes"
     )
 
     def _measure(self, scoring, sample, baseline, n_threads):
@@ -196,8 +197,8 @@ class BoostingEstimator(
         queries = partitions[0].groups  # those of ranking, which is refused for several partitions
         if self._loss.of_groups and queries is None:
             raise ValueError(
-                f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit is "
-                "told the groups"
+                f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit "
+                "is told the groups"
             )
         self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
         check_support(Fit(self, self._loss.n_outputs), places)

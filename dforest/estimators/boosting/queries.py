@@ -53,7 +53,7 @@ def numbers_of_queries(X, qid, group, suffix=""):
         raise ValueError(f"{name} has the shape {given.shape}; allowed are arrays of one dimension")
     if group is None:
         if len(given) != n_rows:
-            raise ValueError(f"{name} has {len(given)} entries, and X{_of(suffix)} {n_rows} rows; allowed is an entry for each row")
+            raise ValueError(f"{name} has {len(given)} entries, and X{suffix} {n_rows} rows; allowed is an entry for each row")
         if given.dtype.kind == "c" or given.dtype.kind == "f" and np.isnan(given).any():
             wrong = int(np.flatnonzero(np.isnan(given))[0]) if given.dtype.kind == "f" else 0
             raise ValueError(f"{name} holds {given[wrong]} in row {wrong}; allowed are labels of queries: whole numbers or text")
@@ -68,12 +68,8 @@ def numbers_of_queries(X, qid, group, suffix=""):
         first = given.tolist()[0] if wrong else given[given < 1].tolist()[0]
         raise ValueError(f"{name} holds {first!r}; allowed are integers from 1 on, the numbers of rows of queries")
     if int(given.sum()) != n_rows:
-        raise ValueError(f"{name} adds up to {int(given.sum())}, and X{_of(suffix)} has {n_rows} rows; allowed are equal numbers")
+        raise ValueError(f"{name} adds up to {int(given.sum())}, and X{suffix} has {n_rows} rows; allowed is one number")
     return np.repeat(np.arange(len(given), dtype=np.int64), given)
-
-
-def _of(suffix):
-    return "_val" if suffix else ""
 
 
 def metric_of(scoring):

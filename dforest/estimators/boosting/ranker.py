@@ -230,10 +230,8 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         check_consistent_length(raw, y)
         weight = check_weights([sample_weight], [raw])
         there = slice(None) if weight is None else weight > 0
-        measure = RankingMeasure(
-            "ndcg", k, y[there], None if weight is None else weight[there], queries[there], self._gains(), count_threads(self.n_jobs)
-        )
-        return measure(raw[there])
+        weight, n_threads = None if weight is None else weight[there], count_threads(self.n_jobs)
+        return RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)(raw[there])
 
     def report(self, *args, **kwargs):
         """Raise ValueError: there is no report on ranking, as its sections are about classes and numbers."""

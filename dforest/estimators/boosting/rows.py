@@ -273,7 +273,7 @@ def hold_out(estimator, sample, ranks):
         check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
     except ValueError as error:
         raise ValueError(
-            f"validation_fraction={held} of {n} {what} can't be held out for early stopping: {str(error).rstrip('.')}. Give X_val "
-            "and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
+            f"validation_fraction={held} of {n} {what} can't be held out for early stopping: {str(error).rstrip('.')}. Give "
+            "X_val and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
         ) from None
     return sample.take(~chosen, ranks), sample.take(chosen, ranks)
