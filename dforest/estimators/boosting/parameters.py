@@ -68,9 +68,9 @@ BOOSTING_PARAMETERS = (
         [Names("lambdarank", "pairwise"), Loss, SubclassOf(Loss, "dforest.loss")],
         """Loss that the trees are to decrease. "lambdarank" is that of LambdaMART: two rows of a query in the wrong order count
         by what NDCG loses; its grades are integers from 0 to 31. "pairwise" is that of RankNet, for which all such pairs count
-        alike, and grades are any numbers. Objects of `dforest.loss.LambdaRank` and `dforest.loss.PairwiseRank` are these losses with
-        other parameters, and an object, or a class, of another subclass of `dforest.loss.Loss` is a loss of your own, best with
-        ``of_groups = True``.""",
+        alike, and grades are any numbers. Objects of `dforest.loss.LambdaRank` and `dforest.loss.PairwiseRank` are these losses
+        with other parameters, and an object, or a class, of another subclass of `dforest.loss.Loss` is a loss of your own, best
+        with ``of_groups = True``.""",
         of=RANKER,
         by_position=True,
         group=ITERATIONS,

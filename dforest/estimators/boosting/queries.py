@@ -73,7 +73,7 @@ def numbers_of_queries(X, qid, group, suffix=""):
 
 
 def metric_of(scoring):
-    """(the name of a metric, how many rows of a query count or None), by a value of `scoring`. Raises ValueError if it is none."""
+    """(the name of a metric, how many rows of a query count or None), by a value of `scoring`. Raises ValueError if none."""
     found = METRIC.fullmatch(scoring) if isinstance(scoring, str) else None
     if found is None:
         raise ValueError(f"scoring={scoring!r}; allowed for ranking are {ALLOWED}")
