@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 from twins import ranking as twin
 
+from dforest.core import loops
 from dforest.core.boost.loss import GroupedRows
 from dforest.core.boost.ranking import scores_of_groups
 from dforest.loss import LambdaRank, LossError, PairwiseRank, PythonLoss
@@ -141,6 +142,31 @@ def test_large_groups_and_scores_by_threads():
     for metric in ("ndcg", "map"):
         alone, together = (scores_of_groups(metric, y, raw, many, 10, n_threads=n_threads) for n_threads in (1, 4))
         assert alone.tobytes() == together.tobytes()
+
+
+def test_predictions_far_apart():
+    """Powers of e are not formed by quotients where these leave their range."""
+    rng = np.random.default_rng(4)
+    y, raw = rng.integers(0, 4, 40).astype(float), np.concatenate([rng.normal(size=20), 900 + rng.normal(size=20)])
+    for name, loss in (("lambdarank", LambdaRank(normalize=False)), ("pairwise", PairwiseRank())):
+        gradient, hessian = loss.configured(0).derivatives(y, raw[:, None])
+        known = twin.derivatives(name, y, raw, 30 if name == "lambdarank" else 40, 1.0)
+        for found, exact in zip((gradient, hessian), known, strict=True):
+            np.testing.assert_allclose(found[:, 0], exact, rtol=1e-12, atol=1e-12)
+
+
+def test_every_set_of_instructions_gives_the_bits_of_the_others():
+    rng = np.random.default_rng(5)
+    y, raw, numbers = rng.integers(0, 5, 500).astype(float), rng.normal(size=500), rng.integers(0, 5, 500)
+    found = []
+    try:
+        for name in loops.names():
+            loops.use(name)
+            derived = [of_groups(loss, numbers).derivatives(y, raw[:, None]) for loss in (LambdaRank(), PairwiseRank())]
+            found.append(np.array(derived).tobytes())
+    finally:
+        loops.use()
+    assert found == found[:1] * len(found)
 
 
 def test_extreme_predictions():

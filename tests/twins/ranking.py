@@ -50,7 +50,7 @@ def derivatives(loss, y, raw, truncation, sigmoid, normalize=False, gains=GAINS)
         if normalize and max(raw) != min(raw):
             weight /= 0.01 + abs(difference)
         wrong = 1 / (1 + exp(min(sigmoid * difference, 708.0)))
-        slope, curve = sigmoid * weight * wrong, sigmoid**2 * weight * wrong / (1 + exp(max(-sigmoid * difference, -708.0)))
+        slope, curve = sigmoid * weight * wrong, sigmoid**2 * weight * wrong / (1 + exp(min(-sigmoid * difference, 708.0)))
         gradient[high] -= slope
         gradient[low] += slope
         hessian[[high, low]] += curve

@@ -8,7 +8,7 @@
  * With x = sigmoid * (F_i - F_j) >= 0 of two rows in order, a pair loses w ln(1 + e^-x) if the first row has the higher grade, and
  * else w ln(1 + e^x). Its weight w is 1, or what NDCG changes by if the rows change places.
  *
- * Every sum is formed in one order, whatever the instruction set: what a row has with those after it, in DF_RANK_LANES parts, which
+ * Every sum is formed in one order, whatever the instruction set: what a row has with those after it, in DF_OUTPUT_LANES parts, which
  * are added up at the end.
  *
  * Formulas: C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82. Truncation and normalisation
@@ -24,11 +24,12 @@
 #include "rules/outputs.h"
 
 enum {
-    DF_RANK_LANES = DF_OUTPUT_LANES, /* pairs of a row that are summed up side by side; arrays have as many places more */
-    DF_SORTED_AT_ONCE = 12           /* rows that are sorted by insertion */
+    DF_RANK_LANES = 2 * DF_OUTPUT_LANES, /* pairs of a row that are looked at together; arrays have as many places more */
+    DF_SORTED_AT_ONCE = 12 /* rows that are sorted by insertion */
 };
 
-#define DF_FARTHEST 1e300 /* that raw predictions of a pair count to be apart */
+#define DF_FARTHEST 1e300    /* that raw predictions of a pair count to be apart */
+#define DF_NEAR_POWERS 600.0 /* sigmoid times the range of raw predictions up to which quotients of powers of e are exact */
 
 /* How pairs count. */
 typedef struct {
@@ -43,6 +44,7 @@ typedef struct {
 typedef struct {
     double *raw, *grade, *gain, *discount;
     double *gradient, *hessian; /* sums */
+    double *power;              /* of e, by sigmoid times the raw prediction less the highest one */
     uint32_t *row;
 } df_ranked;
 
@@ -60,7 +62,7 @@ typedef struct {
 /* Bytes of a group of n rows, of which DF_RANK_LANES are past the end. */
 static inline size_t df_ranked_bytes(int64_t n) {
     const size_t places = (size_t)n + DF_RANK_LANES;
-    return places * (6 * sizeof(double) + 2 * sizeof(df_rank_key) + sizeof(uint32_t));
+    return places * (7 * sizeof(double) + 2 * sizeof(df_rank_key) + sizeof(uint32_t));
 }
 
 static inline df_ranked df_ranked_in(void *memory, int64_t n) {
@@ -73,7 +75,8 @@ static inline df_ranked df_ranked_in(void *memory, int64_t n) {
     ranked.discount = from + 3 * places;
     ranked.gradient = from + 4 * places;
     ranked.hessian = from + 5 * places;
-    ranked.row = (uint32_t *)((df_rank_key *)(from + 6 * places) + 2 * places);
+    ranked.power = from + 6 * places;
+    ranked.row = (uint32_t *)((df_rank_key *)(from + 7 * places) + 2 * places);
     return ranked;
 }
 
@@ -124,7 +127,7 @@ static inline double df_discount_of(int64_t place, const df_rank_scale *scale) {
 /* Put the rows of a group in order, and their sums to 0. OUT ranked : in `memory` */
 static inline df_ranked df_rank_rows(void *memory, const double *grade, const double *raw, int64_t n, const df_rank_scale *scale) {
     const df_ranked ranked = df_ranked_in(memory, n);
-    df_rank_key *keys = (df_rank_key *)(ranked.hessian + n + DF_RANK_LANES), *sorted;
+    df_rank_key *keys = (df_rank_key *)(ranked.power + n + DF_RANK_LANES), *sorted;
     for (int64_t i = 0; i < n; i++) {
         keys[i].raw = raw[i];
         keys[i].row = (uint32_t)i;
@@ -228,55 +231,68 @@ static inline void df_rank_losses(const df_ranked *ranked, int64_t n, const df_r
 }
 
 /* The pairs of the row at a place with the rows after it; without the factors of the sigmoid, and of the greatest DCG. Returns the
- * sum of the magnitudes of what gradients change by. */
-DF_INLINE double df_rank_pairs_of(const df_ranked *ranked, int64_t place, int64_t n, double sigmoid, int by_ndcg, int by_distance) {
+ * sum of the magnitudes of what gradients change by. are_near : whether powers of e are in range */
+DF_INLINE double df_rank_pairs_of(const df_ranked *ranked, int64_t place, int64_t n, double sigmoid, int by_ndcg, int by_distance,
+                                  int are_near) {
     const double *raw = ranked->raw, *grade = ranked->grade, *gain = ranked->gain, *discount = ranked->discount;
-    double *gradient = ranked->gradient, *hessian = ranked->hessian;
     const double own_raw = raw[place], own_grade = grade[place], own_gain = gain[place], own_discount = discount[place];
-    double of_gradient[DF_RANK_LANES] = {0.0}, of_hessian[DF_RANK_LANES] = {0.0}, of_size[DF_RANK_LANES] = {0.0};
+    const double inverse = are_near ? 1.0 / ranked->power[place] : 1.0;
+    double of_gradient[DF_OUTPUT_LANES] = {0.0}, of_hessian[DF_OUTPUT_LANES] = {0.0}, of_size[DF_OUTPUT_LANES] = {0.0};
     for (int64_t at = place + 1; at < n; at += DF_RANK_LANES) {
-        double slope[DF_RANK_LANES], curve[DF_RANK_LANES];
+        double slope[DF_RANK_LANES], curve[DF_RANK_LANES], size[DF_RANK_LANES];
+        double *gradient = ranked->gradient + at, *hessian = ranked->hessian + at;
         for (int lane = 0; lane < DF_RANK_LANES; lane++) {
             const int64_t j = at + lane;
             const double difference = own_raw - raw[j], away = difference < DF_FARTHEST ? difference : DF_FARTHEST;
-            const double e = df_exp(-(sigmoid * away));
+            const double e = are_near ? ranked->power[j] * inverse : df_exp(-(sigmoid * away));
             const double distance = by_distance ? 0.01 + away : 1.0;
             const double both = 1.0 / ((1.0 + e) * distance); /* one division for two */
             const double ahead = both * distance;
             const double full = by_ndcg ? df_magnitude(own_gain - gain[j]) * (own_discount - discount[j]) : 1.0;
             const double weight = by_distance ? full * (both * (1.0 + e)) : full;
             const double right = own_grade > grade[j] ? weight : 0.0, wrong = own_grade < grade[j] ? weight : 0.0;
-            slope[lane] = wrong * ahead - right * (e * ahead);
+            const double up = wrong * ahead, down = right * (e * ahead);
+            slope[lane] = up - down;
+            size[lane] = up + down;
             curve[lane] = (right + wrong) * ((e * ahead) * ahead);
         }
-        for (int lane = 0; lane < DF_RANK_LANES; lane++) {
-            gradient[at + lane] -= slope[lane];
-            hessian[at + lane] += curve[lane];
-            of_gradient[lane] += slope[lane];
-            of_hessian[lane] += curve[lane];
-            of_size[lane] += slope[lane] < 0.0 ? -slope[lane] : slope[lane];
-        }
+        for (int lane = 0; lane < DF_RANK_LANES; lane++)
+            gradient[lane] -= slope[lane];
+        for (int lane = 0; lane < DF_RANK_LANES; lane++)
+            hessian[lane] += curve[lane];
+        for (int lane = 0; lane < DF_OUTPUT_LANES; lane++)
+            of_gradient[lane] += slope[lane] + slope[lane + DF_OUTPUT_LANES];
+        for (int lane = 0; lane < DF_OUTPUT_LANES; lane++)
+            of_hessian[lane] += curve[lane] + curve[lane + DF_OUTPUT_LANES];
+        for (int lane = 0; lane < DF_OUTPUT_LANES; lane++)
+            of_size[lane] += size[lane] + size[lane + DF_OUTPUT_LANES];
     }
-    gradient[place] += df_sum_of_lanes(of_gradient);
-    hessian[place] += df_sum_of_lanes(of_hessian);
+    ranked->gradient[place] += df_sum_of_lanes(of_gradient);
+    ranked->hessian[place] += df_sum_of_lanes(of_hessian);
     return df_sum_of_lanes(of_size);
+}
+
+/* The pairs of the rows at the first places, as df_rank_pairs_of has them. */
+DF_INLINE double df_rank_first(const df_ranked *ranked, int64_t n_first, int64_t n, double sigmoid, int by_ndcg, int by_distance,
+                               int are_near) {
+    double size = 0.0;
+    for (int64_t i = 0; i < n_first; i++)
+        size += df_rank_pairs_of(ranked, i, n, sigmoid, by_ndcg, by_distance, are_near);
+    return size;
 }
 
 /* All pairs of a group. INOUT the sums of `ranked` : zeros. Returns the sum of what df_rank_pairs_of returns. */
 DF_INLINE double df_rank_pairs_loop(const df_ranked *ranked, int64_t n, const df_rank_rule *rule) {
     const int64_t n_first = rule->truncation < n - 1 ? rule->truncation : n - 1;
-    const int by_distance = rule->is_normalised && ranked->raw[0] != ranked->raw[n - 1];
-    double size = 0.0;
-    if (rule->by_ndcg && by_distance)
-        for (int64_t i = 0; i < n_first; i++)
-            size += df_rank_pairs_of(ranked, i, n, rule->sigmoid, 1, 1);
-    else if (rule->by_ndcg)
-        for (int64_t i = 0; i < n_first; i++)
-            size += df_rank_pairs_of(ranked, i, n, rule->sigmoid, 1, 0);
-    else
-        for (int64_t i = 0; i < n_first; i++)
-            size += df_rank_pairs_of(ranked, i, n, rule->sigmoid, 0, 0);
-    return size;
+    const double sigmoid = rule->sigmoid, top = ranked->raw[0], range = top - ranked->raw[n - 1];
+    const int by_ndcg = rule->by_ndcg, by_distance = rule->is_normalised && range != 0.0;
+    if (!(sigmoid * range <= DF_NEAR_POWERS))
+        return df_rank_first(ranked, n_first, n, sigmoid, by_ndcg, by_distance, 0);
+    for (int64_t i = 0; i < n + DF_RANK_LANES; i++)
+        ranked->power[i] = df_exp(-(sigmoid * (top - ranked->raw[i])));
+    if (by_ndcg && by_distance)
+        return df_rank_first(ranked, n_first, n, sigmoid, 1, 1, 1);
+    return by_ndcg ? df_rank_first(ranked, n_first, n, sigmoid, 1, 0, 1) : df_rank_first(ranked, n_first, n, sigmoid, 0, 0, 1);
 }
 
 /* The factors of sums: what derivatives are over these. size : of df_rank_pairs_loop; OUT gradient, hessian : of a row */
