@@ -252,3 +252,25 @@ def test_rows_are_named_as_they_were_given():
     y = np.array([1.0, 0.0, 7.0, 0.0])
     with pytest.raises(LossError, match=r"Wrong.gradient_hessian returned the gradient nan for row 2;"):
         of_groups(Wrong(), np.array([1, 0, 0, 1])).derivatives(y, np.zeros((4, 1)))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_derivatives_are_those_of_lightgbm(normalize):
+    """The leaves of LightGBM's trees have Newton's steps by our derivatives, up to its float32 and its table of powers."""
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(6)
+    X, group = rng.normal(size=(1200, 4)), [40] * 30
+    y = np.clip(np.round(X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=1200)), 0, 4)
+    model = lightgbm.LGBMRanker(
+        n_estimators=4, num_leaves=8, learning_rate=0.5, lambdarank_truncation_level=10, lambdarank_norm=normalize, verbose=-1
+    ).fit(X, y, group=group)
+    leaves = model.predict(X, pred_leaf=True)
+    loss = of_groups(LambdaRank(10, normalize=normalize), np.repeat(np.arange(30), group))
+    for tree in range(4):
+        before = model.predict(X, num_iteration=tree) if tree else np.zeros(1200)
+        gradient, hessian = (part[:, 0] for part in loss.derivatives(y, before[:, None]))
+        added = model.predict(X, num_iteration=tree + 1) - before
+        for leaf in np.unique(leaves[:, tree]):
+            rows = leaves[:, tree] == leaf
+            step = -0.5 * gradient[rows].sum() / hessian[rows].sum()
+            assert added[rows] == pytest.approx(step, rel=2e-3, abs=2e-3)

@@ -5,14 +5,14 @@
  * two rows, the one of higher grade should come first. A *pair* is two rows of different grades of which one has a place below
  * the truncation level at least.
  *
- * With x = sigmoid * (F_i - F_j) >= 0 of two rows in order, a pair loses w ln(1 + e^-x) if the first row has the higher grade, and
- * else w ln(1 + e^x). Its weight w is 1, or what NDCG changes by if the rows change places.
+ * With x = sigmoid * (F_i - F_j) >= 0 of two rows in order, a pair loses w ln(1 + e^-x) if the first row has the higher grade,
+ * and else w ln(1 + e^x). Its weight w is 1, or what NDCG changes by if the rows change places.
  *
- * Every sum is formed in one order, whatever the instruction set: what a row has with those after it, in DF_OUTPUT_LANES parts, which
- * are added up at the end.
+ * Every sum is formed in one order, whatever the instruction set: what a row has with those after it, in DF_OUTPUT_LANES parts,
+ * which are added up at the end.
  *
- * Formulas: C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82. Truncation and normalisation
- * are those of LightGBM. */
+ * Formulas: C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", MSR-TR-2010-82. Truncation and
+ * normalisation are those of LightGBM. */
 #ifndef DFOREST_BOOST_RANKING_H
 #define DFOREST_BOOST_RANKING_H
 
@@ -48,7 +48,7 @@ typedef struct {
     uint32_t *row;
 } df_ranked;
 
-/* What rows of the grades 0, 1, ... add to DCG at the first place; and by which factors places count, as far as they are listed. */
+/* What rows of the grades 0, 1, ... add to DCG at the first place; by which factors places count, as far as they are listed. */
 typedef struct {
     const double *gain, *discount;
     int64_t n_gains, n_discounts;
@@ -80,8 +80,8 @@ static inline df_ranked df_ranked_in(void *memory, int64_t n) {
     return ranked;
 }
 
-/* Sort rows by descending raw predictions, those of equal ones in the order of their numbers. INOUT keys : [n]; SCRATCH room : [n].
- * Returns either. */
+/* Sort rows by descending raw predictions, those of equal ones in the order of their numbers. INOUT keys : [n]; SCRATCH room :
+ * [n]. Returns either. */
 static inline df_rank_key *df_sort_ranks(df_rank_key *keys, df_rank_key *room, int64_t n) {
     for (int64_t begin = 0; begin < n; begin += DF_SORTED_AT_ONCE) {
         const int64_t end = begin + DF_SORTED_AT_ONCE < n ? begin + DF_SORTED_AT_ONCE : n;
@@ -125,7 +125,8 @@ static inline double df_discount_of(int64_t place, const df_rank_scale *scale) {
 }
 
 /* Put the rows of a group in order, and their sums to 0. OUT ranked : in `memory` */
-static inline df_ranked df_rank_rows(void *memory, const double *grade, const double *raw, int64_t n, const df_rank_scale *scale) {
+static inline df_ranked df_rank_rows(void *memory, const double *grade, const double *raw, int64_t n,
+                                     const df_rank_scale *scale) {
     const df_ranked ranked = df_ranked_in(memory, n);
     df_rank_key *keys = (df_rank_key *)(ranked.power + n + DF_RANK_LANES), *sorted;
     for (int64_t i = 0; i < n; i++) {
@@ -190,9 +191,9 @@ static inline double df_dcg(const df_ranked *ranked, int64_t n, int64_t n_places
     return dcg;
 }
 
-/* The precisions at those of the first places whose rows have a grade above 0, summed up and divided by the number of such rows, or
- * by that of the places if that is less; as a mean over all orders of rows that have equal raw predictions. 1 if there is no such
- * row. */
+/* The precisions at those of the first places whose rows have a grade above 0, summed up and divided by the number of such rows,
+ * or by that of the places if that is less; as a mean over all orders of rows that have equal raw predictions. 1 if there is no
+ * such row. */
 static inline double df_average_precision(const df_ranked *ranked, int64_t n, int64_t n_places) {
     double sum = 0.0;
     int64_t before = 0, most;
@@ -212,7 +213,8 @@ static inline double df_average_precision(const df_ranked *ranked, int64_t n, in
     return before > 0 ? sum / (double)most : 1.0;
 }
 
-/* What each row of a group has of the losses of pairs: half of those that it is in. unit : 1 over the greatest DCG. OUT loss : [n] */
+/* What each row of a group has of the losses of pairs: half of those that it is in. unit : 1 over the greatest DCG; OUT loss :
+ * [n] */
 static inline void df_rank_losses(const df_ranked *ranked, int64_t n, const df_rank_rule *rule, double unit, double *loss) {
     const int64_t n_first = rule->truncation < n - 1 ? rule->truncation : n - 1;
     for (int64_t i = 0; i < n; i++)
@@ -230,8 +232,8 @@ static inline void df_rank_losses(const df_ranked *ranked, int64_t n, const df_r
         }
 }
 
-/* The pairs of the row at a place with the rows after it; without the factors of the sigmoid, and of the greatest DCG. Returns the
- * sum of the magnitudes of what gradients change by. are_near : whether powers of e are in range */
+/* The pairs of the row at a place with the rows after it; without the factors of the sigmoid, and of the greatest DCG. Returns
+ * the sum of the magnitudes of what gradients change by. are_near : whether powers of e are in range */
 DF_INLINE double df_rank_pairs_of(const df_ranked *ranked, int64_t place, int64_t n, double sigmoid, int by_ndcg, int by_distance,
                                   int are_near) {
     const double *raw = ranked->raw, *grade = ranked->grade, *gain = ranked->gain, *discount = ranked->discount;
