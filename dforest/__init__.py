@@ -8,6 +8,7 @@ import dforest.built  # noqa: F401
 from dforest.backends.devices import devices
 from dforest.config import config_context
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
 from dforest.estimators.forest.combine import combine
 from dforest.estimators.forest.embedding import RandomTreesEmbedding
 from dforest.estimators.forest.forest import (
@@ -50,6 +51,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "ImportanceDisplay",
     "IsolationForest",

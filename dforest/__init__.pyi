@@ -1,6 +1,7 @@
 """What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
 import dforest.estimators.boosting.boosting
+import dforest.estimators.boosting.ranker
 import dforest.estimators.forest.embedding
 import dforest.estimators.forest.forest
 import dforest.estimators.forest.isolation
@@ -337,6 +338,45 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.boosting.HistGr
         interaction_cst=None,
         early_stopping="auto",
         scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-07,
+        use_best_model=True,
+        random_state=None,
+        n_jobs=None,
+        device=None,
+        warm_start=False,
+        verbose=0,
+    ) -> None: ...
+
+class HistGradientBoostingRanker(dforest.estimators.boosting.ranker.HistGradientBoostingRanker):
+    """Gradient-boosted trees for ranking: each tree corrects the order that those before it give to the rows of a query."""
+
+    def __init__(
+        self,
+        loss="lambdarank",
+        *,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        min_sum_hessian_in_leaf=0.001,
+        l2_regularization=0,
+        l1_regularization=0,
+        max_delta_step=None,
+        min_hessian="deprecated",
+        max_features=1.0,
+        colsample_bytree=1.0,
+        colsample_bylevel=1.0,
+        max_bins=255,
+        subsample=1.0,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        early_stopping="auto",
+        scoring="ndcg@10",
         validation_fraction=0.1,
         n_iter_no_change=10,
         tol=1e-07,

@@ -1,13 +1,16 @@
-"""Losses of boosted trees. Give an object or a class to `HistGradientBoostingClassifier` or `...Regressor` as `loss`.
+"""Losses of boosted trees: objects or classes for the parameter `loss` of `HistGradientBoostingClassifier`, `...Regressor` and
+`...Ranker`.
 
-The built-in losses have names, such as ``loss="squared_error"``. To write a loss of your own in Python, over NumPy arrays,
+The built-in losses have names, such as ``loss="squared_error"``; those for ranking are also classes, `LambdaRank` and
+`PairwiseRank`, which have parameters. To write a loss of your own in Python, over NumPy arrays,
 subclass `PythonLoss`; in Cython, subclass `Loss`, whose contract is the head of ``dforest/core/boost/loss.pxd``.
 """
 
 from dforest.core.boost.loss import Loss, PythonLossBase
+from dforest.core.boost.ranking import LambdaRank, PairwiseRank
 from dforest.core.component import LossError
 
-__all__ = ["Loss", "LossError", "PythonLoss"]
+__all__ = ["LambdaRank", "Loss", "LossError", "PairwiseRank", "PythonLoss"]
 
 
 class PythonLoss(PythonLossBase):
@@ -36,6 +39,8 @@ class PythonLoss(PythonLossBase):
       Newton's step, minus the sum of gradients divided by the sum of Hessians. It is not for more than two classes.
     - ``constant_hessian = True`` says that the second derivative is 1 for all rows. The second array is then ignored, and may
       be None.
+    - ``of_groups = True`` says that the loss of a row depends on the other rows of its group, as in ranking. The loss is then for
+      `HistGradientBoostingRanker`, and is asked once for each group: all arrays are of the rows of one group.
     - ``in_y_true_range(y_true)`` returns whether all targets are allowed, as a bool.
     - ``configure(n_classes)``, where n_classes is 0 for regression, raises ValueError for the task that the loss is not for, and
       calls the method of its base class.

@@ -129,6 +129,10 @@ def asked(feature, kind, folder):
     elif feature == "losses":
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
         given["y"] = np.exp(Y)
+    elif feature == "ranking":
+        given = {"X": X, "y": CLASSES, "qid": np.arange(N) % 30}
+        name = "HistGradientBoostingRanker"
+        parameters = [{}, {"loss": "pairwise", "early_stopping": True, "scoring": ["ndcg", "loss"]}]
     elif feature == "survival":
         given["y"], name = np.column_stack([BOTH[:, 1] < 0, np.exp(Y)]), "RandomSurvivalForest"
         parameters = [{"oob_score": True, "variable_importance": "mda_raw", "categorical_features": [2]}]
@@ -201,7 +205,7 @@ def fit_at(place, make, given):
     cut = [slice(0, 200), slice(200, N)]
 
     def fit(communicator):
-        own = {name: values[cut[communicator.rank]] for name, values in given.items()}
+        own = {"groups" if name == "qid" else name: values[cut[communicator.rank]] for name, values in given.items()}
         with config_context(communicator=communicator):
             return fitted(make(), Partition(communicator.rank, **own))
 

@@ -81,6 +81,22 @@ class BoostedLosses:
         self.model.fit(self.problem.X, self.y, self.weight)
 
 
+class BoostedRanking:
+    """Training on one thread and two, for the order of 200 queries of 100 rows."""
+
+    params = (["lambdarank", "pairwise"], [1, 2])
+    param_names = ("loss", "n_jobs")
+
+    def setup(self, loss, n_jobs):
+        rng = np.random.default_rng(0)
+        self.X, self.group = rng.normal(size=(20_000, 20)), [100] * 200
+        self.y = np.clip(np.floor(self.X[:, 0] + np.abs(self.X[:, 1]) + rng.normal(size=20_000)), 0, 4)
+        self.model = dforest.HistGradientBoostingRanker(loss, max_iter=20, random_state=0, early_stopping=False, n_jobs=n_jobs)
+
+    def time_fit(self, loss, n_jobs):
+        self.model.fit(self.X, self.y, group=self.group)
+
+
 class BoostedSparse:
     """Training on one thread and two, of texts and of categories that were made columns; of these, also as dense X."""
 

@@ -13,8 +13,8 @@ the number it was compiled with, and says so once, in the module that defines th
 """
 
 cdef enum:
-    CONTRACT = 9
+    CONTRACT = 10
 
 
 cdef class Component:
-    cdef bint is_built_in      # its class is dforest's own: no subclass from elsewhere
+    cdef readonly bint is_built_in      # its class is dforest's own: no subclass from elsewhere

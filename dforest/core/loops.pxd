@@ -164,6 +164,18 @@ cdef extern from "core/loops.h" nogil:
     ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing, const uint16_t* order,
                                          int n, const df_boost_limits* limits, double unit, bint is_first,
                                          const df_boost_room* room, df_boost_outputs* outputs) noexcept nogil
+    ctypedef struct df_rank_rule:          # see ranking.h
+        double sigmoid
+        int64_t truncation
+        bint by_ndcg, is_normalised
+    ctypedef struct df_ranked:
+        double* raw
+        double* grade
+        double* gain
+        double* discount
+        double* gradient
+        double* hessian
+        uint32_t* row
     ctypedef struct df_boost_loops:        # lists are by the kind of words
         df_boost_fill* fill
         df_boost_fill* fill_times
@@ -173,6 +185,7 @@ cdef extern from "core/loops.h" nogil:
         df_boost_total* total_times
         void (*predictions)(int loss, const double* raw, int64_t n, double* prediction) noexcept nogil
         void (*class_predictions)(const double* raw, int64_t n, int64_t n_classes, double* p) noexcept nogil
+        double (*rank_pairs)(const df_ranked* ranked, int64_t n, const df_rank_rule* rule) noexcept nogil
         void (*add_digits)(int64_t* entries, const int32_t* radix, int n_digits, int64_t* digits) noexcept nogil
         int64_t (*count)(const df_boost_entries* entries, int n, int64_t* most) noexcept nogil
         void (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total,

@@ -120,6 +120,8 @@ def estimate_boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
         of_row += _WEIGHED
     if facts.number < 0:  # with copies that a loss of the user's is given, and what it returns
         of_row += 8 * (5 * n_sums + 1) + (24 if facts.leaf == "own" else 0)
+    if problem.loss.of_groups:  # numbers and order of the groups, and copies of the above in this order
+        of_row += 8 * (3 * n_sums + 4)
     n_open = n_leaves if problem.rules.max_leaf_nodes else 2 + 2 * n_leaves.bit_length()  # nodes that have histograms at a time
     most = int((np.minimum(n_stored, n_drawn) / n_codes).max(initial=0))  # rows of an entry, if codes are about equally frequent
     has_sums = most > _SPILL or problem.weight is not None and has_hessian

@@ -15,3 +15,7 @@ class SurvivalTrees:
 
 class BoostedTrees:
     """Trees that are grown one after another, and whose leaves add up."""
+
+
+class RankingTrees(BoostedTrees):
+    """Boosted trees that rank the rows of queries."""

@@ -80,7 +80,14 @@ _BOOSTED = _ANYWHERE | {
     "warm_start=True goes on with the model's own trees; from_lightgbm and from_xgboost make a model of another library's": (
         "init_model xgb_model"
     ),
-    "There is no ranking: losses are for classes and numbers": "group qid group_id eval_group eval_at",
+    "HistGradientBoostingRanker is for ranking, whose fit takes qid=... or group=..., and qid_val or group_val": (
+        "group qid group_id groups eval_group eval_qid"
+    ),
+    "HistGradientBoostingRanker scores by scoring, such as 'ndcg@10'": "eval_at ndcg_eval_at ndcg_at map_eval_at map_at",
+    "dforest.loss.LambdaRank has the parameters of the loss for ranking: truncation_level, sigmoid, normalize, label_gain": (
+        "lambdarank_truncation_level max_position lambdarank_norm label_gain lambdarank_num_pair_per_sample "
+        "lambdarank_normalization lambdarank_pair_method"
+    ),
     "Each iteration draws its rows anew where subsample is below 1": "bagging_freq subsample_freq",
     "There is one kind of boosting, of all trees, with rows drawn with equal chances where subsample is below 1": (
         "data_sample_strategy boosting_type boosting top_rate other_rate goss booster"
@@ -206,6 +213,7 @@ PACKAGE_NAMES = _by_name(
         "sklearn.model_selection.cross_validate scores a model on several folds": "cv",
         "It is called HistGradientBoostingClassifier here": "LGBMClassifier XGBClassifier CatBoostClassifier",
         "It is called HistGradientBoostingRegressor here": "LGBMRegressor XGBRegressor CatBoostRegressor",
+        "It is called HistGradientBoostingRanker here": "LGBMRanker XGBRanker CatBoostRanker",
         "ImportanceDisplay draws importances": "plot_importance",
         "n_iter_no_change and early_stopping are parameters that stop early, and verbose prints scores": (
             "early_stopping log_evaluation print_evaluation"
@@ -271,6 +279,8 @@ _VALUES = {
             "tweedie": "reg:tweedie Tweedie",
             "huber": "reg:pseudohubererror Huber",
             "quantile": "reg:quantileerror Quantile",
+            "lambdarank": "rank:ndcg LambdaMart",
+            "pairwise": "rank:pairwise PairLogit PairLogitPairwise",
         }
     ),
 }

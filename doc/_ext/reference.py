@@ -33,6 +33,7 @@ NAMED = {
     "compute_node_depths",
     "dforest.loss.Loss": "configure configured in_y_true_range fit_intercept_only derivatives values predictions "
     "get_params set_params",
+    "dforest.loss.LambdaRank": "gains",
     "dforest.loss.PythonLoss": "gradient_hessian loss inverse_link leaf_value",
     "dforest.core.search.node_view.NodeView": "values codes n_codes is_categorical is_constant random score_cut "
     "score_sides best_along",
@@ -61,6 +62,8 @@ _ABOUT = {
     "guide_choice guide_trees guide_methods sampling guide_columns guide_oob": "RandomForestRegressor ExtraTreesRegressor",
     "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
+    "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
+    "guide_ranking": "loss.LambdaRank loss.PairwiseRank",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",
     "guide_methods guide_columns": "RandomTreesEmbedding",

@@ -114,6 +114,8 @@ def test_shares_and_ranks(objective, lightgbm):
         model = lightgbm.LGBMRanker(objective=objective, data_sample_strategy="goss", **SMALL).fit(X, ranks, group=[20] * 25)
     estimator = dforest.from_lightgbm(model)
     assert_same_as(model.booster_, estimator, X)
+    kind = "Classifier" if objective == "cross_entropy" else "Ranker"
+    assert type(estimator).__name__ == f"HistGradientBoosting{kind}"
     predicted = estimator.predict_proba(X)[:, 1] if objective == "cross_entropy" else estimator.predict(X)
     assert predicted == pytest.approx(model.predict(X), abs=1e-12)
 

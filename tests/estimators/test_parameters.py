@@ -27,7 +27,7 @@ from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
-from dforest.estimators.kinds import SurvivalTrees
+from dforest.estimators.kinds import RankingTrees, SurvivalTrees
 from dforest.estimators.parameters import FAMILIES, FORESTS, PARAMETERS, WORDS, Parameter
 
 FILE = Path(__file__).with_name("parameters.json")
@@ -42,6 +42,7 @@ ESTIMATORS = [
     dforest.ExtraTreesClassifier,
     dforest.ExtraTreesRegressor,
     dforest.HistGradientBoostingClassifier,
+    dforest.HistGradientBoostingRanker,
     dforest.HistGradientBoostingRegressor,
     dforest.IsolationForest,
     dforest.RandomForestClassifier,
@@ -193,7 +194,8 @@ def test_attributes_that_are_described_are_there(kind):
     if "oob_score" in model.get_params():
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
-    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y)
+    queries = {"group": [50, 100]} if isinstance(model, RankingTrees) else {}
+    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **queries)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and "forest_" in names
     for name in names:
@@ -311,5 +313,5 @@ def test_constructor_is_shown_and_found_in_tracebacks():
 def test_defaults_that_are_none_s():
     with pytest.raises(ValueError, match="bootstrap=False is a default of no parameter; a tree classifier has criterion, "):
         has_parameters("tree classifier", bootstrap=False)
-    with pytest.raises(ValueError, match="family='shrub'; allowed are boosting classifier, boosting regressor, embedding, "):
+    with pytest.raises(ValueError, match="family='shrub'; allowed are boosting classifier, boosting ranker, "):
         has_parameters("shrub")

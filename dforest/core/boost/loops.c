@@ -77,6 +77,10 @@ static void df_boost_class_predictions(const double *raw, int64_t n, int64_t n_c
     df_multinomial_predictions(raw, n, n_classes, p);
 }
 
+static double df_boost_rank_pairs(const df_ranked *ranked, int64_t n, const df_rank_rule *rule) {
+    return df_rank_pairs_loop(ranked, n, rule);
+}
+
 DF_LOOPS_OF_KIND(narrow, DF_NARROW_WORDS)
 DF_LOOPS_OF_KIND(constant, DF_CONSTANT_WORDS)
 DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
@@ -87,6 +91,7 @@ DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
 const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .predictions = df_boost_predictions,
     .class_predictions = df_boost_class_predictions,
+    .rank_pairs = df_boost_rank_pairs,
     .fill = DF_EACH_KIND(df_boost_fill),
     .fill_times = DF_EACH_KIND(df_boost_fill_times),
     .fill_lists = DF_EACH_KIND(df_boost_fill_lists),

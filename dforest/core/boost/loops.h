@@ -4,6 +4,7 @@
 
 #include "core/boost/gradients.h"
 #include "core/boost/histogram.h"
+#include "core/boost/ranking.h"
 
 typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_t *quantised, const uint32_t *times,
                               const uint32_t *rows, int64_t from, int64_t n, const uint32_t *first, int begin, int end,
@@ -53,6 +54,7 @@ typedef struct {
                        int64_t end, const double *factors, int32_t *quantised, df_boost_extent *extent);
     void (*predictions)(int loss, const double *raw, int64_t n, double *prediction);
     void (*class_predictions)(const double *raw, int64_t n, int64_t n_classes, double *p);
+    double (*rank_pairs)(const df_ranked *ranked, int64_t n, const df_rank_rule *rule);
 } df_boost_loops;
 
 #endif

@@ -9,8 +9,9 @@ What a subclass brings:
 (a) `gradient_hessian`, and `loss` for early stopping by the loss. `inverse_link` where raw predictions are not what is to be
     predicted. Everything else has a default.
 (b) Attributes of the class: `constant_hessian = True` if the Hessian is 1 for all rows; it is then not asked for, and trees count
-    rows instead. `need_update_leaves_values = True` if a leaf is to have the value that `leaf_value` says, and not Newton's step:
-    where the Hessian says nothing, as that of the absolute error.
+    rows instead. `of_groups = True` if the loss of a row depends on the other rows of its group, as in ranking: each question is
+    then about the rows of one group. `need_update_leaves_values = True` if a leaf is to have the value that `leaf_value` says,
+    and not Newton's step: where the Hessian says nothing, as that of the absolute error.
 (c) `def` methods: `configure(n_classes)`, in which it may refuse what it is not for, and calls its base's;
     `in_y_true_range(y_true)`, which says whether targets are allowed; `fit_intercept_only(y_true, sample_weight)`, what raw
     predictions begin with.
@@ -21,9 +22,10 @@ row's `n_outputs` side by side.
 Kept: nothing. A booster has a loss of its own, made from the class and its parameters (component.pxd), which all of its threads
 ask at the same time, some thousand rows at a time.
 
-Always: the same question has the same answer, in any thread, and rows do not depend on each other: so the trees are the same for
-any number of threads. Gradients are finite, and Hessians finite and not below 0, up to 2**500 in magnitude. What a math library
-may round in another way gives another model on another machine: numerics.h has an exponential and logarithms of dforest's own.
+Always: the same question has the same answer, in any thread, and rows do not depend on each other, but for those of a group with
+`of_groups`: so the trees are the same for any number of threads. Gradients are finite, and Hessians finite and not below 0, up to
+2**500 in magnitude. What a math library may round in another way gives another model on another machine: numerics.h has an
+exponential and logarithms of dforest's own.
 All methods run without the GIL. One that has to raise calls `fail` with the exception, which is raised as soon as somebody looks.
 
 Half the square of what predictions lack, where they are too low; they may be too high:
@@ -58,10 +60,18 @@ cdef inline bint is_allowed(double x) noexcept nogil:
     return -MOST <= x <= MOST
 
 
+@cython.final
+cdef class GroupedRows:
+    cdef readonly object numbers               # [n_rows] int64: of the groups of rows
+    cdef readonly const int64_t[::1] starts    # [n_groups + 1] where groups begin if rows stand together
+    cdef readonly const int64_t[::1] order     # [n_rows] the rows, together; None: they stand together
+
+
 cdef class Loss(Component):
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly Py_ssize_t n_outputs   # raw predictions of a row: 1, or n_classes if there are more than two
     cdef readonly bint is_asked_at_once  # about all rows: it is written in Python
+    cdef readonly GroupedRows groups     # of the rows it is asked about; None: these are one group, if the loss is of groups
     cdef bint has_failed                 # `error` holds
     cdef object error                    # what `fail` was told first
 
@@ -81,6 +91,11 @@ cdef class Loss(Component):
     # What a leaf of n rows adds to their raw predictions, without the learning rate. Arrays are copies, to be reordered at will;
     # weight: [n]. With `need_update_leaves_values` only, and one raw prediction a row.
     cdef double leaf_value(self, double* y, double* raw, double* weight, int64_t n) noexcept nogil
+
+    cdef int64_t n_groups(self) noexcept nogil
+
+    cdef void ask(self, int64_t group, int64_t n, const double* y, const double* raw, double* gradient,
+                  double* hessian) noexcept nogil
 
     # Say that a method is not there.
     cdef int lack(self, str method) except -1
@@ -112,6 +127,10 @@ cdef class OwnLoss:
     cdef double[:, ::1] raw                # [n_rows, n_outputs] raw predictions, as the next
     cdef double[:, ::1] gradient
     cdef double[:, ::1] hessian            # None: it is 1
+    cdef GroupedRows groups                # None: the loss is not of groups
+    cdef const int64_t[::1] first_group    # [chunks of groups + 1] that begins in each
+    cdef const double[::1] y_together      # [n_rows] y; None, as the next: rows stand together
+    cdef double[:, :, ::1] together        # [2 or 3, n_rows, n_outputs] raw predictions, gradients and Hessians
     cdef double[:, ::1] of_leaves          # [3, n_rows] y, raw predictions and weights, leaf by leaf; None: nobody wants them
     cdef df_known_derivatives known
     cdef bint is_wrong                     # derivatives are not all allowed
@@ -120,5 +139,6 @@ cdef class OwnLoss:
     cdef int find(self, const double* sums, const double* baseline) except -1 nogil
     cdef void form_raw(self, int64_t item) noexcept nogil
     cdef void ask(self, int64_t item) noexcept nogil
+    cdef void ask_groups(self, int64_t item) noexcept nogil
     cdef void look(self, int64_t item) noexcept nogil
     cdef double leaf_value(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil

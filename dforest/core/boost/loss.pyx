@@ -4,7 +4,8 @@ The contract of a loss, and its words, are in loss.pxd. What a loss says is chec
 contract is a `LossError`, which names the class, the method and the first row that is wrong; rows are numbered as they were
 given.
 
-A *chunk* is the rows that one thread asks about at a time; a loss in Python is asked about all at once.
+A *chunk* is the rows that one thread asks about at a time; a loss in Python is asked about all at once. A loss *of groups* is
+asked about the rows of one group after those of another; rows stand *together* if those of each group do.
 
 An `OwnLoss` owns its arrays and its loss; targets and weights are borrowed, and kept alive.
 """
@@ -23,6 +24,9 @@ from dforest.core.component import LossError
 
 MOST = ldexp(1.0, 500)
 
+cdef enum:
+    GROUP_ROWS = 16                    # chunks of groups are shorter by this factor
+
 
 cdef class Loss:
     """Base class of losses of your own for boosted trees.
@@ -36,6 +40,9 @@ cdef class Loss:
         Whether the second derivative ("Hessian") is 1 for all rows.
     need_update_leaves_values : bool
         Whether the method `leaf_value` says what values leaves have.
+    of_groups : bool
+        Whether the loss of a row depends on the other rows of its group, as in ranking. The loss is then asked about the rows of
+        one group at a time. It is for `HistGradientBoostingRanker`, whose `fit` is told the groups.
     n_classes : int
         Number of classes; 0 for regression.
     n_outputs : int
@@ -44,6 +51,7 @@ cdef class Loss:
 
     constant_hessian = False
     need_update_leaves_values = False
+    of_groups = False
 
     def __cinit__(self, *args, **kwargs):
         self.n_outputs = 1
@@ -68,15 +76,24 @@ cdef class Loss:
                              f"{n_classes} classes, and allowed are two")
 
     def configured(self, n_classes):
-        """Return a copy of this loss, with its class and its parameters, that is configured for `n_classes`: see `configure`."""
+        """Return a copy of this loss, with its class, its parameters and its groups, that is configured for `n_classes`: see
+        `configure`.
+        """
         cdef Loss loss = self.__sklearn_clone__()
+        loss.groups = self.groups
         loss.configure(n_classes)
         if loss.n_classes != n_classes:
             raise LossError(f"{type(self).__name__}.configure must call the method of its base class")
         return loss
 
+    def bound(self, groups):
+        """Return a copy of this loss that is asked about rows of some `GroupedRows`; None: about rows that are one group."""
+        cdef Loss loss = self.configured(self.n_classes)
+        loss.groups = groups
+        return loss
+
     def in_y_true_range(self, y_true):
-        """Return whether all targets are allowed: bool. By default, all finite numbers are.
+        """Return whether all targets are allowed: bool, or raise ValueError, which says more. By default, all finite numbers are.
 
         Parameters
         ----------
@@ -132,11 +149,34 @@ cdef class Loss:
         gradient = np.empty((n, self.n_outputs))
         hessian = None if self.constant_hessian else np.empty((n, self.n_outputs))
         cdef double[:, ::1] g = gradient, h = hessian
+        cdef int64_t group
+        if self.groups is not None:
+            self.groups.check(n)
+            y_true, raw = self.groups.together(np.asarray(y_true)), self.groups.together(np.asarray(raw))
         with nogil:
-            asked.gradient_hessian(&y_true[0], &raw[0, 0], n, &g[0, 0], NULL if h is None else &h[0, 0])
+            for group in range(asked.n_groups()):
+                asked.ask(group, n, &y_true[0], &raw[0, 0], &g[0, 0], NULL if h is None else &h[0, 0])
         asked.check()
+        if self.groups is not None:
+            gradient = self.groups.apart(gradient)
+            hessian = None if hessian is None else self.groups.apart(hessian)
         asked.check_derivatives(gradient, hessian)
         return gradient, hessian
+
+    cdef int64_t n_groups(self) noexcept nogil:
+        """How many groups there are to be asked about: one, unless there are `GroupedRows`."""
+        return 1 if self.groups is None else self.groups.starts.shape[0] - 1
+
+    cdef void ask(self, int64_t group, int64_t n, const double* y, const double* raw, double* gradient,
+                  double* hessian) noexcept nogil:
+        """Ask for the derivatives of a group, of n rows in all that stand together. Pointers are to the first of all rows."""
+        cdef int64_t first = 0
+        if self.groups is not None:
+            first = self.groups.starts[group]
+            n = self.groups.starts[group + 1] - first
+        if n > 0:
+            self.gradient_hessian(y + first, raw + first * self.n_outputs, n, gradient + first * self.n_outputs,
+                                  NULL if hessian == NULL else hessian + first * self.n_outputs)
 
     def check_derivatives(self, const double[:, ::1] gradient not None, const double[:, ::1] hessian):
         """Raise LossError unless derivatives are as the contract has them; see `derivatives`."""
@@ -163,10 +203,20 @@ cdef class Loss:
         cdef int64_t n = y_true.shape[0]
         result = np.empty(n)
         cdef double[::1] out = result
-        if n > 0:
-            with nogil:
-                asked.loss(&y_true[0], &raw[0, 0], n, &out[0])
+        cdef int64_t group, first = 0, n_own = n
+        if self.groups is not None:
+            self.groups.check(n)
+            y_true, raw = self.groups.together(np.asarray(y_true)), self.groups.together(np.asarray(raw))
+        with nogil:
+            for group in range(asked.n_groups()):
+                if asked.groups is not None:
+                    first = asked.groups.starts[group]
+                    n_own = asked.groups.starts[group + 1] - first
+                if n_own > 0:
+                    asked.loss(&y_true[first], &raw[first, 0], n_own, &out[first])
         asked.check()
+        if self.groups is not None:
+            result = self.groups.apart(result)
         wrong = np.flatnonzero(~(np.abs(result) <= MOST))
         if len(wrong):
             raise self.broken("loss", "loss", result[wrong[0]], wrong[0])
@@ -247,6 +297,44 @@ cdef class Loss:
             with gil:
                 raise self.error
         return 0
+
+
+@cython.final
+cdef class GroupedRows:
+    """Which rows belong together.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_rows,), dtype int64
+        The number of each row's group, from 0.
+    """
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+        counts = np.bincount(numbers)
+        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.order = np.argsort(numbers, kind="stable") if (numbers[1:] < numbers[:-1]).any() else None
+
+    def of_some(self, chosen):
+        """Those of some rows, given by an ndarray of bool or of their numbers: `GroupedRows`."""
+        return GroupedRows(self.numbers[chosen])
+
+    def check(self, n_rows):
+        """Raise ValueError if there are more or fewer rows."""
+        if len(self.numbers) != n_rows:
+            raise ValueError(f"{n_rows} rows are given; allowed are as many as have a group, {len(self.numbers)}")
+
+    def together(self, array):
+        """What rows have, group by group: an array of the shape of `array`, which it may be."""
+        return array if self.order is None else array[np.asarray(self.order)]
+
+    def apart(self, array):
+        """The inverse of `together`."""
+        if self.order is None:
+            return array
+        result = np.empty_like(array)
+        result[np.asarray(self.order)] = array
+        return result
 
 
 cdef class PythonLossBase(Loss):
@@ -335,6 +423,10 @@ cdef void ask(void* own, int64_t item) noexcept nogil:
     (<OwnLoss> own).ask(item)
 
 
+cdef void ask_groups(void* own, int64_t item) noexcept nogil:
+    (<OwnLoss> own).ask_groups(item)
+
+
 cdef void look(void* own, int64_t item) noexcept nogil:
     (<OwnLoss> own).look(item)
 
@@ -346,7 +438,7 @@ cdef class OwnLoss:
     Parameters
     ----------
     loss : Loss
-        Configured.
+        Configured, and bound to the groups of the rows, if it is of groups.
     y : ndarray of shape (n_rows,), dtype float64
     weight : ndarray of shape (n_rows,), dtype float64, or None
     team : SpinTeam
@@ -360,6 +452,7 @@ cdef class OwnLoss:
         self.team = team
         self.n_rows = y.shape[0]
         self.chunk = chunk
+        self.groups = loss.groups
         self.y = &y[0]
         if weight is not None:
             self.weight = &weight[0]
@@ -373,14 +466,28 @@ cdef class OwnLoss:
             self.known.hessian = &self.hessian[0, 0]
         if loss.need_update_leaves_values:
             self.of_leaves = np.empty((3, self.n_rows))
+        if self.groups is not None:
+            self.groups.check(self.n_rows)
+            # Which groups begin in the chunks, which are short: a group takes longer than so many rows by themselves.
+            begins = np.append(np.arange(0, self.n_rows, max(1, chunk // GROUP_ROWS)), self.n_rows)
+            self.first_group = np.searchsorted(np.asarray(self.groups.starts)[:-1], begins)
+            if self.groups.order is not None:
+                self.y_together = self.groups.together(np.asarray(y))
+                self.together = np.empty((2 if loss.constant_hessian else 3, self.n_rows, loss.n_outputs))
 
     cdef int find(self, const double* sums, const double* baseline) except -1 nogil:
         """Find the derivatives of all rows. sums : [n_outputs, n_rows] of leaf values; baseline : [n_outputs]"""
         cdef int64_t n_chunks = (self.n_rows + self.chunk - 1) // self.chunk
         self.sums = sums
         self.baseline = baseline
+        cdef int64_t item
         self.team.call(form_raw, <void*> self, n_chunks)
-        if self.loss.is_asked_at_once:
+        if self.groups is not None and self.loss.is_asked_at_once:
+            for item in range(self.first_group.shape[0] - 1):
+                self.ask_groups(item)
+        elif self.groups is not None:
+            self.team.call(ask_groups, <void*> self, self.first_group.shape[0] - 1)
+        elif self.loss.is_asked_at_once:
             self.loss.gradient_hessian(self.y, &self.raw[0, 0], self.n_rows, &self.gradient[0, 0],
                                        <double*> self.known.hessian)
         else:
@@ -406,6 +513,30 @@ cdef class OwnLoss:
         cdef int64_t begin = item * self.chunk, n = min(self.chunk, self.n_rows - begin), at = begin * self.known.n_sums
         self.loss.gradient_hessian(self.y + begin, &self.raw[begin, 0], n, &self.gradient[begin, 0],
                                    NULL if self.known.hessian == NULL else <double*> self.known.hessian + at)
+
+    cdef void ask_groups(self, int64_t item) noexcept nogil:
+        """Ask about the groups that begin in a chunk."""
+        cdef int64_t first = self.first_group[item], last = self.first_group[item + 1], group
+        cdef int64_t begin = self.groups.starts[first], end = self.groups.starts[last], i, row
+        cdef bint has_hessian = self.known.hessian != NULL
+        cdef Py_ssize_t k
+        if self.groups.order is None:
+            for group in range(first, last):
+                self.loss.ask(group, self.n_rows, self.y, &self.raw[0, 0], &self.gradient[0, 0], <double*> self.known.hessian)
+            return
+        for i in range(begin, end):
+            row = self.groups.order[i]
+            for k in range(self.known.n_sums):
+                self.together[0, i, k] = self.raw[row, k]
+        for group in range(first, last):
+            self.loss.ask(group, self.n_rows, &self.y_together[0], &self.together[0, 0, 0], &self.together[1, 0, 0],
+                          &self.together[2, 0, 0] if has_hessian else NULL)
+        for i in range(begin, end):
+            row = self.groups.order[i]
+            for k in range(self.known.n_sums):
+                self.gradient[row, k] = self.together[1, i, k]
+                if has_hessian:
+                    self.hessian[row, k] = self.together[2, i, k]
 
     cdef void look(self, int64_t item) noexcept nogil:
         """See whether the derivatives of a chunk are allowed."""

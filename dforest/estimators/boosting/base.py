@@ -1,4 +1,4 @@
-"""What boosted trees for classes and for numbers share: the steps of a fit, in order, and raw predictions.
+"""What boosted trees for classes, for numbers and for ranking share: the steps of a fit, in order, and raw predictions.
 
 How a fit goes: X -> codes -> trees, iteration by iteration -> `forest_`, whose leaves add up to raw predictions. A fit that fails
 leaves the estimator as it was.
@@ -28,6 +28,7 @@ from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.rows import (
     Sample,
+    ToScore,
     booster_weight,
     check_columns_of_y,
     check_given,
@@ -68,7 +69,16 @@ class BoostingEstimator(
     NamesPart, BoostingMemoryPart, BoostedTrees,
     BaseEstimator,
 ):  # fmt: skip
-    """What boosted trees for classes and for numbers share."""
+    """What boosted trees for classes, for numbers and for ranking share."""
+
+    # What is allowed if y has several columns, and the loss is for one.
+    _for_columns = (
+        'names of losses other than "huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor '
+        "makes"
+    )
+
+    def _measure(self, scoring, sample, baseline, n_threads):
+        """What scores a `Sample` by a value of `scoring`, as `ScoredRows` has it; None: a scorer of scikit-learn's kind does."""
 
     @abstractmethod
     def _make_loss(self, n_outputs):
@@ -114,13 +124,13 @@ class BoostingEstimator(
             If a parameter or the data are not as described; the estimator is then left as it was.
         """
         partition = X, y, sample_weight, None, offset
-        return self._fit_partitions(lambda rank: [Partition(rank, *partition)], (X_val, y_val, sample_weight_val, offset_val))
+        to_score = ToScore(X_val, y_val, sample_weight_val, offset_val)
+        return self._fit_partitions(lambda rank: [Partition(rank, *partition)], to_score)
 
-    def _fit_partitions(self, partitions_of, to_score=(None, None, None, None)):
+    def _fit_partitions(self, partitions_of, to_score=None):
         """Grow the trees from the partitions of this rank, given a function that returns them for the rank's number.
 
-        All ranks of the estimator's communicator do this together. to_score: what `fit` was given to be scored, its weights and
-        offsets
+        All ranks of the estimator's communicator do this together. to_score: what a `ToScore` is made of, in its order
         """
         with fitting(self) as model, self._communicator().together() as ranks:
             model._validate_params()
@@ -135,7 +145,8 @@ class BoostingEstimator(
                     "away with the next version",
                     FutureWarning,
                 )
-            model._fit(sorted(partitions_of(ranks.rank), key=lambda partition: partition.place), to_score, ranks)
+            partitions = sorted(partitions_of(ranks.rank), key=lambda partition: partition.place)
+            model._fit(partitions, ToScore(*(to_score or ())), ranks)
         return self
 
     def _communicator(self):
@@ -172,9 +183,9 @@ class BoostingEstimator(
         held_out : Sample or None
             Those that `fit` was given to be scored.
         """
-        partitions, to_score = [partition.on_host() for partition in partitions], tuple(map(on_host, to_score))
+        partitions, to_score = [partition.on_host() for partition in partitions], ToScore(*map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
-        check_given(self, *to_score, has_offset)
+        check_given(self, to_score, has_offset)
         check_columns_of_y(self, partitions)
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
@@ -183,6 +194,12 @@ class BoostingEstimator(
         self.do_early_stopping_ = is_scored
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
+        queries = partitions[0].groups  # those of ranking, which is refused for several partitions
+        if self._loss.of_groups and queries is None:
+            raise ValueError(
+                f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit "
+                "is told the groups"
+            )
         self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
         check_support(Fit(self, self._loss.n_outputs), places)
         self._check_rows(rows)
@@ -194,9 +211,9 @@ class BoostingEstimator(
         weights = (booster_weight(weight, ranks=ranks) for weight in (rows.weight, rows.sample_weight))
         training = Sample(
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
-            rows.share if rows.is_divided else None,
+            None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
-        return training, given_rows(self, *to_score, ranks)
+        return training, given_rows(self, to_score, ranks)
 
     def _held_out(self, training, held_out, ranks):
         """(the rows to train on, those to be scored or None), given those of `_learn`. A collective."""
@@ -308,7 +325,7 @@ class BoostingEstimator(
                     self._check_raw(forest, session.raw_sums)
             if self.verbose and monitor is not None:
                 self._report_stop(monitor)
-            warn_of_no_split(self, forest, training.y, training.offset, ranks)
+            warn_of_no_split(self, forest, training, ranks)
             warn_of_no_gain(self, forest, monitor, held_out, ranks)
         vars(self).update(fitted(forest))
         growth.tell_of_end(forest)
@@ -325,7 +342,7 @@ class BoostingEstimator(
 
     def _state_problem(self, training, baseline, seed, ranks, engine):
         """The `BoostingProblem` that an engine is given in a fit without trees yet."""
-        X, y, weight, bin_weight, offset, share = training
+        X, y, weight, bin_weight, offset, queries, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = code_columns_together(
@@ -347,7 +364,7 @@ class BoostingEstimator(
         )
         n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
-            columns, y, weight, self._loss, baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
+            columns, y, weight, self._loss.bound(queries), baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
             self._constraints, raw=None if offset is None else np.array(offset.T, order="C"), share=share,
         )  # fmt: skip
 

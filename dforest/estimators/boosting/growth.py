@@ -16,7 +16,7 @@ class BoostedGrowth(Growth):
         Iterations that there were before this fit, and that there will be if nothing stops it.
     n_together : int
         Trees of an iteration.
-    to_score : tuple
+    to_score : ToScore
         What `fit` was given to be scored.
     """
 
@@ -102,6 +102,8 @@ class BoostedGrowth(Growth):
         named = {"X": [training.X], "y": [training.y]}
         for name, array in (("sample_weight", training.bin_weight), ("offset", training.offset)):
             named[name] = [] if array is None else [array]
+        if training.queries is not None:
+            named["qid"] = [training.queries]
         return named, None if training.share is None else training.share.numbers()
 
     def _ends_after(self, n_trees):

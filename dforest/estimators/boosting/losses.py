@@ -13,6 +13,7 @@ import numpy as np
 
 from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.boost.inverse_link import class_predictions, predictions
+from dforest.core.boost.loss import GroupedRows
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.core.boost.quantiles import quantile_of_all
 from dforest.core.component import LossError
@@ -53,6 +54,8 @@ class Loss:
     parameter: float = 0.0
     n_sums: int = 1
 
+    of_groups = False
+
     @classmethod
     def of_classes(cls, name, n_classes):
         """The loss that classifiers call by a name, or one of the user's own.
@@ -83,6 +86,14 @@ class Loss:
     def is_damped(self):
         """Whether steps of leaves may overshoot, as the loss has a link: see `rules/boost.h`."""
         return not self.facts.has_constant_hessian
+
+    def bound(self, groups):
+        """The loss of rows that are in some groups; None: in none."""
+        return self
+
+    def of_some(self, chosen):
+        """The loss of some of the rows whose groups it knows, given by an ndarray of bool or of their numbers."""
+        return self
 
     def of_outputs(self, n_outputs):
         """The loss of so many outputs."""
@@ -266,6 +277,25 @@ class OwnLoss:
     n_outputs, is_damped = 1, False
 
     @property
+    def name(self):
+        """That of a built-in loss for ranking; None of others."""
+        return getattr(self.loss, "name", None) if self.loss.is_built_in else None
+
+    @property
+    def of_groups(self):
+        """Whether the loss of a row depends on the other rows of its group."""
+        return self.loss.of_groups
+
+    def bound(self, groups):
+        """See `Loss.bound`. groups : ndarray of shape (n_rows,), dtype int64, or None"""
+        return OwnLoss(self.loss.bound(GroupedRows(groups)), self.n_classes) if self.of_groups and groups is not None else self
+
+    def of_some(self, chosen):
+        """See `Loss.of_some`."""
+        groups = self.loss.groups
+        return self if groups is None else OwnLoss(self.loss.bound(groups.of_some(chosen)), self.n_classes)
+
+    @property
     def n_sums(self):
         return self.n_classes if self.n_classes > 2 else 1
 
@@ -302,7 +332,7 @@ class OwnLoss:
             raise LossError(
                 f"{type(self.loss).__name__}.fit_intercept_only returned {found!r}; allowed {allowed}, up to 2**500 in magnitude"
             )
-        if offset is not None:
+        if offset is not None and not self.of_groups:
             array = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, offset), array)
         return tuple(array.tolist())
 
@@ -370,11 +400,12 @@ class MeanLoss:
 
     def __call__(self, sums):
         """The mean loss, of rows whose leaves have these sums: ndarray of shape (n_rows, n_sums), of any strides."""
-        starts = range(0, len(self.y), ROWS_AT_A_TIME)
+        step = max(1, len(self.y)) if self.loss.of_groups else ROWS_AT_A_TIME
+        starts = range(0, len(self.y), step)
         parts = [None] * len(starts)
 
         def work(i, _):
-            rows = slice(starts[i], starts[i] + ROWS_AT_A_TIME)
+            rows = slice(starts[i], starts[i] + step)
             found = self.loss.values(np.add(sums[rows], self.baseline, order="C"), self.y[rows])
             if self.weight is not None:
                 with np.errstate(under="ignore"):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.boosting_memory import bytes_of_waiting
 from dforest.engines.fitting import engine_on
+from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.validation import count_threads
@@ -64,21 +65,25 @@ class BoostingMemoryPart:
         >>> HistGradientBoostingRegressor(n_jobs=1).estimate_memory(X, y).total < 16 * 2**20
         True
         """
+        partition = Partition(0, X, y, sample_weight, None, offset)
+        return self._estimate_of(partition, ToScore(X_val, y_val, sample_weight_val, offset_val))
+
+    def _estimate_of(self, partition, to_score):
+        """The `FitMemory` of a fit to a `Partition`, whose place does not matter, with rows `ToScore`."""
         model = clone(self)
         for name in ("_skl_callbacks", "_parent_callback_ctx"):
             model.__dict__.pop(name, None)
         model.warm_start = False
         model._validate_params()
-        to_score = X_val, y_val, sample_weight_val, offset_val
         with model._communicator().together() as ranks:
-            partitions = [Partition(ranks.rank, X, y, sample_weight, None, offset)]
-            places, device = place_of_fit(model, [*partitions[0][1:], *to_score], ranks)
-            training, held_out = model._learn(partitions, to_score, ranks, places, None)
+            partition = partition._replace(place=ranks.rank)
+            places, device = place_of_fit(model, [*partition[1:], *to_score], ranks)
+            training, held_out = model._learn([partition], to_score, ranks, places, None)
             seed, model._row_seed = ranks.first(model._draw_seeds(None))
             training, held_out = model._held_out(training, held_out, ranks)
             engine = engine_on(device, count_threads(model.n_jobs), ranks)
             problem = model._state_problem(training, model._baseline(training, None, ranks), seed, ranks, engine)
-            given = X, y, sample_weight, offset, *to_score
+            given = *partition[1:], *to_score
             return memory_of(model, problem, training, held_out, model.max_iter, engine, given, ranks)
 
 
@@ -99,7 +104,7 @@ def memory_of(estimator, problem, training, held_out, n_iterations, engine, give
     ranks : Communicator
     """
     n_rows, n_sums, n_threads = len(training.y), problem.n_sums, engine.n_threads
-    own = [array for sample in (training, held_out) if sample is not None for array in (*parts_of(sample.X), *sample[1:5])]
+    own = [array for sample in (training, held_out) if sample is not None for array in (*parts_of(sample.X), *sample[1:6])]
     n_leaves, scores = count_leaves(problem, engine, ranks), 0
     if estimator.do_early_stopping_:
         scores = 16 * n_sums * min(n_rows, MAX_SCORED)
@@ -160,6 +165,7 @@ def _some(problem, chosen, n_rows, share):
         columns=columns_of_some(problem.columns, chosen, len(problem.y)),
         y=of_some(problem.y),
         weight=of_some(problem.weight),
+        loss=problem.loss.of_some(chosen),
         raw=of_some(problem.raw, 1),
         n_rows=n_rows,
         n_drawn=None if problem.n_drawn is None else max(1, round(problem.n_drawn * n_rows / problem.n_rows)),

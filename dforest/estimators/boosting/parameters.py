@@ -21,6 +21,7 @@ from dforest.estimators.parameters import (
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
+RANKER = frozenset({"boosting ranker"})
 
 # Groups that only boosted trees have.
 ITERATIONS = "Loss and iterations"
@@ -57,6 +58,20 @@ BOOSTING_PARAMETERS = (
         linear beyond it, where the distance is, in each iteration, a quantile of the errors. An object, or a class, of
         `dforest.loss` is a loss of your own.""",
         of=REGRESSOR,
+        by_position=True,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "loss",
+        '{"lambdarank", "pairwise"} or Loss',
+        "lambdarank",
+        [Names("lambdarank", "pairwise"), Loss, SubclassOf(Loss, "dforest.loss")],
+        """Loss that the trees are to decrease. "lambdarank" is that of LambdaMART: two rows of a query in the wrong order count
+        by what NDCG loses; its grades are integers from 0 to 31. "pairwise" is that of RankNet, for which all such pairs count
+        alike, and grades are any numbers. Objects of `dforest.loss.LambdaRank` and `dforest.loss.PairwiseRank` are these losses
+        with other parameters, and an object, or a class, of another subclass of `dforest.loss.Loss` is a loss of your own, best
+        with ``of_groups = True``.""",
+        of=RANKER,
         by_position=True,
         group=ITERATIONS,
     ),
@@ -306,7 +321,19 @@ BOOSTING_PARAMETERS = (
         grown so far. Of two classes, those scorers of scikit-learn whose metric has a `pos_label` look at the class 1, or, if
         there is no such class, at ``classes_[1]``. A list of names, or a dict of names to any of these, scores by all of them:
         the first decides, and `verbose` shows all. Except for "loss", at most 10,000 of the training rows are scored.""",
-        of=BOOSTING,
+        of=CLASSIFIER | REGRESSOR,
+        group=STOPPING,
+    ),
+    Parameter(
+        "scoring",
+        "str, list of str or dict",
+        "ndcg@10",
+        [str, list, tuple, dict],
+        """Score for early stopping, which is computed before the first iteration and after each one. "ndcg@10" is the mean over
+        queries of NDCG of the ten highest rows, and "map@10" that of the average precision, for which rows of grades above 0
+        are relevant; 10 may be another number, and "ndcg" and "map" count all rows. "loss" is minus the mean loss. A list of
+        names, or a dict of names to these, scores by all of them: the first decides, and `verbose` shows all.""",
+        of=RANKER,
         group=STOPPING,
     ),
     Parameter(
@@ -316,7 +343,8 @@ BOOSTING_PARAMETERS = (
         [Interval(RealNotInt, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left"), None],
         """Number of rows that are held out and scored for early stopping, drawn at random and, for classification, from each
         class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. None means that the
-        scores of the training rows decide. If `fit` is given validation rows, none are held out.""",
+        scores of the training rows decide. If `fit` is given validation rows, none are held out. For ranking, whole queries
+        are held out, and these are numbers and shares of queries.""",
         of=BOOSTING,
         group=STOPPING,
     ),

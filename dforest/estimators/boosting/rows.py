@@ -34,6 +34,8 @@ class Sample(NamedTuple):
         Without those of classes.
     offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
         What is known of raw predictions; None: they begin with the baseline alone.
+    queries : ndarray of shape (n_rows,), dtype int64, or None
+        Of ranking, the number of each row's query.
     share : RowShare or None
         Which of the rows of all ranks these are; None: these are all rows.
     """
@@ -43,6 +45,7 @@ class Sample(NamedTuple):
     weight: np.ndarray | None = None
     bin_weight: np.ndarray | None = None
     offset: np.ndarray | None = None
+    queries: np.ndarray | None = None
     share: RowShare | None = None
 
     def take(self, chosen, ranks=ALONE):
@@ -62,6 +65,28 @@ class Sample(NamedTuple):
         if n_classes:
             return stratified(share, n_draws, seed, self.y, n_classes, ranks)
         return subsampled(share, n_draws, seed) > 0
+
+    def draw_queries(self, n_draws, seed):
+        """Which of the rows belong to so many queries, drawn of all that have rows: ndarray of bool."""
+        numbers, own = np.unique(self.queries, return_inverse=True)
+        return (subsampled(RowShare.whole(len(numbers)), n_draws, seed) > 0)[own]
+
+
+class ToScore(NamedTuple):
+    """What `fit` is given to be scored: rows, their targets, and what belongs to them; None: nothing.
+
+    Attributes
+    ----------
+    X, y, sample_weight, offset : array-like, or None
+    queries : ndarray of shape (n_rows,), dtype int64, or None
+        As of `Sample`.
+    """
+
+    X: object = None
+    y: object = None
+    sample_weight: object = None
+    offset: object = None
+    queries: object = None
 
 
 def booster_weight(weight, name="sample_weight", ranks=ALONE):
@@ -144,16 +169,16 @@ def check_columns_of_y(estimator, partitions):
     if not estimator._has_numbers or estimator.__sklearn_tags__().target_tags.multi_output:
         return
     for partition in partitions:
-        shape = np.shape(partition.y)
+        shape = np.asarray(partition.y).shape
         if len(shape) == 2 and shape[1] > 1:
             raise ValueError(
-                f"loss={estimator.loss!r} is for a y of one column, and y has {shape[1]}; allowed are names of losses other than "
-                '"huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor makes'
+                f"loss={estimator.loss!r} is for a y of one column, and y has {shape[1]}; allowed are {estimator._for_columns}"
             )
 
 
-def check_given(estimator, X, y, sample_weight, offset, has_offset):
+def check_given(estimator, to_score, has_offset):
     """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
+    X, y, sample_weight, offset, _ = to_score
     if X is None and y is None and sample_weight is not None:
         raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
     if X is None and offset is not None:
@@ -185,8 +210,9 @@ def check_targets(estimator, y, ranks):
     estimator._loss.check_targets(y)
 
 
-def given_rows(estimator, X, y, sample_weight, offset, ranks):
+def given_rows(estimator, to_score, ranks):
     """The rows to be scored that the caller of `fit` gave, on this rank or others, or None. A collective."""
+    X, y, sample_weight, offset, queries = to_score
     if not ranks.any(X is not None):
         return None
     n_sums, n_outputs = estimator._loss.n_sums, estimator._loss.n_outputs
@@ -209,14 +235,20 @@ def given_rows(estimator, X, y, sample_weight, offset, ranks):
         raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
     offset = check_offset([offset], [X], n_sums, "offset_val")
     share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
-    sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, share=share)
+    sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, queries=queries, share=share)
     return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
 
 
 def hold_out(estimator, sample, ranks):
-    """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective."""
+    """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective.
+
+    For ranking, whole queries are divided, and counted.
+    """
     n_classes = len(estimator.classes_) if is_classifier(estimator) else 0
     n, held = ranks.total(len(sample.y)), estimator.validation_fraction
+    what = "rows"
+    if sample.queries is not None:
+        n, what = len(np.unique(sample.queries)), "queries"
     n_held = held if isinstance(held, Integral) else ceil(held * n)
     try:
         if n_classes:
@@ -228,8 +260,12 @@ def hold_out(estimator, sample, ranks):
                 )
         if not max(1, n_classes) <= min(n_held, n - n_held):
             least = max(1, n_classes)
-            raise ValueError(f"{n_held} of n_samples={n} would be held out; allowed are numbers from {least} to {n - least}")
-        chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
+            name = "n_samples" if what == "rows" else "n_queries"
+            raise ValueError(f"{n_held} of {name}={n} would be held out; allowed are numbers from {least} to {n - least}")
+        if sample.queries is None:
+            chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
+        else:
+            chosen = sample.draw_queries(n_held, estimator._row_seed)
         if n_classes:
             n_left = ranks.sum(np.bincount(sample.y[~chosen].astype(np.intp), minlength=n_classes).astype(np.int64))
             if n_left.min() == 0:
@@ -237,7 +273,7 @@ def hold_out(estimator, sample, ranks):
         check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
     except ValueError as error:
         raise ValueError(
-            f"validation_fraction={held} of {n} rows can't be held out for early stopping: {str(error).rstrip('.')}. Give X_val "
-            "and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
+            f"validation_fraction={held} of {n} {what} can't be held out for early stopping: {str(error).rstrip('.')}. Give "
+            "X_val and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
         ) from None
     return sample.take(~chosen, ranks), sample.take(chosen, ranks)

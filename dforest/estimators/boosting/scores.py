@@ -42,14 +42,19 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
         by_loss = loss.at_start(baseline, training.y, training.weight, ranks, training.offset)
 
     def scored(sample, which):
+        own = {
+            name: _MinusLoss(by_loss.bound(sample.queries), baseline, sample, n_threads, ranks)
+            if scoring == "loss"
+            else estimator._measure(scoring, sample, baseline, n_threads)
+            for name, scoring in scorings.items()
+        }
         measures, some, part = {}, None, sample
-        if sample is training and set(scorings.values()) != {"loss"} and ranks.total(len(sample.y)) > MAX_SCORED:
+        if sample is training and None in own.values() and ranks.total(len(sample.y)) > MAX_SCORED:
             some = sample.draw(MAX_SCORED, seed, len(estimator.classes_) if is_classifier(estimator) else 0, ranks)
             part = sample.take(some, ranks)
         for name, scoring in scorings.items():
-            if scoring == "loss":
-                measures[name] = _MinusLoss(by_loss, baseline, sample, n_threads, ranks)
-            else:
+            measures[name] = own[name]
+            if own[name] is None:
                 measures[name] = _Scorer(estimator, scoring, loss, baseline, part, some, which, ranks)
         return ScoredRows(sample.X, sample.offset, measures, n_threads)
 

@@ -6,7 +6,7 @@ from dforest.estimators.boosting.losses import OwnLoss
 from dforest.warning import warn
 
 
-def warn_of_no_split(estimator, forest, y, offset, ranks):
+def warn_of_no_split(estimator, forest, training, ranks):
     """Warn if no tree has a split, although the loss of the training rows has a slope: all rows get one prediction. A collective.
 
     Parameters
@@ -15,16 +15,15 @@ def warn_of_no_split(estimator, forest, y, offset, ranks):
         Its parameters, and its loss.
     forest : Forest
         All trees that there are, of which the last iteration is new.
-    y : ndarray of shape (n_rows,), dtype float64
-        Targets, or class numbers.
-    offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
-        What is known of raw predictions.
+    training : Sample
+        The training rows.
     ranks : Communicator
         Who has rows.
     """
     if (forest.feature >= 0).any():
         return
-    n_rows, loss = ranks.total(len(y)), estimator._loss
+    y, offset, loss = training.y, training.offset, estimator._loss.bound(training.queries)
+    n_rows = ranks.total(len(y))
     drawn = "" if estimator.subsample == 1 else f" and subsample={estimator.subsample}"
     why = (
         f"with {n_rows} training rows{drawn}, none gains anything and has min_samples_leaf={estimator.min_samples_leaf} rows and "

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dforest.core.boost.ranking import RANK_LOSSES
 from dforest.core.forest.arrays import Forest
 from dforest.core.objective import SumObjective
 from dforest.core.sampling import DrawnElsewhere
 from dforest.engines.fit_report import FitReport
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.boosting.constraints import constraints_of
+from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.interchange.conversion.links import meaning, sum_rounding
 from dforest.interchange.conversion.probes import check_same
@@ -237,6 +239,8 @@ def boosted_estimator(estimator, forest, features, classes=None):
 
 def boosted_kind(loss):
     """The class of estimators for a loss by its name."""
+    if loss in RANK_LOSSES:
+        return HistGradientBoostingRanker
     return HistGradientBoostingClassifier if loss == "log_loss" else HistGradientBoostingRegressor
 
 

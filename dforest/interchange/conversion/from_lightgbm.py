@@ -28,8 +28,8 @@ from dforest.interchange.conversion.columns import probes_of
 _LOSSES = {
     "regression": "squared_error", "regression_l1": "absolute_error", "mape": "absolute_error", "huber": "huber",
     "fair": "squared_error", "quantile": "quantile", "poisson": "poisson", "gamma": "gamma", "tweedie": "tweedie",
-    "binary": "log_loss", "multiclass": "log_loss", "cross_entropy": "log_loss", "lambdarank": "squared_error",
-    "rank_xendcg": "squared_error",
+    "binary": "log_loss", "multiclass": "log_loss", "cross_entropy": "log_loss", "lambdarank": "lambdarank",
+    "rank_xendcg": "lambdarank",
 }  # fmt: skip
 _VERSIONS = ("v2", "v3", "v4")
 # Bits of `decision_type`, and what values of the last two say of missing values.

@@ -32,7 +32,7 @@ _LOSSES = {
     "count:poisson": ("poisson", "log"), "reg:gamma": ("gamma", "log"), "reg:tweedie": ("tweedie", "log"),
     "binary:logistic": ("log_loss", "logit"), "reg:logistic": ("log_loss", "logit"), "binary:logitraw": ("log_loss", None),
     "multi:softprob": ("log_loss", None), "multi:softmax": ("log_loss", None),
-    "rank:ndcg": ("squared_error", None), "rank:map": ("squared_error", None), "rank:pairwise": ("squared_error", None),
+    "rank:ndcg": ("lambdarank", None), "rank:map": ("lambdarank", None), "rank:pairwise": ("pairwise", None),
 }  # fmt: skip
 _NOT_PREDICTED = ("binary:logitraw", "multi:softmax")  # whose predictions are not probabilities
 _BEYOND = 2.0**128  # to which float32 would round if it had no infinity

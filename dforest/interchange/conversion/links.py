@@ -10,6 +10,7 @@ from dforest.estimators.data.outputs import classes_of, labels_of, most_probable
 LINKS = {
     "squared_error": "identity", "absolute_error": "identity", "quantile": "identity", "huber": "identity",
     "poisson": "exponential", "gamma": "exponential", "tweedie": "exponential",
+    "lambdarank": "identity", "pairwise": "identity",
     "log_loss": "logistic", "exponential": "logistic_of_twice", "multinomial": "softmax",
 }  # fmt: skip
 

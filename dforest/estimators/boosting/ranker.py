@@ -1,0 +1,251 @@
+"""Gradient boosting for ranking: trees that bring the rows of each query in order."""
+
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from dforest.config import in_kind, on_host
+from dforest.core.boost.loss import Loss as BoostingLoss
+from dforest.core.boost.ranking import GAINS, RANK_LOSSES
+from dforest.estimators.boosting.base import BoostingEstimator
+from dforest.estimators.boosting.losses import OwnLoss
+from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting.queries import RankingMeasure, check_k, metric_of, numbers_of_queries
+from dforest.estimators.boosting.rows import ToScore
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.fits import instance_of
+from dforest.estimators.data.validation import check_weights, count_threads
+from dforest.estimators.declaration import has_parameters
+from dforest.estimators.forest.targets import NumberTargets
+from dforest.estimators.kinds import RankingTrees
+from dforest.estimators.other_names import with_hints
+from dforest.estimators.prediction import of_one_fit
+
+
+@has_parameters("boosting ranker", table=BOOSTING_PARAMETERS, scoring="ndcg@10")
+class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator):
+    """Gradient-boosted trees for ranking: each tree corrects the order that those before it give to the rows of a query.
+
+    Rows belong to *queries*, such as the documents that a search may show, or what a customer may be offered; `fit` is told
+    them by `qid` or `group`. The targets are *grades*: of two rows of a query, the one of higher grade is to have the higher
+    prediction. Rows of different queries are never compared, so that predictions are comparable only within a query.
+
+    Each iteration grows a tree that decreases a loss of pairs of rows, to second order. The values of each feature are sorted
+    into bins, trees are grown best first, and missing values go to the side that has more gain. The trees are the same to the
+    bit on any number of threads.
+
+    {groups}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    HistGradientBoostingRegressor : Gradient-boosted trees for regression.
+    dforest.loss.LambdaRank : The loss for ranking, with its parameters.
+
+    References
+    ----------
+    C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", Microsoft Research, MSR-TR-2010-82, 2010.
+    G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import HistGradientBoostingRanker
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(2000, 5)), np.arange(2000) // 20
+    >>> grade = np.clip(np.round(X[:, 0] + np.abs(X[:, 1])), 0, 4)
+    >>> model = HistGradientBoostingRanker(max_iter=20, random_state=0).fit(X[:1000], grade[:1000], qid=qid[:1000])
+    >>> model.score(X[1000:], grade[1000:], qid=qid[1000:]) > 0.95
+    True
+    """
+
+    _for_columns = "grades in one column"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _make_loss(self, n_outputs):
+        loss = RANK_LOSSES[self.loss]() if isinstance(self.loss, str) else instance_of(BoostingLoss, "loss", self.loss)
+        return OwnLoss(loss)
+
+    def _measure(self, scoring, sample, baseline, n_threads):
+        metric, k = metric_of(scoring)
+        return RankingMeasure(metric, k, sample.y, sample.weight, sample.queries, self._gains(), n_threads)
+
+    def _gains(self):
+        """What rows of the grades 0, 1, ... add to DCG at the first place."""
+        return getattr(self._loss.loss, "gains", GAINS)
+
+    @with_hints
+    def fit(
+        self, X, y, sample_weight=None, *, qid=None, group=None, offset=None, X_val=None, y_val=None, sample_weight_val=None,
+        qid_val=None, group_val=None, offset_val=None,
+    ):  # fmt: skip
+        """Grow trees on training rows, one iteration after another.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
+            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
+        y : array-like of shape (n_rows,)
+            Grades: integers from 0 to 31, unless the loss takes other numbers; the higher, the nearer to the top a row belongs.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, from 0 on, by which their derivatives are multiplied: a pair moves each of its rows by that row's
+            weight. To weigh queries, give all rows of a query the same weight. Rows of weight 0 are left out, and make no pairs.
+            None means that all weights are 1.
+        qid : array-like of shape (n_rows,), optional
+            Label of each row's query, an integer or text. Rows of a query need not follow each other.
+        group : array-like of int, optional
+            Numbers of rows of the queries, whose rows follow each other, as in LightGBM; they add up to n_rows. Either `qid` or
+            `group` must be given.
+        offset : array-like of shape (n_rows,), optional
+            What is known of each row's raw prediction, such as the prediction of another model: a raw prediction begins with the
+            row's offset. Predictions count an offset only if they are given one. None means that there is none.
+        X_val, y_val : {array-like, sparse matrix} of shape (n_val, n_features) and array-like of shape (n_val,), optional
+            Validation rows and their grades, which are scored for early stopping. None means that with early stopping
+            some queries are held out instead: see `validation_fraction`.
+        sample_weight_val : array-like of shape (n_val,), optional
+            Weights of the validation rows. None means that all weights are 1.
+        qid_val, group_val : array-like, optional
+            As `qid` and `group`, one of which must be given if `X_val` is.
+        offset_val : array-like of shape (n_val,), optional
+            Offsets of the validation rows, which must be given if `offset` and `X_val` are.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then left as it was.
+        """
+        given = X, y, sample_weight, qid, group, offset
+        partition, to_score = _given(given, (X_val, y_val, sample_weight_val, qid_val, group_val, offset_val))
+        return self._fit_partitions(lambda rank: [partition._replace(place=rank)], to_score)
+
+    def estimate_memory(
+        self, X, y, sample_weight=None, *, qid=None, group=None, offset=None, X_val=None, y_val=None, sample_weight_val=None,
+        qid_val=None, group_val=None, offset_val=None,
+    ):  # fmt: skip
+        """Estimate how much memory `fit` will take: see `HistGradientBoostingRegressor.estimate_memory`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid, group, offset, X_val, y_val, sample_weight_val, qid_val, group_val, offset_val
+            The data that `fit` would be given.
+
+        Returns
+        -------
+        FitMemory
+            The estimate in bytes, beside the data themselves; ``print`` shows it as a table.
+
+        Raises
+        ------
+        ValueError
+            If `fit` would refuse the parameters or the data.
+        DeviceError
+            If the device cannot be used.
+        """
+        given = X, y, sample_weight, qid, group, offset
+        return self._estimate_of(*_given(given, (X_val, y_val, sample_weight_val, qid_val, group_val, offset_val)))
+
+    @with_hints
+    @of_one_fit
+    def predict(self, X, *, n_iter=None, offset=None):
+        """Predict a number for each row, by which the rows of a query are ranked, the highest first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        n_iter : int, optional
+            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
+        offset : array-like of shape (n_rows,), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+            Raw predictions. They are comparable within a query alone, and have no unit.
+        """
+        raw = self._raw(X, n_iter, offset)
+        return in_kind(X, self._loss.predict(raw))
+
+    @of_one_fit
+    def staged_predict(self, X, *, offset=None):
+        """Predict by the first iteration alone, by the first two iterations, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        offset : array-like of shape (n_rows,), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
+
+        Yields
+        ------
+        ndarray of shape (n_rows,), dtype float64
+            What `predict` would return if growing had stopped after this iteration.
+        """
+        for raw in self._staged_raw(X, offset):
+            yield self._loss.predict(raw)
+
+    @of_one_fit
+    def score(self, X, y, sample_weight=None, *, qid=None, group=None, k=None):
+        """Return the mean over queries of NDCG, the normalized discounted cumulative gain: 1 where all rows are in order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        y : array-like of shape (n_rows,)
+            Grades: integers from 0 on.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. A query weighs as much as its rows do on average. None means that all weights are 1.
+        qid, group : array-like, optional
+            As in `fit`; one of them must be given.
+        k : int, optional
+            How many rows of the highest predictions of each query count. None means all.
+
+        Returns
+        -------
+        float
+            From 0 to 1. A query whose rows all have the grade 0 counts as 1. Rows of equal predictions count by the mean over
+            their orders.
+        """
+        check_is_fitted(self)
+        check_k(k)
+        queries = numbers_of_queries(X, qid, group)
+        raw, y = on_host(self._raw(X)), self._encode_known(column_or_1d(on_host(y)))
+        check_consistent_length(raw, y)
+        weight = check_weights([sample_weight], [raw])
+        there = slice(None) if weight is None else weight > 0
+        weight, n_threads = None if weight is None else weight[there], count_threads(self.n_jobs)
+        return RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)(raw[there])
+
+    def report(self, *args, **kwargs):
+        """Raise ValueError: there is no report on ranking, as its sections are about classes and numbers."""
+        raise ValueError(f"{type(self).__name__} has no report; allowed are estimators for classes or numbers")
+
+
+def _given(training, validation):
+    """(the `Partition`, the `ToScore`) of rows, given X, y, weights, labels of queries, their sizes, and offsets of both."""
+    X, y, sample_weight, qid, group, offset = training
+    partition = Partition(0, X, y, sample_weight, numbers_of_queries(X, qid, group), offset)
+    X, y, sample_weight, qid, group, offset = validation
+    if X is None:
+        for name, value in (("qid_val", qid), ("group_val", group)):
+            if value is not None:
+                raise ValueError(f"{name} is given without X_val and y_val; allowed are all three")
+    queries = None if X is None else numbers_of_queries(X, qid, group, "_val")
+    return partition, ToScore(X, y, sample_weight, offset, queries)
