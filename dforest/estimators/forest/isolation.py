@@ -38,7 +38,8 @@ def _lacking(name):
     """A member of other forests that has no meaning here, as if it were not there."""
 
     def ask(self):
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}, as it has no target", name=name, obj=self)
+        kind = type(self).__name__
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}, as it has no target", name=name, obj=self)
 
     return property(ask)
 

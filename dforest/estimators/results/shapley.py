@@ -47,7 +47,8 @@ class ShapPart:
 
         The predictions that are explained are the class probabilities of forests and single trees for classification (by the
         forest's `voting`), the predictions of forests and single trees for regression, the raw predictions of boosted trees,
-        such as the logarithm of the odds, and the mean path lengths of isolation forests. The values are computed by the processor, whatever `device` says.
+        such as the logarithm of the odds, and the mean path lengths of isolation forests. The values are computed by the
+        processor, whatever `device` says.
 
         Parameters
         ----------
