@@ -186,6 +186,13 @@ cdef class Component:
     def __reduce__(self):
         return _restore, (type(self), self.get_params())
 
+    def __getstate__(self):
+        """The parameters, for what does not ask `__reduce__`, as skops does not."""
+        return self.get_params()
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
     def __repr__(self):
         inside = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({inside})"
