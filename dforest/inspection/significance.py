@@ -204,6 +204,7 @@ def importance_permutation_test(estimator, X, y, *, importance="feature_importan
         importances : ndarray of shape (n_features,)
             Of the fit to y.
         pvalues : ndarray of shape (n_features,)
+            Above 0 and up to 1.
         permuted_importances : ndarray of shape (n_features, n_permutations)
             Of the fits to a permuted y.
 

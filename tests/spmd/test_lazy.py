@@ -22,7 +22,7 @@ LAZY = {
     "predict_proba", "predict_quantiles", "proximity", "shap_interaction_values", "shap_values",
 }  # fmt: skip
 REFUSED = {
-    "estimate_memory", "oob_importance", "partial_dependence", "report", "staged_decision_function",
+    "estimate_memory", "oob_importance", "oob_local_importance", "partial_dependence", "report", "staged_decision_function",
     "staged_predict", "staged_predict_proba",
 }  # fmt: skip
 

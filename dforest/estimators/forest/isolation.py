@@ -89,7 +89,6 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
 
     _tree_class = ExtraTreeRegressor
     _has_numbers = True
-    _has_live_votes = False
 
     # Parameters of other forests, with the values that they have here.
     splitter = "random"
@@ -105,6 +104,7 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
 
     feature_importances_ = _lacking("feature_importances_")
     oob_importance = _lacking("oob_importance")
+    oob_local_importance = _lacking("oob_local_importance")
 
     @with_hints
     def fit(self, X, y=None, sample_weight=None):
