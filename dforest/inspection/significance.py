@@ -178,7 +178,7 @@ def importance_pvalues(importances):
     return 1.0 - np.searchsorted(spread, found, side="left") / len(spread)
 
 
-def importance_permutation_test(estimator, X, y, *, importance="feature_importances_", n_permutations=100, random_state=None):
+def importance_permutation_test(estimator, X, y, *, importance=None, n_permutations=100, random_state=None):
     """Compute importances, and their p-values by fits to a permuted y.
 
     Where y is permuted, no column has any bearing on it. The p-value of a column is the share of such fits in which its
@@ -190,9 +190,8 @@ def importance_permutation_test(estimator, X, y, *, importance="feature_importan
         It need not be fitted, and stays as it is.
     X, y
         The data, as for `fit`.
-    importance : str or callable, default="feature_importances_"
-        The attribute of a fitted estimator that has the importances; or a function of a fitted estimator, X and y that returns
-        them.
+    importance : callable, default=None
+        A function of a fitted estimator, X and y that returns the importances. None means its attribute `feature_importances_`.
     n_permutations : int, default=100
         Number of fits to a permuted y, from 1 on.
     random_state : int, RandomState instance or None, default=None
@@ -229,7 +228,7 @@ def importance_permutation_test(estimator, X, y, *, importance="feature_importan
 
     def look(y):
         fitted = clone(estimator).fit(X, y)
-        return np.asarray(getattr(fitted, importance) if isinstance(importance, str) else importance(fitted, X, y), np.float64)
+        return np.asarray(fitted.feature_importances_ if importance is None else importance(fitted, X, y), np.float64)
 
     found = look(y)
     permuted = [look(_safe_indexing(y, draws.permutation(len(y)))) for _ in range(n_permutations)]

@@ -36,6 +36,7 @@ y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
     numbers from 0 on. There must be one event at least.
 """
 
+
 def _with_survival_y(method):
     """The docstring of a method `fit`, with what is said of y replaced."""
     before, _, rest = inspect.getdoc(method).partition("\ny : ")
