@@ -15,9 +15,10 @@ from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestClas
 from dforest.core import loops
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
-from dforest.core.draws import Groups, Strata, TreeDraws, draw_pieces, drawn_rows
+from dforest.core.draws import Groups, Strata, TreeDraws, draw_pieces
 from dforest.core.grow.records import Drawing
 from dforest.core.predict.out_of_bag import predict_out_of_bag
+from dforest.core.row_lists import drawn_rows
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.engines import cpu
 from dforest.engines.cpu import CpuEngine

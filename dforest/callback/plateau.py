@@ -28,7 +28,8 @@ class OutOfBagPlateau(FitRecords):
     scorer : str or callable, default=None
         A metric or a scorer, or the name of one, whose greater values are better, of the kinds that `oob_score` takes. It is
         called after each tree, for the rows that some tree left out. None means the error of `oob_curve_`: the share of
-        misclassified rows, or the mean squared error; of several outputs, the mean over these.
+        misclassified rows, or the mean squared error; of several outputs, the mean over these. Of survival times, it means 1
+        less Harrell's concordance.
     rounds : int, default=25
         Number of trees, from 1 on, to wait for a new best value; the fit ends when this many trees in a row brought none. Trees
         after which the value is NaN, as that of a metric may be while few rows are left out, don't count.

@@ -12,9 +12,9 @@ from math import inf
 import numpy as np
 
 from dforest.core.boost.constraints import Constraints
-from dforest.core.draws import drawn_rows
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.objective import MultiOutputSumObjective, Objective, SumObjective
+from dforest.core.row_lists import drawn_rows
 from dforest.core.sampling import AllRows, SamplingPlan, Subsample
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter

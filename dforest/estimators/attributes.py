@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from dforest.estimators.parameters import (
+from dforest.estimators.families import (
     BOOSTING,
     CLASSIFIERS,
     EMBEDDINGS,

@@ -13,8 +13,9 @@ from textwrap import fill, indent
 from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
+from dforest.estimators.families import WORDS
 from dforest.estimators.other_names import BOOSTED_NAMES, FOREST_NAMES, with_hints
-from dforest.estimators.parameters import PARAMETERS, WORDS
+from dforest.estimators.parameters import PARAMETERS
 from dforest.warning import warn
 
 RENAMED = {"min_hessian": "min_sum_hessian_in_leaf"}  # parameters: earlier names, with which "deprecated" means not given

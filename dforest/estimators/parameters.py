@@ -1,7 +1,6 @@
 """The parameters of all estimators: one table of names, types, defaults, constraints and descriptions.
 
-A *family* is what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
-regressor, or an embedding. Sets of families say whose a parameter is. An *entry* is a `Parameter`, a row of the table
+Families (`dforest.estimators.families`) say whose a parameter is. An *entry* is a `Parameter`, a row of the table
 `PARAMETERS`; the order of the entries is that of signatures and docstrings. A *group* is the title under which docstrings and the
 API reference list an entry; the entries of a group follow each other.
 
@@ -19,20 +18,19 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.search.logrank import SurvivalCriterion
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.constraints import Names, SubclassOf
+from dforest.estimators.families import (
+    CLASSIFIERS,
+    EMBEDDINGS,
+    FORESTS,
+    IN_TABLE,
+    ISOLATION,
+    PREDICTORS,
+    REGRESSORS,
+    SHAPED,
+    SURVIVAL,
+    TREES,
+)
 from dforest.sampling import BY_NAME, Sampling
-
-TREES = frozenset({"tree classifier", "tree regressor", "survival tree"})
-FORESTS = frozenset({"forest classifier", "forest regressor", "survival forest"})
-EMBEDDINGS = frozenset({"embedding"})
-ISOLATION = frozenset({"isolation forest"})
-CLASSIFIERS = frozenset({"tree classifier", "forest classifier"})
-REGRESSORS = frozenset({"tree regressor", "forest regressor"})
-SURVIVAL = frozenset({"survival tree", "survival forest"})
-BOOSTING = frozenset({"boosting classifier", "boosting regressor", "boosting ranker"})
-PREDICTORS = TREES | FORESTS
-SHAPED = PREDICTORS | EMBEDDINGS  # families whose users say how large trees are
-IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; others have tables of their own
-FAMILIES = IN_TABLE | BOOSTING
 
 MAX_TREES = 2**32 - 1  # their numbers have 32 bits
 
@@ -45,22 +43,6 @@ COLUMNS = "Kinds of columns and constraints"
 ESTIMATES = "Estimates made in training"
 COMPUTATION = "Seed and computation"
 OTHERS = "Other parameters"
-
-# What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
-_OF_ROWS = {"draws": "rows", "note": "", "all_draws": "the training rows", "impurity": "the impurity"}
-_OF_DRAWS = {
-    "draws": "draws",
-    "note": "A row that the tree drew twice counts twice. ",
-    "all_draws": "the tree's draws",
-    "impurity": "the impurity",
-}
-WORDS = {
-    **dict.fromkeys(TREES, _OF_ROWS),
-    **dict.fromkeys(FORESTS, _OF_DRAWS),
-    **dict.fromkeys(EMBEDDINGS, {**_OF_ROWS, "impurity": "the variance of the random targets"}),
-    **dict.fromkeys(ISOLATION, _OF_DRAWS),
-    **dict.fromkeys(BOOSTING, {}),
-}
 
 
 @dataclass(frozen=True)

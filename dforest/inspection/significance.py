@@ -111,7 +111,7 @@ def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None)
     >>> int(found.argmax())
     0
     """
-    if not isinstance(forest, Forest) or not hasattr(forest, "variable_importance"):
+    if not isinstance(forest, Forest) or "variable_importance" not in forest.get_params():
         raise TypeError(f"forest is a {type(forest).__name__}; allowed are forests that have the parameter variable_importance")
     if forest.monotonic_cst is not None:
         raise ValueError(f"monotonic_cst={forest.monotonic_cst!r} of the forest; allowed is None, as copies of columns have none")

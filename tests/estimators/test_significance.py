@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score
 from dforest import (
     DecisionTreeClassifier,
     ExtraTreesRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomSurvivalForest,
@@ -62,6 +63,8 @@ def test_corrected_importances_of_other_forests():
 def test_what_corrected_importances_refuse():
     with pytest.raises(TypeError, match="forest is a DecisionTreeClassifier"):
         corrected_importance(DecisionTreeClassifier(), NOISE, Y)
+    with pytest.raises(TypeError, match="forest is a IsolationForest"):
+        corrected_importance(IsolationForest(), NOISE, Y)
     with pytest.raises(ValueError, match="monotonic_cst=.* allowed is None"):
         corrected_importance(RandomForestClassifier(monotonic_cst=[1, 0, 0, 0, 0]), NOISE, Y)
     polars = pytest.importorskip("polars")

@@ -7,8 +7,8 @@ from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOpt
 
 from dforest.core.boost.loss import Loss
 from dforest.estimators.constraints import Names, SubclassOf
+from dforest.estimators.families import BOOSTING
 from dforest.estimators.parameters import (
-    BOOSTING,
     COLUMNS,
     COMPUTATION,
     MAX_TREES,

@@ -28,19 +28,22 @@ def feature_preferences(estimator, n_features):
     Raises
     ------
     ValueError
-        If weights are negative or not finite, if there are as many as features have not, if all are 0, or if there is no such
-        feature.
+        If weights are no numbers, negative or not finite, if there are more or fewer than features, if all are 0, or if a feature
+        is named that there is not.
     """
     names = getattr(estimator, "feature_names_in_", None)
     given, chosen = estimator.feature_weights, estimator.always_split_features
     always = [] if chosen is None else numbers_of("always_split_features", chosen, n_features, names)
     if given is None:
         return (np.ones(n_features, np.uint64) if always else None), always
-    weights = np.ones(n_features)
+    try:
+        weights = np.asarray(list(given.values()) if isinstance(given, Mapping) else given, np.float64)
+    except (TypeError, ValueError) as error:
+        told = f"feature_weights={given!r} holds what is no number: {error}"
+        raise ValueError(f"{told}; allowed are finite numbers from 0 on") from None
     if isinstance(given, Mapping):
-        weights[numbers_of("feature_weights", list(given), n_features, names)] = list(given.values())
-    else:
-        weights = np.asarray(given, np.float64)
+        own, weights = weights, np.ones(n_features)
+        weights[numbers_of("feature_weights", list(given), n_features, names)] = own
     if weights.shape != (n_features,):
         raise ValueError(
             f"feature_weights is an array of shape {weights.shape}; allowed are one weight for each of the {n_features} features "

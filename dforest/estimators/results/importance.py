@@ -151,25 +151,29 @@ def local_rise(forest, rows, n_threads):
 
     def errors(packed, changed, y):
         found = packed.mean(changed, 1)
-        return found.argmax(axis=1) != y if forest.objective.predicts_shares else (found[:, 0] * factor - y) ** 2
+        if forest.objective.predicts_shares:
+            return (found.argmax(axis=1) != y).astype(np.float64)
+        return (found[:, 0] * factor - y) ** 2
 
-    for t in range(forest.n_trees):  # one after another, as sums of floats depend on their order
-        out = np.flatnonzero(forest.row_counts(t) == 0)
+    def add_tree(t):
+        out, asked, copies = np.flatnonzero(forest.row_counts(t) == 0), np.flatnonzero(used[t]), {}
         own, packed = np.ascontiguousarray(X[out]), forest.tree(t).packed()
-        if len(out) == 0:
-            continue
-        before, asked, copies = errors(packed, own, y[out]) * 1.0, np.flatnonzero(used[t]), {}
+        before = errors(packed, own, y[out])
 
-        def look(k, thread, t=t, out=out, own=own, packed=packed, before=before, asked=asked, copies=copies):
-            j, changed = asked[k], copies.setdefault(thread, None)
-            if changed is None:
-                changed = copies[thread] = own.copy()
+        def look(k, thread):
+            j = asked[k]
+            if thread not in copies:
+                copies[thread] = own.copy()
+            changed = copies[thread]
             (changed[:, j],) = permute_values([own[:, j]], [forest.seeds[t]], [j], 1)
             rise[out, j] += errors(packed, changed, y[out]) - before
             changed[:, j] = own[:, j]
 
         each(len(asked), look, n_threads)
         n_trees[out] += 1
+
+    for t in range(forest.n_trees):  # one after another, as sums of floats depend on their order
+        add_tree(t)
     mean = np.divide(rise, n_trees[:, None], out=np.full(rise.shape, np.nan), where=n_trees[:, None] > 0)
     return times_power(mean, -2 * exponent)
 

@@ -1,0 +1,34 @@
+"""Families of estimators: which parameters and attributes are whose, and what is said of them in other words.
+
+A *family* is what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
+regressor, or an embedding.
+"""
+
+TREES = frozenset({"tree classifier", "tree regressor", "survival tree"})
+FORESTS = frozenset({"forest classifier", "forest regressor", "survival forest"})
+EMBEDDINGS = frozenset({"embedding"})
+ISOLATION = frozenset({"isolation forest"})
+CLASSIFIERS = frozenset({"tree classifier", "forest classifier"})
+REGRESSORS = frozenset({"tree regressor", "forest regressor"})
+SURVIVAL = frozenset({"survival tree", "survival forest"})
+BOOSTING = frozenset({"boosting classifier", "boosting regressor", "boosting ranker"})
+PREDICTORS = TREES | FORESTS
+SHAPED = PREDICTORS | EMBEDDINGS  # families whose users say how large trees are
+IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; others have tables of their own
+FAMILIES = IN_TABLE | BOOSTING
+
+# What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
+_OF_ROWS = {"draws": "rows", "note": "", "all_draws": "the training rows", "impurity": "the impurity"}
+_OF_DRAWS = {
+    "draws": "draws",
+    "note": "A row that the tree drew twice counts twice. ",
+    "all_draws": "the tree's draws",
+    "impurity": "the impurity",
+}
+WORDS = {
+    **dict.fromkeys(TREES, _OF_ROWS),
+    **dict.fromkeys(FORESTS, _OF_DRAWS),
+    **dict.fromkeys(EMBEDDINGS, {**_OF_ROWS, "impurity": "the variance of the random targets"}),
+    **dict.fromkeys(ISOLATION, _OF_DRAWS),
+    **dict.fromkeys(BOOSTING, {}),
+}
