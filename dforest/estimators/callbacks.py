@@ -57,9 +57,9 @@ class FitTasks:
 
     def __init__(self, estimator, name, partition, ranks):
         self._estimator, self._name, self._ranks, self._needs = estimator, name, ranks, []
-        _, X, y, sample_weight, groups, offset = partition
         self.data = partition[1:]
-        metadata = {"sample_weight": sample_weight, "groups": groups, "offset": offset}
+        metadata = partition._asdict()
+        _, X, y = (metadata.pop(name) for name in ("place", "X", "y"))
         self._given = {"X": X, "y": y, "metadata": {name: array for name, array in metadata.items() if array is not None}}
         self._fit = self._step = self._fitted = None
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))

@@ -109,7 +109,8 @@ _ABOUT = {
     "devices": "devices backends.devices.DeviceInfo errors.DeviceError",
     "distributed": "spmd.RandomForestClassifier spmd.RandomForestRegressor spmd.ExtraTreesClassifier spmd.ExtraTreesRegressor "
     "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
-    "spmd.HistGradientBoostingRegressor spmd.communicator.Communicator spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
+    "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.communicator.Communicator "
+    "spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
     "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
     "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor "
     "errors.RankError",

@@ -16,12 +16,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import _num_samples
 
 import dforest
-from dforest import HistGradientBoostingRanker, HistGradientBoostingRegressor, config_context, load
+from dforest import HistGradientBoostingRanker, HistGradientBoostingRegressor, load
 from dforest.callback import Checkpoint, MemoryLimit
 from dforest.engines.rows import RowShare
 from dforest.loss import LambdaRank, PairwiseRank, PythonLoss
 from dforest.spmd.draws import subsampled
-from dforest.spmd.threads import ThreadGroup
 
 N_QUERIES, SIZE = 30, 20
 RNG = np.random.default_rng(0)
@@ -324,13 +323,3 @@ def test_errors_of_scores():
         model.fit(X, Y, groups=QID)
     with pytest.raises(AttributeError, match="It is called HistGradientBoostingRanker here"):
         dforest.LGBMRanker  # noqa: B018
-
-
-def test_several_ranks_are_refused():
-    def fit(communicator):
-        refused = pytest.raises(ValueError, match="for ranking, is not supported for a fit by")
-        with config_context(communicator=communicator), refused:
-            ranker().fit(X, Y, qid=QID)
-        return True
-
-    assert ThreadGroup(2).run(fit) == [True, True]

@@ -30,7 +30,9 @@ class Partition(NamedTuple):
         Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
         number in the order of ranks.
     X, y, sample_weight, groups, offset : array-like
-        As for `fit`; estimators have `groups` or `offset`.
+        As for `fit`; estimators have `groups` or `offset`. `groups` of ranking is `qid`.
+    group_sizes : array-like
+        Of ranking, `group`, in place of `groups`.
     """
 
     place: int
@@ -39,6 +41,7 @@ class Partition(NamedTuple):
     sample_weight: object = None
     groups: object = None
     offset: object = None
+    group_sizes: object = None
 
     def on_host(self):
         """This partition, with arrays of a device copied to the host."""
@@ -143,7 +146,8 @@ def check_alike(ranks, estimator, partitions, version, forest):
             _state(stated, "the number of columns of X", columns.n_columns)
             _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
         _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
-        _state(stated, "whether there are groups", partition.groups is not None)
+        has_groups = partition.groups is not None or partition.group_sizes is not None
+        _state(stated, "whether there are groups", has_groups)
         _state(stated, "whether there is an offset", partition.offset is not None)
     everywhere = ranks.gather_objects(stated)
     known = {}
