@@ -317,8 +317,6 @@ def test_errors_of_scores():
     ):
         with pytest.raises(ValueError, match=message):
             model.score(**FEW | more)
-    with pytest.raises(ValueError, match="Ranker has no report; allowed are estimators for classes or numbers"):
-        model.report(X, Y)
     with pytest.raises(TypeError, match="HistGradientBoostingRanker is for ranking, whose fit takes qid"):
         model.fit(X, Y, groups=QID)
     with pytest.raises(AttributeError, match="It is called HistGradientBoostingRanker here"):

@@ -81,7 +81,7 @@ class BoostingEstimator(
     def _measure(self, scoring, sample, n_threads, ranks):
         """What scores a `Sample` by a value of `scoring`, as `ScoredRows` has it; None: a scorer of scikit-learn's kind does."""
 
-    def _queries(self, ranks, told, suffix=""):
+    def _queries(self, told, ranks, suffix=""):
         """The number of each row's query, given a `ToldQueries` of each partition of rows; None: rows have none. A collective."""
 
     @abstractmethod
@@ -199,7 +199,7 @@ class BoostingEstimator(
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         told = zip(partitions, parts, strict=True)
-        queries = self._queries(ranks, [ToldQueries(p.place, p.groups, p.group_sizes, len(X)) for p, X in told])
+        queries = self._queries([ToldQueries(p.place, p.groups, p.group_sizes, len(X)) for p, X in told], ranks)
         if self._loss.of_groups and queries is None:
             raise ValueError(
                 f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit "

@@ -19,10 +19,10 @@ from dforest.estimators.data.agreement import common_labels, join_labels, unique
 from dforest.spmd.communicator import ALONE
 
 METRIC = re.compile(r"(ndcg|map)(?:@([1-9][0-9]*))?")
-ALLOWED = '"loss", "ndcg", "map", and "ndcg@10" or "map@10" with any number from 1 on'
+METRICS = '"ndcg", "map", and "ndcg@10" or "map@10" with any number from 1 on'
 
 
-def numbers_of_queries(ranks, told, suffix=""):
+def numbers_of_queries(told, suffix="", ranks=ALONE):
     """The number of each own row's query, among those of all ranks: ndarray of shape (n_own_rows,), dtype int64. A collective.
 
     Queries that are told by labels are numbered in the order of these; those that are told by their sizes in the order in which
@@ -30,12 +30,12 @@ def numbers_of_queries(ranks, told, suffix=""):
 
     Parameters
     ----------
-    ranks : Communicator
-        Who has rows. All rows of a query lie on one of them.
     told : list of ToldQueries
         Of the rows of each partition of this rank, which may have none.
     suffix : str
         What follows the names of parameters, for errors.
+    ranks : Communicator, default=ALONE
+        Who has rows. All rows of a query lie on one of them.
 
     Raises
     ------
@@ -143,11 +143,17 @@ def _numbers_of_labels(ranks, name, parts):
     return numbers
 
 
-def metric_of(scoring):
-    """(the name of a metric, how many rows of a query count or None), by a value of `scoring`. Raises ValueError if none."""
+def metric_of(scoring, allowed=f'"loss", {METRICS}'):
+    """(the name of a metric, how many rows of a query count or None), by a value of `scoring`.
+
+    Raises
+    ------
+    ValueError
+        If it is none; it says what is `allowed`.
+    """
     found = METRIC.fullmatch(scoring) if isinstance(scoring, str) else None
     if found is None:
-        raise ValueError(f"scoring={scoring!r}; allowed for ranking are {ALLOWED}")
+        raise ValueError(f"scoring={scoring!r}; allowed for ranking are {allowed}")
     name, k = found.groups()
     return name, None if k is None else int(k)
 

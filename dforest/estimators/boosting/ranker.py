@@ -18,7 +18,6 @@ from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.kinds import RankingTrees
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
-from dforest.spmd.communicator import ALONE
 
 
 @has_parameters("boosting ranker", table=BOOSTING_PARAMETERS, scoring="ndcg@10")
@@ -80,8 +79,8 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         metric, k = metric_of(scoring)
         return RankingMeasure(metric, k, sample.y, sample.weight, sample.queries, self._gains(), n_threads, ranks)
 
-    def _queries(self, ranks, told, suffix=""):
-        return numbers_of_queries(ranks, told, suffix)
+    def _queries(self, told, ranks, suffix=""):
+        return numbers_of_queries(told, suffix, ranks)
 
     def _gains(self):
         """What rows of the grades 0, 1, ... add to DCG at the first place."""
@@ -230,7 +229,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         """
         check_is_fitted(self)
         check_k(k)
-        queries = numbers_of_queries(ALONE, [ToldQueries(0, qid, group, _num_samples(X))])
+        queries = numbers_of_queries([ToldQueries(0, qid, group, _num_samples(X))])
         raw, y = on_host(self._raw(X)), self._encode_known(column_or_1d(on_host(y)))
         check_consistent_length(raw, y)
         weight = check_weights([sample_weight], [raw])
@@ -238,6 +237,47 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         weight, n_threads = None if weight is None else weight[there], count_threads(self.n_jobs)
         return RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)(raw[there])
 
-    def report(self, *args, **kwargs):
-        """Raise ValueError: there is no report on ranking, as its sections are about classes and numbers."""
-        raise ValueError(f"{type(self).__name__} has no report; allowed are estimators for classes or numbers")
+    def report(self, X=None, y=None, *, qid=None, group=None, path=None, scoring=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
+
+        It is that of `HistGradientBoostingRegressor.report`, but for the section on predictions, which shows NDCG and average
+        precisions, how the scores of queries are distributed, and the grades of the rows at each place. Where it is computed from
+        some of the rows, these are whole queries.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            Rows to show predictions for, best such as were not used for training. None means that the page shows only what the
+            estimator itself knows.
+        y : array-like of shape (n_rows,), optional
+            The grades of these rows. None means that the page says nothing about the quality of rankings.
+        qid, group : array-like, optional
+            As in `fit`; one of them must be given if `y` is.
+        path : str or path-like, optional
+            A file to write the page to. Whether it can be written is tried before anything is computed.
+        scoring : str, default=None
+            What rankings are judged by at the head of the page, in the curve by the number of iterations, and in importances by
+            permutation: "ndcg", "map", or these with a number of places, such as "ndcg@5". None means "ndcg@10", or, if grades
+            have no gains, "map@10"; with early stopping the curve is then that of the rows held out.
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
+
+        Returns
+        -------
+        dforest.inspection.report.report.Report
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
+
+        Raises
+        ------
+        OSError
+            If the file can't be written.
+        ValueError
+            If X, y or queries don't fit each other or the estimator, or if there is no such `scoring`.
+        TypeError
+            If X or y are Dask collections.
+        """
+        check_is_fitted(self)
+        if y is None and (qid is not None or group is not None):
+            raise ValueError(f"{'group' if qid is None else 'qid'} is given without y; allowed are both, or neither")
+        return self._report_on(X, y, path, scoring, None, verbose, (qid, group))

@@ -239,7 +239,7 @@ def given_rows(estimator, to_score, ranks):
     except ValueError as error:
         raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
     offset = check_offset([offset], [X], n_sums, "offset_val")
-    queries = estimator._queries(ranks, [ToldQueries(ranks.rank, groups, group_sizes, len(X))] * has_rows, "_val")
+    queries = estimator._queries([ToldQueries(ranks.rank, groups, group_sizes, len(X))] * has_rows, ranks, "_val")
     share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
     sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, queries=queries, share=share)
     return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
