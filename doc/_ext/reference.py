@@ -112,7 +112,7 @@ _ABOUT = {
     "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.communicator.Communicator "
     "spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
     "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
-    "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor "
+    "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor dask.HistGradientBoostingRanker "
     "errors.RankError",
 }
 GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() for name in names.split()}

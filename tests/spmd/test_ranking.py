@@ -251,7 +251,12 @@ def test_grades_of_one_rank_that_a_loss_does_not_allow():
 
 
 def test_partitions_of_one_process():
-    """They may share queries."""
+    """They have whole queries, too, as each of them may come to another worker."""
     alone = clone(SMALL).set_params(early_stopping=True).fit(X, Y, qid=QID)
-    parts = [Partition(i, X[rows], Y[rows], groups=QID[rows]) for i, rows in enumerate([slice(0, 55), slice(55, 200)])]
-    assert not differences(alone, clone(alone)._fit_partitions(lambda rank: parts))
+    for cut in (60, 55):
+        parts = [Partition(i, X[rows], Y[rows], groups=QID[rows]) for i, rows in enumerate([slice(0, cut), slice(cut, 200)])]
+        if cut == 60:
+            assert not differences(alone, clone(alone)._fit_partitions(lambda rank, parts=parts: parts))
+            continue
+        with pytest.raises(ValueError, match="rows of the query 5 lie in partition 0 and in partition 1; allowed are"):
+            clone(alone)._fit_partitions(lambda rank, parts=parts: parts)

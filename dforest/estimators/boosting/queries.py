@@ -35,19 +35,19 @@ def numbers_of_queries(told, suffix="", ranks=ALONE):
     suffix : str
         What follows the names of parameters, for errors.
     ranks : Communicator, default=ALONE
-        Who has rows. All rows of a query lie on one of them.
+        Who has rows. All rows of a query lie in one partition of one of them.
 
     Raises
     ------
     ValueError
-        Unless queries are told in one of both ways, which fits the rows, or if rows of a query lie on several ranks.
+        Unless queries are told in one of both ways, which fits the rows, or if rows of a query lie in several partitions.
     """
     own = [queries.way(suffix) for queries in told]
     there = sorted({way for ways in ranks.gather_objects(own) for way in ways})
     if len(there) > 1:
         raise ValueError(f"{' and '.join(there)} are given, for different rows; allowed is one of them for the rows of all ranks")
     if there == [f"qid{suffix}"]:
-        return _numbers_of_labels(ranks, f"qid{suffix}", [queries.checked_labels(suffix) for queries in told])
+        return _numbers_of_labels(ranks, f"qid{suffix}", told, [queries.checked_labels(suffix) for queries in told])
     sizes = [queries.checked_sizes(suffix) for queries in told]
     firsts = RowShare.agreed(ranks, [queries.place for queries in told], list(map(len, sizes))).starts
     numbers = [np.repeat(np.arange(first, first + len(of_part)), of_part) for first, of_part in zip(firsts, sizes, strict=True)]
@@ -122,25 +122,41 @@ def _one_column(name, given):
     return array
 
 
-def _numbers_of_labels(ranks, name, parts):
+def _numbers_of_labels(ranks, name, told, parts):
     """The number of each own row's query, given the labels of the rows of each partition. A collective."""
     labels, numbers = np.zeros(0, np.int64), np.zeros(0, np.int64)
     there = [part for part in parts if len(part)]
     if there:
         labels, numbers = unique_labels(name, join_labels(name, there))
     of_all, numbers = common_labels(ranks, name, labels, numbers.astype(np.int64, copy=False))
-    if ranks.total(len(labels)) > len(of_all):
-        holders = ranks.gather(np.unique(numbers))
-        rank = np.repeat(np.arange(len(holders)), list(map(len, holders)))
-        queries = np.concatenate(holders)
-        order = np.argsort(queries, kind="stable")
-        second = int(np.flatnonzero(queries[order][1:] == queries[order][:-1])[0]) + 1
-        query, first, other = of_all[queries[order[second]]], rank[order[second - 1]], rank[order[second]]
-        raise ValueError(
-            f"{name}: rows of the query {query.item() if isinstance(query, np.generic) else query!r} lie on rank {first} and on "
-            f"rank {other}; allowed are queries all of whose rows lie on one rank"
-        )
+    held = [len(labels)]
+    if len(there) > 1:
+        held = [np.unique(part) for part in np.split(numbers, np.cumsum(list(map(len, parts)))[:-1])]
+        held = list(map(len, held))
+    if ranks.total(sum(held)) > len(of_all):
+        _refuse_divided_query(ranks, name, of_all, numbers, told)
     return numbers
+
+
+def _refuse_divided_query(ranks, name, labels, numbers, told):
+    """Raise the ValueError of the first query that has rows in several partitions. A collective.
+
+    labels : ndarray
+        Of all queries.
+    numbers : ndarray
+        The number of each own row's query.
+    """
+    place = np.repeat([queries.place for queries in told], [queries.n_rows for queries in told])
+    pairs = np.concatenate(ranks.gather(np.unique(np.column_stack([numbers, place]), axis=0)))
+    pairs = pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])]
+    second = int(np.flatnonzero(pairs[1:, 0] == pairs[:-1, 0])[0]) + 1
+    query, first, other = labels[pairs[second, 0]], *pairs[second - 1 : second + 1, 1].tolist()
+    places = ranks.gather_objects([queries.place for queries in told])
+    where = ("on", "rank") if places == [[rank] for rank in range(ranks.size)] else ("in", "partition")
+    raise ValueError(
+        f"{name}: rows of the query {query.item() if isinstance(query, np.generic) else query!r} lie {' '.join(where)} {first} "
+        f"and {' '.join(where)} {other}; allowed are queries all of whose rows lie {where[0]} one {where[1]}"
+    )
 
 
 def metric_of(scoring, allowed=f'"loss", {METRICS}'):
@@ -179,6 +195,11 @@ class RankingMeasure:
     ------
     ValueError
         If grades have no gains, where these are needed.
+
+    Attributes
+    ----------
+    total_weight : Fraction
+        Of all queries.
     """
 
     def __init__(self, metric, k, y, weight, queries, gains=GAINS, n_threads=1, ranks=ALONE):
@@ -189,13 +210,17 @@ class RankingMeasure:
         self._there = sizes > 0
         weights = sizes if weight is None else np.bincount(queries, weight)
         self._weight = np.ones(self._there.sum()) if weight is None else weights[self._there] / sizes[self._there]
-        self._total = self._sum(self._weight)
+        self.total_weight = self._sum(self._weight)
 
     def __call__(self, sums):
         """The score of rows, given their sums, of shape (n_rows, 1), to which a constant may be added."""
+        return float(self.total_score(sums) / self.total_weight)
+
+    def total_score(self, sums):
+        """The sum of the scores of queries, times their weights: Fraction."""
         metric, y, rows, k, gains = self._given
         scores = scores_of_groups(metric, y, np.array(sums[:, 0]), rows, k, gains, self._n_threads)[self._there]
-        return float(self._sum(scores * self._weight) / self._total)
+        return self._sum(scores * self._weight)
 
     def _sum(self, own):
         """The exact sum of what the queries of all ranks have: Fraction."""

@@ -227,6 +227,11 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
             From 0 to 1. A query whose rows all have the grade 0 counts as 1. Rows of equal predictions count by the mean over
             their orders.
         """
+        total_score, total_weight = self._sums_of_scores(X, y, sample_weight, qid=qid, group=group, k=k)
+        return float(total_score / total_weight)
+
+    def _sums_of_scores(self, X, y, sample_weight=None, *, qid=None, group=None, k=None):
+        """The sum of the scores of queries, times their weights, and the sum of these: two Fractions. See `score`."""
         check_is_fitted(self)
         check_k(k)
         queries = numbers_of_queries([ToldQueries(0, qid, group, _num_samples(X))])
@@ -235,7 +240,8 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         weight = check_weights([sample_weight], [raw])
         there = slice(None) if weight is None else weight > 0
         weight, n_threads = None if weight is None else weight[there], count_threads(self.n_jobs)
-        return RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)(raw[there])
+        measure = RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)
+        return measure.total_score(raw[there]), measure.total_weight
 
     def report(self, X=None, y=None, *, qid=None, group=None, path=None, scoring=None, verbose=0):
         """Make a report: one HTML page, which needs no network.
