@@ -20,7 +20,7 @@ from sklearn.base import clone
 import dforest
 from dforest.config import config_context
 from dforest.errors import RankError
-from dforest.estimators.data.agreement import Partition, digest_of
+from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition, digest_of
 from dforest.extras import install_command
 
 try:
@@ -43,7 +43,7 @@ __all__ = [
     "RandomForestRegressor",
 ]
 
-_FIELDS = {"qid": "groups"}  # of a `Partition`, by names of arguments of `fit`, where these differ
+_FIELDS = {name: field for field, name in NAMES_OF_RANKING.items()}  # of a `Partition`
 
 # What a fit finds out of each row, which stays with the workers.
 _OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_")

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.callbacks import Recorder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -201,6 +202,15 @@ def test_checkpoints_know_the_queries(tmp_path):
     assert_equal_models(whole, resumed)
     with pytest.raises(ValueError, match="qid"):
         ranker(max_iter=8).set_callbacks(Checkpoint(tmp_path / "part", every=2)).fit(X, Y, qid=QID // 2)
+
+
+def test_callbacks_are_told_the_queries():
+    for told in ({"qid": QID}, {"group": [SIZE] * N_QUERIES}):
+        recorder = Recorder()
+        ranker().set_callbacks(recorder).fit(X, Y, **told)
+        given = [values["metadata"] for *_, values in recorder.told if values]
+        (name,) = told
+        assert given and all(list(metadata) == [name] and metadata[name] is told[name] for metadata in given)
 
 
 class Softmax(PythonLoss):

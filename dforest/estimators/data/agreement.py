@@ -30,9 +30,9 @@ class Partition(NamedTuple):
         Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
         number in the order of ranks.
     X, y, sample_weight, groups, offset : array-like
-        As for `fit`; estimators have `groups` or `offset`. `groups` of ranking is `qid`.
+        As for `fit`; estimators have `groups` or `offset`.
     group_sizes : array-like
-        Of ranking, `group`, in place of `groups`.
+        Of ranking, in place of `groups`: see `NAMES_OF_RANKING`.
     """
 
     place: int
@@ -47,6 +47,9 @@ class Partition(NamedTuple):
         """This partition, with arrays of a device copied to the host."""
         place, *arrays = self
         return Partition(place, *map(on_host, arrays))
+
+
+NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`
 
 
 def digest_of(forest):
