@@ -438,6 +438,12 @@ def test_targets_that_are_refused(y, message):
         RandomSurvivalForest(2).fit(X, y)
 
 
+def test_more_times_than_codes_have_numbers_for(monkeypatch):
+    monkeypatch.setattr("dforest.estimators.data.survival.MOST_TIMES", 5)
+    with pytest.raises(ValueError, match=r"y has \d\d different times; allowed are up to 5"):
+        RandomSurvivalForest(2).fit(X, Y)
+
+
 def test_arguments_that_are_refused():
     forest = RandomSurvivalForest(2, random_state=0).fit(X, Y)
     for call, message in [

@@ -18,8 +18,8 @@ ENTRY = 1 << DF_ENTRY_SHIFT           # what a code has for each time up to the 
 def parts_of_codes(code):
     """(event, number of the time, number of the last time up to the entry or None if all are there from the start), of codes.
 
-    A code is twice the number of a time, from 0 in ascending order, and 1 more for an event; and `ENTRY` times the number of times
-    that are not after the entry.
+    A code is twice the number of a time, from 0 in ascending order, and 1 more for an event; and `ENTRY` times the number of
+    times that are not after the entry.
     """
     own, entry = code % ENTRY, code // ENTRY
     return own % 2 == 1, own >> 1, entry - 1 if entry.any() else None

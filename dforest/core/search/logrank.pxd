@@ -48,7 +48,8 @@ cdef class LogRankChooser(MovingChooser):
     cdef AtRisk* left                # [n_records + 1] Fenwick tree over the node's event times
     # For a lone cut there is no tree: the variance is summed up time by time.
     cdef bint is_lone
-    cdef int64_t* leaving            # [n_records + 1] weight of the left draws whose last event time is each, less that of those who enter after it
+    # [n_records + 1] weight of the left draws whose last event time is each, less that of those that enter after it:
+    cdef int64_t* leaving
 
     cdef void move_to(self, int64_t weight, Py_ssize_t place) noexcept nogil
     cdef df_exact_sum variance(self) noexcept nogil

@@ -3,8 +3,8 @@
 What a row has as its target, in `Node.y`, is its *code*: twice the number of event times, among those of all training rows, that
 are not after its time, and 1 more if its time is that of an event; and 2**27 times the number of event times that are not after
 its *entry*, from which on it is seen. Draws are *at risk* at the event times after their entry, up to their time [3]_. In each
-node the Nelson-Aalen hazard is formed anew, and a draw's integer target becomes its *residual*, event - (hazard at its time - hazard
-at its entry): a log-rank score. Residuals of the draws on a side add up to the numerator of the log-rank test.
+node the Nelson-Aalen hazard is formed anew, and a draw's integer target becomes its *residual*: event - (hazard at its time -
+hazard at its entry), a log-rank score. Residuals of the draws on a side add up to the numerator of the log-rank test.
 
 For log-rank scores, that is all: cuts are scored by the squared error of the residuals, in units of their variance in the node.
 

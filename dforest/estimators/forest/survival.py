@@ -84,8 +84,8 @@ class SurvivalPart(SurvivalTrees):
         rows.y = codes_of(occurring, number, event, entry)
         if entry is not None and getattr(self, "oob_score", False) in ("uno", "neg_integrated_brier_score"):
             raise ValueError(
-                f"oob_score={self.oob_score!r} is not defined for a y with entries, as its weights ask how long rows are seen from "
-                'the start; allowed are True and "harrell"'
+                f"oob_score={self.oob_score!r} is not defined for a y with entries, as its weights are of rows that are seen "
+                'from the start; allowed are True and "harrell"'
             )
         if not event.any():
             raise ValueError(f"y has no event among its {len(rows.y)} rows; allowed are rows of which one or more have an event")
@@ -311,7 +311,8 @@ class SurvivalPart(SurvivalTrees):
         """Return Harrell's concordance index of the predicted risks [1]_.
 
         A pair of rows is comparable if one has an event, and the other a later time, or the same time without an event, and an
-        entry before the event, if there are entries. The index is the share of comparable pairs whose row with the event has the higher risk; pairs of equal risk count half.
+        entry before the event, if there are entries. The index is the share of comparable pairs whose row with the event has the
+        higher risk; pairs of equal risk count half.
 
         Parameters
         ----------
