@@ -24,6 +24,7 @@ from dforest import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomSurvivalForest,
     RandomTreesEmbedding,
 )
 from dforest.criterion import PythonCriterion
@@ -587,3 +588,29 @@ def test_rankings():
     ):
         with pytest.raises(ValueError, match=message):
             model.report(X, **given)
+
+
+def test_survival_times():
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 3))
+    time = rng.exponential(np.exp(2 * X[:, 0]))
+    y = np.column_stack([rng.random(120) < 0.7, time])
+    forest = RandomSurvivalForest(30, oob_score=True, random_state=0).fit(X, y)
+    words = check(forest.report(X, y)).words
+    for text in ("Random forest for survival times", "Concordance (Harrell) out of bag", "Kaplan-Meier", "low risk", "log-rank",
+                 "Integrated Brier score", "Fall of the concordance (Harrell) when permuted"):  # fmt: skip
+        assert text in words, text
+    assert "Out-of-bag concordance" in check(forest.report()).words
+    assert "pass their targets as y" in check(forest.report(X)).words
+    entered = np.column_stack([y, time / 2])
+    assert "not defined" in check(RandomSurvivalForest(3, random_state=0).fit(X, entered).report(X[:40], entered[:40])).words
+    check(forest.report(X[:1], y[:1]))  # without a pair to compare
+    check(forest.report(X[:40], y[:40] * [0, 1]))
+    for given, message in (
+        ({"y": y[:-1]}, "y has 119 rows, and X has 120"),
+        ({"y": y, "scoring": "r2"}, "scoring='r2'; allowed for survival times are None, \"harrell\" and \"uno\""),
+        ({"y": y[:, :1]}, "y has 1 columns"),
+        ({"y": y, "verbose": -1}, "verbose=-1; allowed are integers from 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            forest.report(X, **given)

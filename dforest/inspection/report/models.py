@@ -9,7 +9,7 @@ from dforest.estimators.boosting.scores import probabilities
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.kinds import Forest
+from dforest.estimators.kinds import Forest, SurvivalTrees
 from dforest.estimators.results import oob
 from dforest.estimators.results.importance import gain_shares
 from dforest.inspection.report.facts import impurity_importance
@@ -43,6 +43,12 @@ class ForestModel(Model):
     def __init__(self, estimator):
         forest = estimator.forest_
         super().__init__(estimator, forest.packed(getattr(estimator, "voting", "soft")), forest.n_trees)
+        if isinstance(estimator, SurvivalTrees):
+            self.importance, self.of_importance = "log-rank statistic", (
+                "By log-rank statistic: the share of a feature in the statistics of all splits, with the standard deviation over "
+                "trees. It is found on the rows that the forest was grown on, and favours features of many values."
+            )  # fmt: skip
+            self.axis, self.node_value = "Share of the statistics of all splits", "risk"
         self.title = "Extremely randomised trees" if estimator.splitter == "random" else "Random forest"
 
     @property

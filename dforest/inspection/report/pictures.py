@@ -108,6 +108,19 @@ def agreement(label, quality):
     return chart.markup()
 
 
+def survival(label, named):
+    """Survival functions, by their names: predicted ones as lines, and Kaplan-Meier estimates, which are dashed."""
+    chart = Chart(*PANEL, label, "Time", "Probability that the event comes later")
+    for colour, (name, curves) in zip(SERIES, named, strict=False):
+        chart.line(np.append(0.0, curves.at), np.append(1.0, curves.mean), colour, name)
+        steps = np.repeat(np.append(0.0, curves.times), 2)[1:], np.repeat(np.append(1.0, curves.observed), 2)[:-1]
+        chart.line(*steps, colour, dashed=True)
+    chart.y.ticks = shares
+    chart.y.limit(0, 1.02)
+    chart.x.limit(0)
+    return chart.markup()
+
+
 def residuals(label, quality, chosen):
     """What targets exceed predictions by."""
     chart = Chart(*PANEL, label, "Prediction", "Target less prediction")

@@ -9,8 +9,9 @@ from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.estimators.boosting.queries import ToldQueries, numbers_of_queries
+from dforest.estimators.data.survival import check_survival
 from dforest.estimators.data.validation import check_X, count_threads
-from dforest.estimators.kinds import Forest, RankingTrees
+from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
 from dforest.estimators.results import oob
 from dforest.inspection.report.models import model_of
 
@@ -29,6 +30,13 @@ def are_training_rows(forest, X):
         if not oob.drew_from(forest.forest_, range(begin, end), [X[rows]], count_threads(forest.n_jobs)):
             return False
     return True
+
+
+def sentence_on_sample(n_used, n_all):
+    """From which rows something was found."""
+    if n_used == n_all:
+        return f"all {n_all:,} rows of X" if n_all > 1 else "the one row of X"
+    return f"{n_used:,} of the {n_all:,} rows of X, drawn at random (seed {SEED})"
 
 
 def check_in_memory(**given):
@@ -58,7 +66,8 @@ class Rows:
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or SparseRows of these
         With the numbers of labels.
     y : ndarray of shape (n_rows,), or None
-        Class numbers, or numbers; of ranking, of shape (n_rows, 2), grades and the numbers of queries.
+        Class numbers, or numbers; of ranking, of shape (n_rows, 2), grades and the numbers of queries; of survival times, of
+        shape (n_rows, 2) or (n_rows, 3), events, times and entries.
     model : ForestModel or BoostedModel
     is_training : bool
         Whether they are known to be the training rows; boosted trees can't tell.
@@ -77,6 +86,11 @@ class Rows:
         self.given = X, y
         if y is None:
             self.X, self.y = check_X(forest, X, forest._features, reset=False), None
+        elif isinstance(forest, SurvivalTrees):
+            self.X = check_X(forest, X, forest._features, reset=False)
+            self.y = np.column_stack([part for part in check_survival(y) if part is not None]).astype(np.float64)
+            if len(self.y) != len(self.X):
+                raise ValueError(f"y has {len(self.y)} rows, and X has {len(self.X)}; allowed are equal numbers")
         else:
             self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._has_numbers)
             self.y = forest._encode_known(y)

@@ -20,7 +20,7 @@ from dforest.inspection.report.markup import (
     scrolling,
     table,
 )
-from dforest.inspection.report.rows import SEED
+from dforest.inspection.report.rows import sentence_on_sample
 from dforest.inspection.report.text import shortened
 
 BARS = 15
@@ -40,17 +40,10 @@ NO_CURVE[False, True] = NO_CURVE[False, False]
 NO_ROWS = "This section needs rows: pass them as X and y to report."
 
 
-def sentence_on_sample(n_used, n_all):
-    """From which rows something was found."""
-    if n_used == n_all:
-        return f"all {n_all:,} rows of X" if n_all > 1 else "the one row of X"
-    return f"{n_used:,} of the {n_all:,} rows of X, drawn at random (seed {SEED})"
-
-
 def number_of_trees(study):
     curve = study.curve
     if curve is None:
-        return absent(NO_CURVE[study.is_forest, study.bootstraps])
+        return absent(study.target.no_curve or NO_CURVE[study.is_forest, study.bootstraps])
     if not np.isfinite(curve.values[-1]):
         if curve.where != "out of bag":
             return absent(f"The {curve.name} {curve.where} is not defined.")
@@ -187,10 +180,11 @@ def proximity_map(study):
     if len(study.rows) < 3:
         return absent("A map needs at least three rows.")
     chosen, points, shares = study.map
-    if study.has_targets:
-        noun, by = study.target.noun, study.rows.y[chosen]
+    noun = study.target.noun if study.has_targets else "prediction"
+    if study.has_targets and study.target.colours_targets:
+        by = study.rows.y[chosen]
     else:
-        noun, by = "prediction", study.target.value(study.model.predict(study.rows.X[chosen]))
+        by = study.target.value(study.model.predict(study.rows.X[chosen]))
     label = f"Map of {count(len(chosen), 'row')}: rows that often share a leaf lie near each other; coloured by {noun}"
     said = [
         "Rows that share a leaf in many trees are near each other, and rows that share none are far apart: the map shows which "

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.kinds import Forest, RankingTrees
+from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
 from dforest.inspection.export import names_of_features
-from dforest.inspection.report import assessment, proximity
+from dforest.inspection.report import assessment, proximity, survival
 from dforest.inspection.report.curve import Curve
 from dforest.inspection.report.digest import digest_of
 from dforest.inspection.report.facts import parameters_of, sizes_of
@@ -47,7 +47,7 @@ class Study:
     model : ForestModel or BoostedModel
     forest : dforest.core.forest.arrays.Forest
     rows : dforest.inspection.report.rows.Rows or None
-    target : Classes, Numbers or Rankings
+    target : Classes, Numbers, Rankings or Survival
         What is said of the targets: see `dforest.inspection.report.targets`.
     classes : list of str
         Names of the classes; empty for regression.
@@ -64,14 +64,17 @@ class Study:
         self.estimator, self.model, self.output = estimator, model_of(estimator), output
         self.forest = self.model.forest
         self.rows = None if X is None else Rows(estimator, X, y, told)
-        is_ranker = isinstance(estimator, RankingTrees)
-        self.target = Rankings() if is_ranker else Classes() if is_classifier(estimator) else Numbers()
+        is_ranker, has_times = isinstance(estimator, RankingTrees), isinstance(estimator, SurvivalTrees)
+        kind = Rankings if is_ranker else survival.Survival if has_times else Classes if is_classifier(estimator) else Numbers
+        self.target = kind()
         self.classes = [clean(label) for label in getattr(estimator, "classes_", np.empty(0)).tolist()]
         self.names = [clean(name) for name in names_of_features(estimator, None)]
         self.rare = self._rare_class()
         self.positive = None if len(self.classes) != 2 else 1 if self.rare is None else self.rare
         if is_ranker:
             self.measure = measure_of(estimator, self.rows, scoring)
+        elif has_times:
+            self.measure = survival.measure_of(self.rows, scoring)
         elif scoring is None:
             rare_name = None if self.rare is None else shortened(self.classes[self.rare], 30)
             self.measure = Measure.usual(estimator, self.rare, rare_name)
@@ -180,7 +183,7 @@ class Study:
 
     @cached_property
     def quality(self):
-        """A `ClassQuality` or `NumberQuality` of the rows; None if none of them has a prediction."""
+        """A quality of the rows, as `target` assesses it, such as a `ClassQuality`; None if none of them has a prediction."""
         rows, prediction, _ = self.predictions
         return self.target.assess(self, self.rows.y[rows], prediction) if len(rows) else None
 

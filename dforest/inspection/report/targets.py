@@ -15,6 +15,8 @@ class Classes:
 
     task = "classification"
     noun = "class"
+    colours_targets = True  # rows on the map; else predictions
+    no_curve = None  # why there is none, if that is another reason than for other forests
     error_name = "misclassification rate"
     of_boxes = "A box names the class of most weight, and its share."
     of_map = "Groups within a class, and rows among those of another, are worth a look."
@@ -74,6 +76,7 @@ class Numbers:
 
     task = "regression"
     noun = "target"
+    colours_targets, no_curve = True, None
     error_name = "root mean squared error"
     of_boxes = "A box has the mean of its targets."
     of_map = "Rows apart from all others, or among others of quite another colour, are worth a look."
