@@ -438,6 +438,7 @@ class IsolationForest(dforest.estimators.forest.isolation.IsolationForest):
         *,
         contamination="auto",
         max_features=1.0,
+        extension_level=0,
         method="dense",
         max_bins=256,
         bootstrap=False,

@@ -200,6 +200,16 @@ PARAMETERS = (
         group=SPLITS,
     ),
     Parameter(
+        "extension_level",
+        "int",
+        0,
+        [Interval(Integral, 0, None, closed="left")],
+        """How many features a split combines beside a first one, less than there are features. 0 means that splits are thresholds
+        of single features. From 1 on they are hyperplanes of random directions, as in extended isolation forests.""",
+        of=ISOLATION,
+        group=SPLITS,
+    ),
+    Parameter(
         "skip_constant_features",
         "bool",
         True,

@@ -307,7 +307,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             row_major=ranks.size > 1,  # as level-wise engines want them
             max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
         )
-        X = dense(rows.X) if needs_rows else None
+        X = None if not needs_rows else parts[0] if drawn is not None else dense(rows.X)
         share = None if ranks.size == 1 else rows.share
         return Problem(
             columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn
