@@ -199,7 +199,18 @@ cdef class Splitter(Component):
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
     cdef int take_factors(self) except -1
-    cdef int try_feature(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil
+    cdef int try_by_factor(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil
+
+    # Replace `best` if a cut of a feature has a higher score; return whether the feature is constant.
+    cdef inline int try_feature(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil:
+        cdef double before = best.score
+        cdef bint is_constant
+        if self.gain_factor != NULL:
+            return self.try_by_factor(node, feature, best)
+        is_constant = self.best_cut(node, feature, &self.rules, best)
+        if best.score > before:
+            best.feature = feature
+        return is_constant
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, SharedSearch* search) except -1 nogil

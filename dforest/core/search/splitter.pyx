@@ -464,19 +464,10 @@ cdef class Splitter:
                 self.mark(self.first[i], node.depth)
         return n - (self.n_marks - n_marks)
 
-    cdef int try_feature(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil:
-        """Replace `best` if a cut of a feature has a higher score; return whether the feature is constant.
-
-        Where features have factors, the feature's own cuts are compared first, and then the score of the best one, by its factor.
-        """
-        cdef double before = best.score
+    cdef int try_by_factor(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil:
+        """`try_feature` by the score times the feature's factor. The feature's own cuts are compared by their scores alone."""
         cdef bint is_constant
         cdef Split found
-        if self.gain_factor == NULL:
-            is_constant = self.best_cut(node, feature, &self.rules, best)
-            if best.score > before:
-                best.feature = feature
-            return is_constant
         found.feature = -1
         found.score = -1.0
         found.payload = NULL
@@ -486,7 +477,7 @@ cdef class Splitter:
             return is_constant
         if not in_subset(node.on_path, <uint32_t> feature):
             found.score *= df_power(self.gain_factor[feature], node.depth + 1 if self.gain_factors_by_depth else 1)
-        if found.score > before:
+        if found.score > best.score:
             if found.payload != NULL:      # which the next feature's cuts are written to
                 memcpy(self.kept_subset, found.payload, found.n_payload_words * sizeof(uint64_t))
                 found.payload = self.kept_subset
