@@ -54,6 +54,16 @@ def test_a_tree_keeps_to_its_first_feature_while_that_has_any_gain():
     assert free.forest_.feature[0] != 0
 
 
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_one_factor_changes_nothing_at_the_root(splitter, assert_equal):
+    """Whatever order features are tried in: the categories of the best one are kept while others are tried."""
+    x = np.random.default_rng(1).integers(0, 7, (100, 5))
+    y = np.isin(x[:, 0], [1, 4]) + 0.5 * np.isin(x[:, 3], [0, 4, 5])
+    parameters = {"splitter": splitter, "max_depth": 1, "max_features": None, "categorical_features": [0, 1, 2, 3, 4]}
+    forests = [RandomForestRegressor(20, regularization_factor=f, random_state=0, **parameters).fit(x, y) for f in (1, 0.5)]
+    assert_equal(*forests)
+
+
 def test_factors_by_depth():
     """The root is split by feature 0. Left of it, feature 1 gains three times as much as feature 2."""
     x = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0]], float)
