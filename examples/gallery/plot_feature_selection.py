@@ -77,7 +77,8 @@ for k, (ax, title) in enumerate(zip(axes[1], titles, strict=True)):
     for name, numbers in results.items():
         ax.plot(factors, numbers[:, k], "o-", markersize=4, label=name)
     ax.set(xlabel="regularization_factor", title=title, xlim=(1.05, 0))
-axes[1, 1].legend()
+axes[1, 1].set_ylim(0, 1)
+axes[1, 1].legend(loc="lower left")
 plt.show()
 
 # %%
