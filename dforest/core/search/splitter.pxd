@@ -115,6 +115,7 @@ cdef class Splitter(Component):
     cdef readonly int n_random_splits  # of each feature, by splitters that draw thresholds
     cdef readonly object gain_factors  # of features that no split above uses; None: all are 1
     cdef readonly bint gain_factors_by_depth  # to the power of a node's depth, where the root's is 1
+    cdef readonly bint has_preferences  # by some of the last five, which neither kernels nor small subtrees know
     cdef readonly bint one_hot
     cdef readonly Py_ssize_t tree_features   # that each tree draws; 0: it may use all
     cdef readonly dict tuning

@@ -182,7 +182,8 @@ cdef class Splitter:
         self.n_random_splits = n_random_splits
         self.gain_factors = gain_factors
         self.gain_factors_by_depth = gain_factors_by_depth
-        if feature_weights is not None or n_random_splits > 1 or gain_factors is not None:
+        self.has_preferences = feature_weights is not None or n_random_splits > 1 or gain_factors is not None
+        if self.has_preferences:
             self.grows_small_subtrees = False
         if gain_factors is not None:
             self.needs_path_features = True
