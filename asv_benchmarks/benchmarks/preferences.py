@@ -43,9 +43,12 @@ class Preferences:
 class CorrectedImportance:
     """Importances by impurity without bias, on one thread."""
 
-    def setup(self):
-        self.X, self.y = table()
-        self.forest = dforest.RandomForestClassifier(10, random_state=0)
+    params = (["dense", "hist"],)
+    param_names = ("method",)
 
-    def time_corrected_importance(self):
+    def setup(self, method):
+        self.X, self.y = table()
+        self.forest = dforest.RandomForestClassifier(10, method=method, random_state=0)
+
+    def time_corrected_importance(self, method):
         dforest.corrected_importance(self.forest, self.X, self.y, random_state=0)
