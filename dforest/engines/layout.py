@@ -18,7 +18,8 @@ SPLITTERS = HistSplitter, RandomHistSplitter, DenseSplitter, RandomDenseSplitter
 
 def has_kernels(problem):
     """Whether level-wise engines have code for the criterion and the splitter of a `Problem`."""
-    return name_of(problem.criterion) in OF_KERNELS and type(problem.splitter) in SPLITTERS
+    splitter = problem.splitter
+    return name_of(problem.criterion) in OF_KERNELS and type(splitter) in SPLITTERS and not splitter.has_preferences
 
 
 def kernel_criterion(problem):

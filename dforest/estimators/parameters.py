@@ -252,6 +252,30 @@ PARAMETERS = (
         group=SPLITS,
     ),
     Parameter(
+        "regularization_factor",
+        "float, array-like of shape (n_features,) or dict",
+        1.0,
+        [Interval(Real, 0.0, 1.0, closed="right"), "array-like", dict],
+        """What the gain of a split is multiplied by if no split above it uses its feature; the gain is the decrease of impurity,
+        or the statistic of the log-rank test. A factor above 0 and below 1 keeps the number of different features on a path from
+        the root to a leaf small. One number is that of all features; an array has one for each, and a dict those of some columns,
+        by their names or numbers, where the others have a factor of 1. The product decides which feature a node is split by and
+        which node `max_leaf_nodes` splits next, and is what `min_impurity_decrease` is compared with; importances are made of
+        the decreases themselves. In ranger, by contrast, a feature is new until any split uses it, in this tree or an earlier
+        one.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "regularization_use_depth",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `regularization_factor` is taken to the power of the node's depth, where that of the root is 1.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
         "method",
         '{"hist", "dense"}',
         "hist",
