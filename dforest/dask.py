@@ -20,7 +20,7 @@ from sklearn.base import clone
 import dforest
 from dforest.config import config_context
 from dforest.errors import RankError
-from dforest.estimators.data.agreement import Partition, digest_of
+from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition, digest_of
 from dforest.extras import install_command
 
 try:
@@ -37,10 +37,13 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]
+
+_FIELDS = {name: field for field, name in NAMES_OF_RANKING.items()}  # of a `Partition`
 
 # What a fit finds out of each row, which stays with the workers.
 _OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_")
@@ -59,9 +62,9 @@ class _OnWorkers:
                 setattr(cls, name, for_collections(method))
 
     def _fit_on_workers(self, client, given, to_score=None):
-        """Fit to collections of Dask, by the names that a `Partition` has for them, or None.
+        """Fit to collections of Dask, by the names of arguments of `fit`, or None.
 
-        to_score: of boosted trees, what they were given to be scored, its weights and offsets
+        to_score: of boosted trees, what a `ToScore` is made of, in its order
         """
         client = client or default_client()
         partitions = _partitions({name: collection for name, collection in given.items() if collection is not None}, client)
@@ -174,12 +177,17 @@ class _BoostingOnWorkers(_OnWorkers):
         Partitions are persisted during the fit. If `n_jobs` is None, each worker uses as many threads as it has. Workers can do
         other tasks at the same time.
         """
-        names = "X_val", "y_val", "sample_weight_val", "offset_val"
-        to_score = X_val, y_val, sample_weight_val, offset_val
-        for name, value in zip(names, to_score, strict=True):
-            if is_of_dask(value):
-                raise TypeError(f"{name} is of type {type(value).__name__}; allowed are validation rows in memory")
-        return self._fit_on_workers(client, {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}, to_score)
+        to_score = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "offset_val": offset_val}
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
+        return self._fit_on_workers(client, given, _in_memory(to_score))
+
+
+def _in_memory(to_score):
+    """What belongs to validation rows, given by name, as a tuple. Raises TypeError if any of it is a collection."""
+    for name, value in to_score.items():
+        if is_of_dask(value):
+            raise TypeError(f"{name} is of type {type(value).__name__}; allowed are validation rows in memory")
+    return tuple(to_score.values())
 
 
 class RandomForestClassifier(_ForestOnWorkers, dforest.RandomForestClassifier):
@@ -224,13 +232,70 @@ class HistGradientBoostingRegressor(_BoostingOnWorkers, dforest.HistGradientBoos
     """
 
 
+class HistGradientBoostingRanker(_OnWorkers, dforest.HistGradientBoostingRanker):
+    """`dforest.HistGradientBoostingRanker` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.HistGradientBoostingRanker`, and `to_local` returns such an estimator. All
+    rows of a query must lie in one partition.
+    """
+
+    def fit(
+        self, X, y, sample_weight=None, *, qid, offset=None, X_val=None, y_val=None, sample_weight_val=None, qid_val=None,
+        group_val=None, offset_val=None, client=None,
+    ):  # fmt: skip
+        """Grow trees on the workers that have the training rows, one iteration after another.
+
+        Parameters
+        ----------
+        X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
+            Training rows, as for `dforest.HistGradientBoostingRanker`. Sizes of partitions need not be known, and partitions may
+            differ in the categories of a column. They may be sparse matrices of SciPy, as blocks of a dask array too.
+        y : dask array of shape (n_rows,), dask series, or list of delayed arrays
+            Grades, in the same number of partitions as X, with the same numbers of rows.
+        sample_weight : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
+            Weights of the rows, in the same number of partitions as X, with the same numbers of rows.
+        qid : dask array of shape (n_rows,), dask series, or list of delayed arrays
+            Label of each row's query, in the same number of partitions as X, with the same numbers of rows. All rows of a query
+            must lie in one partition.
+        offset : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
+            What raw predictions of the rows begin with, in the same number of partitions as X, with the same numbers of rows.
+        X_val, y_val, sample_weight_val, qid_val, group_val, offset_val : array-like, optional
+            Validation rows in memory, which the first worker is given, and what belongs to them.
+        client : distributed.Client, optional
+            Client of the cluster, not an asynchronous one. None means the client that was made last.
+
+        Returns
+        -------
+        self
+            The fitted estimator, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first
+            worker did.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the message names the worker by its rank. The estimator is then left
+            as it was, as after any other error.
+        RankError
+            Within ten seconds, if a worker leaves the cluster.
+
+        Notes
+        -----
+        Partitions are persisted during the fit. If `n_jobs` is None, each worker uses as many threads as it has. Workers can do
+        other tasks at the same time.
+        """
+        to_score = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "offset_val": offset_val}
+        to_score |= {"qid_val": qid_val, "group_val": group_val}
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid, "offset": offset}
+        return self._fit_on_workers(client, given, _in_memory(to_score))
+
+
 def _partitions(given, client):
     """The partitions as futures of `Partition`, which have the partition's part of each collection, and lie on one worker each.
 
     Parameters
     ----------
     given : dict
-        By the name that a `Partition` has for them, collections of Dask.
+        By the name of an argument of `fit`, collections of Dask.
     """
     collections = alike(given)
     are_lists = [isinstance(collection, list | tuple) for collection in collections]
@@ -250,7 +315,7 @@ def _partitions(given, client):
 
 
 def _together(place, names, *parts):
-    return Partition(place, **dict(zip(names, parts, strict=True)))
+    return Partition(place, **{_FIELDS.get(name, name): part for name, part in zip(names, parts, strict=True)})
 
 
 def _by_worker(partitions, client):

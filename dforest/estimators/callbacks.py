@@ -26,6 +26,9 @@ try:
 except ImportError:  # before scikit-learn 1.9
     from dforest.estimators.callback_protocol import CallbackSupportMixin, with_callbacks
 
+from dforest.estimators.data.agreement import NAMES_OF_RANKING
+from dforest.estimators.kinds import RankingTrees
+
 __all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]
 
 
@@ -57,10 +60,11 @@ class FitTasks:
 
     def __init__(self, estimator, name, partition, ranks):
         self._estimator, self._name, self._ranks, self._needs = estimator, name, ranks, []
-        _, X, y, sample_weight, groups, offset = partition
         self.data = partition[1:]
-        metadata = {"sample_weight": sample_weight, "groups": groups, "offset": offset}
-        self._given = {"X": X, "y": y, "metadata": {name: array for name, array in metadata.items() if array is not None}}
+        names = NAMES_OF_RANKING if isinstance(estimator, RankingTrees) else {}
+        given = {names.get(name, name): array for name, array in partition._asdict().items() if array is not None}
+        metadata = {name: array for name, array in given.items() if name not in ("place", "X", "y")}
+        self._given = {"X": partition.X, "y": partition.y, "metadata": metadata}
         self._fit = self._step = self._fitted = None
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))
         self.are_told = bool(self.callbacks)

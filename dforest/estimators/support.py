@@ -15,7 +15,7 @@ from dforest.config import queue_of
 from dforest.core.search.criteria import OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.kinds import BoostedTrees, RankingTrees, SurvivalTrees
+from dforest.estimators.kinds import BoostedTrees, SurvivalTrees
 
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
@@ -124,10 +124,6 @@ def _isolation(fit):
     return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
 
 
-def _ranking(fit):
-    return f"{type(fit.estimator).__name__}, for ranking," if isinstance(fit.estimator, RankingTrees) else None
-
-
 def _isolation_votes(fit):
     callbacks = getattr(fit.estimator, "_skl_callbacks", ())
     looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
@@ -193,7 +189,7 @@ FEATURES = {
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
     "own leaves": Feature("a loss of your own with `leaf_value`", kinds=(BOOSTING,)),
     "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", kinds=(BOOSTING,)),
-    "ranking": Feature("ranking: `HistGradientBoostingRanker`", _ranking, (BOOSTING,)),
+    "ranking": Feature("ranking: `HistGradientBoostingRanker`", kinds=(BOOSTING,)),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
     "outputs, categories": Feature("a y of several columns, with categories", kinds=(BOOSTING,)),
     "outputs, many codes": Feature("a y of several columns, with more than 255 codes", kinds=(BOOSTING,)),
@@ -212,8 +208,6 @@ REFUSALS = [
     Refusal("isolation", (DEVICE, RANKS), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
-    Refusal("ranking", (RANKS,), "rows of a query may lie on several ranks, which would have to compare them",
-            "estimators for classes or numbers", (BOOSTING,)),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
 ]  # fmt: skip

@@ -13,6 +13,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -52,6 +52,11 @@ _SCORE = """Score the predictions for some rows: by their accuracy, or by their 
 If all that is given are collections of Dask, each partition is predicted and compared on a worker, and only sums are sent.
 Accuracy without weights equals that of the estimator of this name in `dforest`; otherwise the last digits may differ, as sums
 are rounded."""
+_SCORE_OF_RANKING = """Score the rankings of queries by the mean of NDCG, the normalized discounted cumulative gain.
+
+If X is a collection of Dask, each partition is predicted and scored on a worker, and only sums and the labels of queries are
+sent. `y`, `sample_weight` and `qid` are collections then, `k` is a number or None, and all rows of a query lie in one partition.
+The score is that of `dforest.HistGradientBoostingRanker`, to the bit."""
 
 
 def for_collections(method):
@@ -64,6 +69,8 @@ def for_collections(method):
     """
     name = method.__name__
     if name == "score":
+        if "qid" in inspect.signature(method).parameters:
+            return _also_for_collections(method, _score_rankings, _SCORE_OF_RANKING)
         return _also_for_collections(method, _score, _SCORE)
     if name not in _ROW_BY_ROW:
         return _in_memory(method)
@@ -184,33 +191,77 @@ def _call(X, *rows, function, empty):
 
 def _score(model, method, given):
     """The accuracy or R2 of the rows of collections, given by name."""
-    rows = {name: collection for name, collection in given.items() if collection is not None}
     sums, score = (_sums_of_classes, _accuracy) if is_classifier(model) else (_sums_of_numbers, _r2)
-    sums = delayed(partial(sums, model), pure=False, traverse=False)
-    parts = [delayed(_call)(*parts, function=sums, empty=None) for parts in side_by_side(rows, alike(rows))]
-    found = [part for part in compute(*parts) if part is not None]
-    if not found:
-        raise ValueError("X has 0 rows; allowed are 1 or more")
-    weight, *columns = (np.stack(column) for column in zip(*found, strict=True))
-    if not weight.sum():
-        raise ValueError("sample_weight is 0 in all rows; allowed is one row of positive weight, or more")
+    weight, *columns = (np.stack(column) for column in zip(*_sums_of_partitions(sums, model, given).values(), strict=True))
+    _check_weight(weight.sum())
     return score(weight, *columns)
 
 
-def _sums_of_classes(model, X, y, weight=None):
+def _sums_of_partitions(sums, model, given):
+    """What a function finds of the rows of each partition of collections, given by name: dict by number of the partition.
+
+    Partitions without rows are left out.
+    """
+    rows = {name: collection for name, collection in given.items() if collection is not None}
+    function = delayed(partial(_sums_by_name, sums, model, list(rows)), pure=False, traverse=False)
+    parts = [delayed(_call)(*parts, function=function, empty=None) for parts in side_by_side(rows, alike(rows))]
+    found = {place: part for place, part in enumerate(compute(*parts)) if part is not None}
+    if not found:
+        raise ValueError("X has 0 rows; allowed are 1 or more")
+    return found
+
+
+def _sums_by_name(sums, model, names, *rows):
+    return sums(model, **dict(zip(names, rows, strict=True)))
+
+
+def _check_weight(total):
+    """Raise ValueError if all rows have no weight together."""
+    if not total:
+        raise ValueError("sample_weight is 0 in all rows; allowed is one row of positive weight, or more")
+
+
+def _score_rankings(model, _, given):
+    """The mean of NDCG of the queries of collections, given by name."""
+    k = given.pop("k", None)
+    if given.get("group") is not None or given.get("qid") is None:
+        raise TypeError("the queries of collections are told by qid; allowed are qid, and group=None")
+    found, known = _sums_of_partitions(partial(_sums_of_queries, k), model, given), {}
+    for place, (*_, labels) in found.items():
+        for label in labels:
+            if known.setdefault(label, place) != place:
+                raise ValueError(
+                    f"qid: rows of the query {label!r} lie in partition {known[label]} and in partition {place}; allowed are "
+                    "queries all of whose rows lie in one partition"
+                )
+    score, weight = (sum(of_partition[i] for of_partition in found.values()) for i in (0, 1))
+    _check_weight(weight)
+    return float(score / weight)
+
+
+def _sums_of_queries(k, model, X, y, qid, sample_weight=None):
+    """Of some rows: the sum of the scores of queries, times their weights, the sum of these, and the labels of queries."""
+    labels = np.unique(qid).tolist()
+    if sample_weight is not None and not np.any(sample_weight):
+        return 0, 0, labels
+    return *model._sums_of_scores(X, y, sample_weight, qid=qid, k=k), labels
+
+
+def _sums_of_classes(model, X, y, sample_weight=None):
     """The weights of all rows, and of those whose class is predicted, added up."""
-    total = n_rows_of(X) if weight is None else np.sum(weight)
-    return total, accuracy_score(y, model.predict(X), sample_weight=weight, normalize=False) if total else 0.0
+    total = n_rows_of(X) if sample_weight is None else np.sum(sample_weight)
+    return total, accuracy_score(y, model.predict(X), sample_weight=sample_weight, normalize=False) if total else 0.0
 
 
 def _accuracy(weight, right):
     return float(right.sum() / weight.sum())
 
 
-def _sums_of_numbers(model, X, y, weight=None):
+def _sums_of_numbers(model, X, y, sample_weight=None):
     """Of some rows: their weight and number, and by output the mean of y, and the sums of squares about it and of errors."""
     y = check_array(y, ensure_2d=False, dtype=np.float64)
-    weight = np.ones(len(y)) if weight is None else column_or_1d(check_array(weight, ensure_2d=False, dtype=np.float64))
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    weight = column_or_1d(check_array(weight, ensure_2d=False, dtype=np.float64))
     y, prediction = (numbers.reshape(len(numbers), -1) for numbers in (y, model.predict(X)))
     check_consistent_length(y, prediction, weight)
     total = weight.sum()

@@ -109,9 +109,10 @@ _ABOUT = {
     "devices": "devices backends.devices.DeviceInfo errors.DeviceError",
     "distributed": "spmd.RandomForestClassifier spmd.RandomForestRegressor spmd.ExtraTreesClassifier spmd.ExtraTreesRegressor "
     "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
-    "spmd.HistGradientBoostingRegressor spmd.communicator.Communicator spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
+    "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.communicator.Communicator "
+    "spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
     "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
-    "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor "
+    "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor dask.HistGradientBoostingRanker "
     "errors.RankError",
 }
 GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() for name in names.split()}

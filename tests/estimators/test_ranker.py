@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.callbacks import Recorder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -16,12 +17,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import _num_samples
 
 import dforest
-from dforest import HistGradientBoostingRanker, HistGradientBoostingRegressor, config_context, load
+from dforest import HistGradientBoostingRanker, HistGradientBoostingRegressor, load
 from dforest.callback import Checkpoint, MemoryLimit
 from dforest.engines.rows import RowShare
 from dforest.loss import LambdaRank, PairwiseRank, PythonLoss
 from dforest.spmd.draws import subsampled
-from dforest.spmd.threads import ThreadGroup
 
 N_QUERIES, SIZE = 30, 20
 RNG = np.random.default_rng(0)
@@ -204,6 +204,15 @@ def test_checkpoints_know_the_queries(tmp_path):
         ranker(max_iter=8).set_callbacks(Checkpoint(tmp_path / "part", every=2)).fit(X, Y, qid=QID // 2)
 
 
+def test_callbacks_are_told_the_queries():
+    for told in ({"qid": QID}, {"group": [SIZE] * N_QUERIES}):
+        recorder = Recorder()
+        ranker().set_callbacks(recorder).fit(X, Y, **told)
+        given = [values["metadata"] for *_, values in recorder.told if values]
+        (name,) = told
+        assert given and all(list(metadata) == [name] and metadata[name] is told[name] for metadata in given)
+
+
 class Softmax(PythonLoss):
     """ListNet's loss."""
 
@@ -318,19 +327,7 @@ def test_errors_of_scores():
     ):
         with pytest.raises(ValueError, match=message):
             model.score(**FEW | more)
-    with pytest.raises(ValueError, match="Ranker has no report; allowed are estimators for classes or numbers"):
-        model.report(X, Y)
     with pytest.raises(TypeError, match="HistGradientBoostingRanker is for ranking, whose fit takes qid"):
         model.fit(X, Y, groups=QID)
     with pytest.raises(AttributeError, match="It is called HistGradientBoostingRanker here"):
         dforest.LGBMRanker  # noqa: B018
-
-
-def test_several_ranks_are_refused():
-    def fit(communicator):
-        refused = pytest.raises(ValueError, match="for ranking, is not supported for a fit by")
-        with config_context(communicator=communicator), refused:
-            ranker().fit(X, Y, qid=QID)
-        return True
-
-    assert ThreadGroup(2).run(fit) == [True, True]

@@ -20,6 +20,7 @@ from dforest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRanker,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -561,3 +562,28 @@ def test_colours_are_those_of_both_screens():
     for name in [*SERIES, *STEPS, "other", "muted", "grid"]:
         assert f"--{name}:#" in light and f"--{name}:#" in dark
     assert len(set(re.findall(r"--[cs]\d:(#\w+)", light))) == len(SERIES) + len(STEPS)
+
+
+def test_rankings():
+    rng = np.random.default_rng(0)
+    X, group = rng.standard_normal((400, 3)), [20] * 20
+    y = np.clip(np.floor(X[:, 0] + np.abs(X[:, 1])), 0, 4)
+    model = HistGradientBoostingRanker(max_iter=20, early_stopping=True, validation_fraction=0.4, random_state=0)
+    model.fit(X, y, group=group)
+    words = check(model.report(X, y, group=group)).words
+    for text in ("Gradient-boosted trees for ranking", "The NDCG@10 of rows held out", "MAP@10", "Grades by place",
+                 "20, of 20 rows", "Fall of the NDCG@10 when permuted"):  # fmt: skip
+        assert text in words, text
+    assert "The MAP@3 of the rows of X, by the first iterations." in check(model.report(X, y, group=group, scoring="map@3")).words
+    assert "pass rows, best such as the model was not grown on" in check(model.report()).words
+    assert "pass their targets as y" in check(model.report(X)).words
+    for given, message in (
+        ({"y": y}, "neither qid nor group is given"),
+        ({"group": group}, "group is given without y; allowed are both, or neither"),
+        ({"y": y, "group": [20] * 19}, "group adds up to 380, and X has 400 rows"),
+        ({"y": y, "group": group, "scoring": "loss"}, "scoring='loss'; allowed for ranking are \"ndcg\", \"map\""),
+        ({"y": y + 0.5, "group": group, "scoring": "ndcg"}, "allowed with NDCG are integers from 0 to 31"),
+        ({"y": y, "group": group, "verbose": -1}, "verbose=-1; allowed are integers from 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.report(X, **given)

@@ -19,7 +19,13 @@ from helpers.ranks import CUTS, Cut, sizes
 from mpi4py import MPI
 from sklearn.base import clone
 
-from dforest import HistGradientBoostingClassifier, RandomForestClassifier, config_context, spmd
+from dforest import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRanker,
+    RandomForestClassifier,
+    config_context,
+    spmd,
+)
 from dforest.config import communicator
 from dforest.spmd import mpi
 from dforest.spmd.mpi import MpiCommunicator, world
@@ -133,6 +139,12 @@ def boosted():
     mine = slice(100 * WORLD.rank // WORLD.size, 100 * (WORLD.rank + 1) // WORLD.size)
     spread = spmd.HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(X[mine], y[mine])
     assert not differences(spread, HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(X, y))
+    sizes = [len(part) for part in np.array_split(np.arange(100), WORLD.size)]
+    mine = slice(sum(sizes[: WORLD.rank]), sum(sizes[: WORLD.rank + 1]))
+    parameters = {"max_iter": 9, "min_samples_leaf": 3, "early_stopping": True, "validation_fraction": 1, "random_state": 0}
+    spread = spmd.HistGradientBoostingRanker(**parameters).fit(X[mine], y[mine], group=[sizes[WORLD.rank]])
+    alone = HistGradientBoostingRanker(**parameters).fit(X, y, group=sizes)
+    assert not differences(spread, alone) and spread.validation_score_.tolist() == alone.validation_score_.tolist()
     return seed + 1
 
 

@@ -239,6 +239,41 @@ def test_validation_rows_of_boosted_trees(client):
     np.testing.assert_array_equal(model.validation_score_, one.validation_score_)
 
 
+def test_rankers_are_those_of_one_process(client):
+    """Partitions have whole queries; scores are added up exactly."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 12, 40)
+    qid, n = np.repeat(rng.permutation(40), sizes), int(sizes.sum())
+    X, weight = np.round(rng.standard_normal((n, 3)), 1), rng.integers(0, 3, n) / 2
+    y = np.clip(np.floor(X[:, 0] + np.abs(X[:, 1])), 0, 4)
+    parameters = {"max_iter": 4, "min_samples_leaf": 3, "random_state": 0, "early_stopping": True, "n_iter_no_change": 2}
+    model, one = (module.HistGradientBoostingRanker(**parameters) for module in (dforest.dask, dforest))
+    one.fit(X, y, weight, qid=qid)
+    cuts = np.cumsum(sizes)[[9, 9, 25]]
+    dX, dy, dw, dq = (placed(client, np.split(array, cuts), [0, 1, 1, 2]) for array in (X, y, weight, qid))
+    assert not differences(model.fit(dX, dy, dw, qid=dq).to_local(), one)
+    np.testing.assert_array_equal(model.validation_score_, one.validation_score_)
+    assert model.score(dX, dy, dw, qid=dq, k=3) == one.score(X, y, weight, qid=qid, k=3)
+    assert model.score(dX, dy, qid=dq) == model.score(X, y, qid=qid) == one.score(X, y, qid=qid)
+    np.testing.assert_array_equal(np.concatenate([part.compute() for part in model.predict(dX)]), one.predict(X))
+    given = {"X_val": X, "y_val": y, "qid_val": qid}
+    assert not differences(model.fit(dX, dy, qid=dq, **given).to_local(), one.fit(X, y, qid=qid, **given))
+    several = np.split(np.sort(qid), [5, n - 5, n - 1])
+    for where in ([0, 1, 1, 2], [0, 0, 0, 0]):
+        label = placed(client, several, where)
+        parts = [placed(client, np.split(array, [5, n - 5, n - 1]), where) for array in (X, y)]
+        with pytest.raises(ValueError, match=r"qid: rows of the query \d+ lie in partition \d and in partition \d; allowed are"):
+            model.fit(*parts, qid=label)
+        with pytest.raises(ValueError, match=r"qid: rows of the query \d+ lie in partition \d and in partition \d; allowed are"):
+            model.score(*parts, qid=label)
+    with pytest.raises(TypeError, match="qid is of type ndarray; allowed are dask arrays"):
+        model.fit(dX, dy, qid=qid)
+    with pytest.raises(TypeError, match="the queries of collections are told by qid"):
+        model.score(dX, dy, group=dq)
+    with pytest.raises(TypeError, match="qid_val is of type list; allowed are validation rows in memory"):
+        model.fit(dX, dy, qid=dq, X_val=X, y_val=y, qid_val=dq)
+
+
 def test_a_random_state_goes_on(client):
     rng, X, y, _ = problem("Classifier")
     model, one = models("RandomForestClassifier")

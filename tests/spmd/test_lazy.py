@@ -50,7 +50,8 @@ def fitted(kind, X, y, **parameters):
         parameters = {"n_estimators": 3, "bootstrap": True, "keep_training_data": True, "max_leaf_nodes": 8} | parameters
     else:
         parameters = {"max_iter": 3, "max_leaf_nodes": 8} | parameters
-    local = getattr(dforest, kind)(random_state=0, **parameters).fit(X, y)
+    told = {"qid": np.arange(len(y)) // 5} if "Ranker" in kind else {}
+    local = getattr(dforest, kind)(random_state=0, **parameters).fit(X, y, **told)
     model = getattr(dforest.dask, kind)(**local.get_params())
     vars(model).update(vars(local))
     return local, model
@@ -235,7 +236,7 @@ def test_several_outputs():
         model.predict_proba(lazy)
 
 
-@pytest.mark.parametrize("kind", dforest.dask.__all__)
+@pytest.mark.parametrize("kind", [kind for kind in dforest.dask.__all__ if "Ranker" not in kind])
 def test_scores(kind):
     X, table, y = data()
     rng = np.random.default_rng(1)
@@ -255,6 +256,28 @@ def test_scores(kind):
     frame, series = dd.from_pandas(pd.DataFrame(X), npartitions=4), dd.from_pandas(pd.Series(other), npartitions=4)
     assert model.score(frame, series) == pytest.approx(local.score(X, other), rel=1e-12)
     assert model.score(X, other) == local.score(X, other)
+
+
+def test_scores_of_rankings():
+    """To the bit, with partitions of weight 0 and without rows."""
+    X, table, y = data()
+    local, model = fitted("HistGradientBoostingRanker", X, y)
+    qid, weight = np.arange(60) // 5, np.r_[np.zeros(20), np.random.default_rng(0).random(40)]
+    lazy, lists = da.from_array(X, ((20, 0, 40), 3)), [delayed(X[:20]), delayed(X[20:20]), delayed(X[20:])]
+    for rows in (lazy, lists):
+        targets, weights, queries = ([delayed(part) for part in np.split(array, [20, 20])] for array in (y, weight, qid))
+        assert model.score(rows, targets, qid=queries) == local.score(X, y, qid=qid)
+        assert model.score(rows, targets, weights, qid=queries, k=2) == local.score(X, y, weight, qid=qid, k=2)
+    with pytest.raises(ValueError, match="qid: rows of the query 1 lie in partition 0 and in partition 2; allowed are queries"):
+        model.score(lists, targets, qid=[delayed(part) for part in np.split(qid // 3, [20, 20])])
+    with pytest.raises(ValueError, match="sample_weight is 0 in all rows"):
+        model.score(lazy, da.from_array(y, 60), da.zeros(60), qid=da.from_array(qid, 60))
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        model.score(lazy[:0], da.ones(0), qid=da.ones(0))
+    for told in ({}, {"group": da.from_array(np.full(12, 5), 4)}):
+        with pytest.raises(TypeError, match="the queries of collections are told by qid; allowed are qid, and group=None"):
+            model.score(lazy, da.from_array(y, 60), **told)
+    assert "to the bit" in type(model).score.__doc__
 
 
 def test_scores_of_few_rows_and_equal_targets():

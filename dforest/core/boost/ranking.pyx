@@ -258,9 +258,14 @@ cdef class PairwiseRank(RankLoss):
 RANK_LOSSES = {cls.name: cls for cls in (LambdaRank, PairwiseRank)}
 
 
+def have_gains(y, gains):
+    """Which targets are grades that have gains, integers from 0 on: ndarray of bool."""
+    return (y >= 0) & (y < len(gains)) & (y == np.floor(y))
+
+
 def check_grades(y, gains, what):
     """Raise ValueError unless targets are grades that have gains: integers from 0 on. what : what asks for that"""
-    wrong = np.flatnonzero(~((y >= 0) & (y < len(gains)) & (y == np.floor(y))))
+    wrong = np.flatnonzero(~have_gains(y, gains))
     if len(wrong):
         more = "; grades above them need label_gain" if y[wrong[0]] >= len(gains) else ""
         raise ValueError(f"y holds {y[wrong[0]]}; allowed with {what} are integers from 0 to {len(gains) - 1}{more}")

@@ -26,6 +26,7 @@ from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.memory import BoostingMemoryPart
+from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.boosting.rows import (
     Sample,
     ToScore,
@@ -77,8 +78,11 @@ class BoostingEstimator(
         "makes"
     )
 
-    def _measure(self, scoring, sample, baseline, n_threads):
+    def _measure(self, scoring, sample, n_threads, ranks):
         """What scores a `Sample` by a value of `scoring`, as `ScoredRows` has it; None: a scorer of scikit-learn's kind does."""
+
+    def _queries(self, told, ranks, suffix=""):
+        """The number of each row's query, given a `ToldQueries` of each partition of rows; None: rows have none. A collective."""
 
     @abstractmethod
     def _make_loss(self, n_outputs):
@@ -194,7 +198,8 @@ class BoostingEstimator(
         self.do_early_stopping_ = is_scored
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
-        queries = partitions[0].groups  # those of ranking, which is refused for several partitions
+        told = zip(partitions, parts, strict=True)
+        queries = self._queries([ToldQueries(p.place, p.groups, p.group_sizes, len(X)) for p, X in told], ranks)
         if self._loss.of_groups and queries is None:
             raise ValueError(
                 f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit "
@@ -338,7 +343,8 @@ class BoostingEstimator(
         """What raw predictions begin with. A collective."""
         if grown is not None:
             return grown.objective.baseline
-        return self._loss.baseline(training.y, training.weight, ranks, training.offset, training.share)
+        loss = self._loss.bound(training.queries)
+        return loss.baseline(training.y, training.weight, ranks, training.offset, training.share)
 
     def _state_problem(self, training, baseline, seed, ranks, engine):
         """The `BoostingProblem` that an engine is given in a fit without trees yet."""

@@ -311,18 +311,20 @@ class OwnLoss:
     def baseline(self, y, weight, ranks, offset=None, share=None):
         """See `Loss.baseline`. Raises LossError if the loss says what is no such number.
 
-        A loss that finds it by itself gets the rows of all ranks, in the order of one process.
+        A loss of the user's own that finds it by itself gets the rows of all ranks, in the order of one process.
         """
         if ranks.size > 1 and type(self.loss).fit_intercept_only is BoostingLoss.fit_intercept_only:
             found = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, None), np.zeros(self.n_sums))
         else:
-            all_y, all_weight = y.copy(), None if weight is None else weight.copy()
-            if ranks.size > 1:
+            loss, all_y, all_weight = self.loss, y.copy(), None if weight is None else weight.copy()
+            if ranks.size > 1 and not loss.is_built_in:
+                if loss.groups is not None:
+                    loss = loss.bound(GroupedRows(share.gathered(ranks, loss.groups.numbers)))
                 all_y = share.gathered(ranks, y)
                 all_weight = None
                 if ranks.any(weight is not None):
                     all_weight = share.gathered(ranks, np.ones(len(y)) if weight is None else weight)
-            found = self.loss.fit_intercept_only(all_y, all_weight)
+            found = loss.fit_intercept_only(all_y, all_weight)
         try:
             array = np.atleast_1d(np.asarray(found, np.float64))
         except (TypeError, ValueError):

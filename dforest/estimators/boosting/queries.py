@@ -1,82 +1,175 @@
 """The queries of ranking: which query a row belongs to, and what the rankings of queries are worth.
 
-The rows of a *query* are compared with each other alone; other libraries call it a group. A query has a number, from 0, in the
-order of labels.
+The rows of a *query* are compared with each other alone; other libraries call it a group. Of several ranks, each has whole
+queries. A query has a number, from 0, among those of all ranks.
 """
 
 import re
-from math import fsum
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from dforest.config import on_host
 from dforest.core.boost.loss import GroupedRows
 from dforest.core.boost.ranking import GAINS, check_grades, scores_of_groups
+from dforest.core.predict.out_of_bag import add_up, total_of
+from dforest.engines.rows import RowShare
+from dforest.estimators.data.agreement import common_labels, join_labels, unique_labels
+from dforest.spmd.communicator import ALONE
 
 METRIC = re.compile(r"(ndcg|map)(?:@([1-9][0-9]*))?")
-ALLOWED = '"loss", "ndcg", "map", and "ndcg@10" or "map@10" with any number from 1 on'
+METRICS = '"ndcg", "map", and "ndcg@10" or "map@10" with any number from 1 on'
 
 
-def numbers_of_queries(X, qid, group, suffix=""):
-    """The number of each row's query: ndarray of shape (n_rows,), dtype int64.
+def numbers_of_queries(told, suffix="", ranks=ALONE):
+    """The number of each own row's query, among those of all ranks: ndarray of shape (n_own_rows,), dtype int64. A collective.
+
+    Queries that are told by labels are numbered in the order of these; those that are told by their sizes in the order in which
+    they come.
 
     Parameters
     ----------
-    X : array-like
-        The rows.
-    qid : array-like of shape (n_rows,), or None
-        Labels of queries.
-    group : array-like of int, or None
-        Sizes of queries whose rows follow each other.
+    told : list of ToldQueries
+        Of the rows of each partition of this rank, which may have none.
     suffix : str
         What follows the names of parameters, for errors.
+    ranks : Communicator, default=ALONE
+        Who has rows. All rows of a query lie in one partition of one of them.
 
     Raises
     ------
     ValueError
-        Unless one of both is given, and fits the rows.
+        Unless queries are told in one of both ways, which fits the rows, or if rows of a query lie in several partitions.
     """
-    qid, group, n_rows = on_host(qid), on_host(group), _num_samples(X)
-    name = f"qid{suffix}" if group is None else f"group{suffix}"
-    if (qid is None) == (group is None):
-        given = "neither qid{0} nor group{0} is" if qid is None else "qid{0} and group{0} are both"
-        raise ValueError(
-            f"{given.format(suffix)} given; allowed is one of them: qid{suffix} has the label of each row's query, group{suffix} "
-            "the sizes of queries whose rows follow each other"
-        )
-    given = np.asarray(qid if group is None else group)
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
-    if given.ndim != 1:
-        raise ValueError(f"{name} has the shape {given.shape}; allowed are arrays of one dimension")
-    if group is None:
-        if len(given) != n_rows:
-            raise ValueError(f"{name} has {len(given)} entries, and X{suffix} {n_rows} rows; allowed is an entry for each row")
-        if given.dtype.kind == "c" or given.dtype.kind == "f" and np.isnan(given).any():
-            wrong = int(np.flatnonzero(np.isnan(given))[0]) if given.dtype.kind == "f" else 0
-            raise ValueError(f"{name} holds {given[wrong]} in row {wrong}; allowed are labels of queries: whole numbers or text")
-        try:
-            return np.unique(given, return_inverse=True)[1].astype(np.int64)
-        except TypeError as error:
-            raise ValueError(f"{name} has labels that have no order: {error}; allowed are whole numbers, or text") from None
-    wrong = given.dtype.kind not in "iu" if len(given) else False
-    if wrong and given.dtype.kind == "f" and (given == np.floor(given)).all():
-        given, wrong = given.astype(np.int64), False
-    if wrong or (given < 1).any():
-        first = given.tolist()[0] if wrong else given[given < 1].tolist()[0]
-        raise ValueError(f"{name} holds {first!r}; allowed are integers from 1 on, the numbers of rows of queries")
-    if int(given.sum()) != n_rows:
-        raise ValueError(f"{name} adds up to {int(given.sum())}, and X{suffix} has {n_rows} rows; allowed is one number")
-    return np.repeat(np.arange(len(given), dtype=np.int64), given)
+    own = [queries.way(suffix) for queries in told]
+    there = sorted({way for ways in ranks.gather_objects(own) for way in ways})
+    if len(there) > 1:
+        raise ValueError(f"{' and '.join(there)} are given, for different rows; allowed is one of them for the rows of all ranks")
+    if there == [f"qid{suffix}"]:
+        return _numbers_of_labels(ranks, f"qid{suffix}", told, [queries.checked_labels(suffix) for queries in told])
+    sizes = [queries.checked_sizes(suffix) for queries in told]
+    firsts = RowShare.agreed(ranks, [queries.place for queries in told], list(map(len, sizes))).starts
+    numbers = [np.repeat(np.arange(first, first + len(of_part)), of_part) for first, of_part in zip(firsts, sizes, strict=True)]
+    return np.concatenate([np.zeros(0, np.int64), *numbers])
 
 
-def metric_of(scoring):
-    """(the name of a metric, how many rows of a query count or None), by a value of `scoring`. Raises ValueError if none."""
+class ToldQueries(NamedTuple):
+    """What `fit` is told of the queries of some rows.
+
+    Attributes
+    ----------
+    place : int
+        Where the rows come among those of all partitions: see `Partition`.
+    qid : array-like of shape (n_rows,), or None
+        Labels of queries.
+    group : array-like of int, or None
+        Sizes of queries whose rows follow each other.
+    n_rows : int
+    """
+
+    place: int
+    qid: object
+    group: object
+    n_rows: int
+
+    def way(self, suffix):
+        """The name of the parameter that tells the queries. Raises ValueError unless there is one."""
+        if (self.qid is None) == (self.group is None):
+            given = "neither qid{0} nor group{0} is" if self.qid is None else "qid{0} and group{0} are both"
+            raise ValueError(
+                f"{given.format(suffix)} given; allowed is one of them: qid{suffix} has the label of each row's query, "
+                f"group{suffix} the sizes of queries whose rows follow each other"
+            )
+        return f"qid{suffix}" if self.group is None else f"group{suffix}"
+
+    def checked_labels(self, suffix):
+        """`qid`: ndarray of shape (n_rows,). Raises ValueError unless it has labels of the rows."""
+        labels = _one_column(f"qid{suffix}", self.qid)
+        if len(labels) != self.n_rows:
+            raise ValueError(
+                f"qid{suffix} has {len(labels)} entries, and X{suffix} {self.n_rows} rows; allowed is an entry for each row"
+            )
+        if len(labels) and (labels.dtype.kind == "c" or labels.dtype.kind == "f" and np.isnan(labels).any()):
+            wrong = int(np.flatnonzero(np.isnan(labels))[0]) if labels.dtype.kind == "f" else 0
+            raise ValueError(
+                f"qid{suffix} holds {labels[wrong]} in row {wrong}; allowed are labels of queries: whole numbers or text"
+            )
+        return labels
+
+    def checked_sizes(self, suffix):
+        """`group`: ndarray of int64. Raises ValueError unless these are sizes that add up to the number of rows."""
+        sizes = _one_column(f"group{suffix}", self.group)
+        wrong = sizes.dtype.kind not in "iu" if len(sizes) else False
+        if wrong and sizes.dtype.kind == "f" and (sizes == np.floor(sizes)).all():
+            sizes, wrong = sizes.astype(np.int64), False
+        if wrong or (sizes < 1).any():
+            first = sizes.tolist()[0] if wrong else sizes[sizes < 1].tolist()[0]
+            raise ValueError(f"group{suffix} holds {first!r}; allowed are integers from 1 on, the numbers of rows of queries")
+        if int(sizes.sum()) != self.n_rows:
+            raise ValueError(
+                f"group{suffix} adds up to {int(sizes.sum())}, and X{suffix} has {self.n_rows} rows; allowed is one number"
+            )
+        return sizes.astype(np.int64)
+
+
+def _one_column(name, given):
+    array = np.asarray(on_host(given))
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} has the shape {array.shape}; allowed are arrays of one dimension")
+    return array
+
+
+def _numbers_of_labels(ranks, name, told, parts):
+    """The number of each own row's query, given the labels of the rows of each partition. A collective."""
+    labels, numbers = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    there = [part for part in parts if len(part)]
+    if there:
+        labels, numbers = unique_labels(name, join_labels(name, there))
+    of_all, numbers = common_labels(ranks, name, labels, numbers.astype(np.int64, copy=False))
+    held = [len(labels)]
+    if len(there) > 1:
+        held = [np.unique(part) for part in np.split(numbers, np.cumsum(list(map(len, parts)))[:-1])]
+        held = list(map(len, held))
+    if ranks.total(sum(held)) > len(of_all):
+        _refuse_divided_query(ranks, name, of_all, numbers, told)
+    return numbers
+
+
+def _refuse_divided_query(ranks, name, labels, numbers, told):
+    """Raise the ValueError of the first query that has rows in several partitions. A collective.
+
+    labels : ndarray
+        Of all queries.
+    numbers : ndarray
+        The number of each own row's query.
+    """
+    place = np.repeat([queries.place for queries in told], [queries.n_rows for queries in told])
+    pairs = np.concatenate(ranks.gather(np.unique(np.column_stack([numbers, place]), axis=0)))
+    pairs = pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])]
+    second = int(np.flatnonzero(pairs[1:, 0] == pairs[:-1, 0])[0]) + 1
+    query, first, other = labels[pairs[second, 0]], *pairs[second - 1 : second + 1, 1].tolist()
+    places = ranks.gather_objects([queries.place for queries in told])
+    where = ("on", "rank") if places == [[rank] for rank in range(ranks.size)] else ("in", "partition")
+    raise ValueError(
+        f"{name}: rows of the query {query.item() if isinstance(query, np.generic) else query!r} lie {' '.join(where)} {first} "
+        f"and {' '.join(where)} {other}; allowed are queries all of whose rows lie {where[0]} one {where[1]}"
+    )
+
+
+def metric_of(scoring, allowed=f'"loss", {METRICS}'):
+    """(the name of a metric, how many rows of a query count or None), by a value of `scoring`.
+
+    Raises
+    ------
+    ValueError
+        If it is none; it says what is `allowed`.
+    """
     found = METRIC.fullmatch(scoring) if isinstance(scoring, str) else None
     if found is None:
-        raise ValueError(f"scoring={scoring!r}; allowed for ranking are {ALLOWED}")
+        raise ValueError(f"scoring={scoring!r}; allowed for ranking are {allowed}")
     name, k = found.groups()
     return name, None if k is None else int(k)
 
@@ -95,27 +188,43 @@ class RankingMeasure:
     gains : tuple of float
         Of the grades 0, 1, ...
     n_threads : int
+    ranks : Communicator, default=ALONE
+        Who else has queries, whose mean this is too. Making it, and calling it, are collectives.
 
     Raises
     ------
     ValueError
         If grades have no gains, where these are needed.
+
+    Attributes
+    ----------
+    total_weight : Fraction
+        Of all queries.
     """
 
-    def __init__(self, metric, k, y, weight, queries, gains=GAINS, n_threads=1):
+    def __init__(self, metric, k, y, weight, queries, gains=GAINS, n_threads=1, ranks=ALONE):
         if metric == "ndcg":
             check_grades(y, gains, "NDCG")
-        self._given, self._n_threads = (metric, y, GroupedRows(queries), k, gains), n_threads
+        self._given, self._n_threads, self._ranks = (metric, y, GroupedRows(queries), k, gains), n_threads, ranks
         sizes = np.bincount(queries)
         self._there = sizes > 0
         weights = sizes if weight is None else np.bincount(queries, weight)
         self._weight = np.ones(self._there.sum()) if weight is None else weights[self._there] / sizes[self._there]
+        self.total_weight = self._sum(self._weight)
 
     def __call__(self, sums):
         """The score of rows, given their sums, of shape (n_rows, 1), to which a constant may be added."""
+        return float(self.total_score(sums) / self.total_weight)
+
+    def total_score(self, sums):
+        """The sum of the scores of queries, times their weights: Fraction."""
         metric, y, rows, k, gains = self._given
         scores = scores_of_groups(metric, y, np.array(sums[:, 0]), rows, k, gains, self._n_threads)[self._there]
-        return fsum(scores * self._weight) / fsum(self._weight)
+        return self._sum(scores * self._weight)
+
+    def _sum(self, own):
+        """The exact sum of what the queries of all ranks have: Fraction."""
+        return total_of(self._ranks.sum(add_up(own)))
 
 
 def check_k(k):

@@ -1,6 +1,6 @@
 """Gradient boosting for ranking: trees that bring the rows of each query in order."""
 
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, column_or_1d
 
 from dforest.config import in_kind, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
@@ -8,7 +8,7 @@ from dforest.core.boost.ranking import GAINS, RANK_LOSSES
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
-from dforest.estimators.boosting.queries import RankingMeasure, check_k, metric_of, numbers_of_queries
+from dforest.estimators.boosting.queries import RankingMeasure, ToldQueries, check_k, metric_of, numbers_of_queries
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import instance_of
@@ -75,9 +75,12 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         loss = RANK_LOSSES[self.loss]() if isinstance(self.loss, str) else instance_of(BoostingLoss, "loss", self.loss)
         return OwnLoss(loss)
 
-    def _measure(self, scoring, sample, baseline, n_threads):
+    def _measure(self, scoring, sample, n_threads, ranks):
         metric, k = metric_of(scoring)
-        return RankingMeasure(metric, k, sample.y, sample.weight, sample.queries, self._gains(), n_threads)
+        return RankingMeasure(metric, k, sample.y, sample.weight, sample.queries, self._gains(), n_threads, ranks)
+
+    def _queries(self, told, ranks, suffix=""):
+        return numbers_of_queries(told, suffix, ranks)
 
     def _gains(self):
         """What rows of the grades 0, 1, ... add to DCG at the first place."""
@@ -102,10 +105,11 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
             weight. To weigh queries, give all rows of a query the same weight. Rows of weight 0 are left out, and make no pairs.
             None means that all weights are 1.
         qid : array-like of shape (n_rows,), optional
-            Label of each row's query, an integer or text. Rows of a query need not follow each other.
+            Label of each row's query, an integer or text. Rows of a query need not follow each other. Of several processes that
+            fit together, one must have all rows of a query.
         group : array-like of int, optional
             Numbers of rows of the queries, whose rows follow each other, as in LightGBM; they add up to n_rows. Either `qid` or
-            `group` must be given.
+            `group` must be given. Several processes that fit together have queries of their own then.
         offset : array-like of shape (n_rows,), optional
             What is known of each row's raw prediction, such as the prediction of another model: a raw prediction begins with the
             row's offset. Predictions count an offset only if they are given one. None means that there is none.
@@ -129,9 +133,9 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         ValueError
             If a parameter or the data are not as described; the estimator is then left as it was.
         """
-        given = X, y, sample_weight, qid, group, offset
-        partition, to_score = _given(given, (X_val, y_val, sample_weight_val, qid_val, group_val, offset_val))
-        return self._fit_partitions(lambda rank: [partition._replace(place=rank)], to_score)
+        partition = X, y, sample_weight, qid, offset, group
+        to_score = ToScore(X_val, y_val, sample_weight_val, offset_val, qid_val, group_val)
+        return self._fit_partitions(lambda rank: [Partition(rank, *partition)], to_score)
 
     def estimate_memory(
         self, X, y, sample_weight=None, *, qid=None, group=None, offset=None, X_val=None, y_val=None, sample_weight_val=None,
@@ -156,8 +160,8 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         DeviceError
             If the device cannot be used.
         """
-        given = X, y, sample_weight, qid, group, offset
-        return self._estimate_of(*_given(given, (X_val, y_val, sample_weight_val, qid_val, group_val, offset_val)))
+        partition = Partition(0, X, y, sample_weight, qid, offset, group)
+        return self._estimate_of(partition, ToScore(X_val, y_val, sample_weight_val, offset_val, qid_val, group_val))
 
     @with_hints
     @of_one_fit
@@ -223,29 +227,63 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
             From 0 to 1. A query whose rows all have the grade 0 counts as 1. Rows of equal predictions count by the mean over
             their orders.
         """
+        total_score, total_weight = self._sums_of_scores(X, y, sample_weight, qid=qid, group=group, k=k)
+        return float(total_score / total_weight)
+
+    def _sums_of_scores(self, X, y, sample_weight=None, *, qid=None, group=None, k=None):
+        """The sum of the scores of queries, times their weights, and the sum of these: two Fractions. See `score`."""
         check_is_fitted(self)
         check_k(k)
-        queries = numbers_of_queries(X, qid, group)
+        queries = numbers_of_queries([ToldQueries(0, qid, group, _num_samples(X))])
         raw, y = on_host(self._raw(X)), self._encode_known(column_or_1d(on_host(y)))
         check_consistent_length(raw, y)
         weight = check_weights([sample_weight], [raw])
         there = slice(None) if weight is None else weight > 0
         weight, n_threads = None if weight is None else weight[there], count_threads(self.n_jobs)
-        return RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)(raw[there])
+        measure = RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)
+        return measure.total_score(raw[there]), measure.total_weight
 
-    def report(self, *args, **kwargs):
-        """Raise ValueError: there is no report on ranking, as its sections are about classes and numbers."""
-        raise ValueError(f"{type(self).__name__} has no report; allowed are estimators for classes or numbers")
+    def report(self, X=None, y=None, *, qid=None, group=None, path=None, scoring=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
 
+        It is that of `HistGradientBoostingRegressor.report`, but for the section on predictions, which shows NDCG and average
+        precisions, how the scores of queries are distributed, and the grades of the rows at each place. Where it is computed from
+        some of the rows, these are whole queries.
 
-def _given(training, validation):
-    """(the `Partition`, the `ToScore`) of rows, given X, y, weights, labels of queries, their sizes, and offsets of both."""
-    X, y, sample_weight, qid, group, offset = training
-    partition = Partition(0, X, y, sample_weight, numbers_of_queries(X, qid, group), offset)
-    X, y, sample_weight, qid, group, offset = validation
-    if X is None:
-        for name, value in (("qid_val", qid), ("group_val", group)):
-            if value is not None:
-                raise ValueError(f"{name} is given without X_val and y_val; allowed are all three")
-    queries = None if X is None else numbers_of_queries(X, qid, group, "_val")
-    return partition, ToScore(X, y, sample_weight, offset, queries)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            Rows to show predictions for, best such as were not used for training. None means that the page shows only what the
+            estimator itself knows.
+        y : array-like of shape (n_rows,), optional
+            The grades of these rows. None means that the page says nothing about the quality of rankings.
+        qid, group : array-like, optional
+            As in `fit`; one of them must be given if `y` is.
+        path : str or path-like, optional
+            A file to write the page to. Whether it can be written is tried before anything is computed.
+        scoring : str, default=None
+            What rankings are judged by at the head of the page, in the curve by the number of iterations, and in importances by
+            permutation: "ndcg", "map", or these with a number of places, such as "ndcg@5". None means "ndcg@10", or, if grades
+            have no gains, "map@10"; with early stopping the curve is then that of the rows held out.
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
+
+        Returns
+        -------
+        dforest.inspection.report.report.Report
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
+
+        Raises
+        ------
+        OSError
+            If the file can't be written.
+        ValueError
+            If X, y or queries don't fit each other or the estimator, or if there is no such `scoring`.
+        TypeError
+            If X or y are Dask collections.
+        """
+        check_is_fitted(self)
+        if y is None and (qid is not None or group is not None):
+            raise ValueError(f"{'group' if qid is None else 'qid'} is given without y; allowed are both, or neither")
+        return self._report_on(X, y, path, scoring, None, verbose, (qid, group))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.losses import MAX_TARGET
+from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.data.agreement import common_floats
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
@@ -35,7 +36,7 @@ class Sample(NamedTuple):
     offset : ndarray of shape (n_rows, n_sums), dtype float64, or None
         What is known of raw predictions; None: they begin with the baseline alone.
     queries : ndarray of shape (n_rows,), dtype int64, or None
-        Of ranking, the number of each row's query.
+        Of ranking, the number of each row's query among those of all ranks.
     share : RowShare or None
         Which of the rows of all ranks these are; None: these are all rows.
     """
@@ -66,10 +67,12 @@ class Sample(NamedTuple):
             return stratified(share, n_draws, seed, self.y, n_classes, ranks)
         return subsampled(share, n_draws, seed) > 0
 
-    def draw_queries(self, n_draws, seed):
-        """Which of the rows belong to so many queries, drawn of all that have rows: ndarray of bool."""
+    def draw_queries(self, n_draws, seed, ranks):
+        """Which of the rows belong to so many queries, drawn of all that have rows: ndarray of bool. A collective."""
         numbers, own = np.unique(self.queries, return_inverse=True)
-        return (subsampled(RowShare.whole(len(numbers)), n_draws, seed) > 0)[own]
+        of_all = np.sort(np.concatenate(ranks.gather(numbers)))
+        drawn = subsampled(RowShare.whole(len(of_all)), n_draws, seed) > 0
+        return drawn[np.searchsorted(of_all, numbers)][own]
 
 
 class ToScore(NamedTuple):
@@ -77,16 +80,16 @@ class ToScore(NamedTuple):
 
     Attributes
     ----------
-    X, y, sample_weight, offset : array-like, or None
-    queries : ndarray of shape (n_rows,), dtype int64, or None
-        As of `Sample`.
+    X, y, sample_weight, offset, groups, group_sizes : array-like, or None
+        The last two as of `Partition`.
     """
 
     X: object = None
     y: object = None
     sample_weight: object = None
     offset: object = None
-    queries: object = None
+    groups: object = None
+    group_sizes: object = None
 
 
 def booster_weight(weight, name="sample_weight", ranks=ALONE):
@@ -178,11 +181,12 @@ def check_columns_of_y(estimator, partitions):
 
 def check_given(estimator, to_score, has_offset):
     """Raise ValueError unless the rows to be scored are given as they must be, or not at all."""
-    X, y, sample_weight, offset, _ = to_score
+    X, y, sample_weight, offset, groups, group_sizes = to_score
     if X is None and y is None and sample_weight is not None:
         raise ValueError("sample_weight_val is given without X_val and y_val; allowed are all three")
-    if X is None and offset is not None:
-        raise ValueError("offset_val is given without X_val and y_val; allowed are all three")
+    for name, value in (("offset_val", offset), ("qid_val", groups), ("group_val", group_sizes)):
+        if X is None and value is not None:
+            raise ValueError(f"{name} is given without X_val and y_val; allowed are all three")
     if X is not None and (offset is not None) != has_offset:
         given, lacks = ("offset", "offset_val") if has_offset else ("offset_val", "offset")
         raise ValueError(f"{given} is given, but {lacks} is not; allowed with X_val are both or neither")
@@ -200,11 +204,12 @@ def check_given(estimator, to_score, has_offset):
 def check_targets(estimator, y, ranks):
     """Raise ValueError if the loss does not allow that these are all targets that trees are grown on. A collective.
 
-    Of several ranks' rows the extremes tell; a loss of the user's own gets the targets of all ranks.
+    Of several ranks' rows the extremes tell, or for ranking each rank of its own; a loss of the user's own gets the targets of
+    all ranks.
     """
-    if ranks.size > 1 and not isinstance(estimator.loss, str):
+    if ranks.size > 1 and estimator._loss.name is None:
         y = np.concatenate(ranks.gather(y))
-    elif ranks.size > 1:
+    elif ranks.size > 1 and not estimator._loss.of_groups:
         ends = ranks.least(np.stack([y.min(axis=0, initial=np.inf), -y.max(axis=0, initial=-np.inf)]))
         y = np.stack([ends[0], -ends[1]])
     estimator._loss.check_targets(y)
@@ -212,7 +217,7 @@ def check_targets(estimator, y, ranks):
 
 def given_rows(estimator, to_score, ranks):
     """The rows to be scored that the caller of `fit` gave, on this rank or others, or None. A collective."""
-    X, y, sample_weight, offset, queries = to_score
+    X, y, sample_weight, offset, groups, group_sizes = to_score
     if not ranks.any(X is not None):
         return None
     n_sums, n_outputs = estimator._loss.n_sums, estimator._loss.n_outputs
@@ -234,6 +239,7 @@ def given_rows(estimator, to_score, ranks):
     except ValueError as error:
         raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
     offset = check_offset([offset], [X], n_sums, "offset_val")
+    queries = estimator._queries([ToldQueries(ranks.rank, groups, group_sizes, len(X))] * has_rows, ranks, "_val")
     share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
     sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, queries=queries, share=share)
     return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
@@ -248,7 +254,7 @@ def hold_out(estimator, sample, ranks):
     n, held = ranks.total(len(sample.y)), estimator.validation_fraction
     what = "rows"
     if sample.queries is not None:
-        n, what = len(np.unique(sample.queries)), "queries"
+        n, what = ranks.total(len(np.unique(sample.queries))), "queries"
     n_held = held if isinstance(held, Integral) else ceil(held * n)
     try:
         if n_classes:
@@ -265,7 +271,7 @@ def hold_out(estimator, sample, ranks):
         if sample.queries is None:
             chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
         else:
-            chosen = sample.draw_queries(n_held, estimator._row_seed)
+            chosen = sample.draw_queries(n_held, estimator._row_seed, ranks)
         if n_classes:
             n_left = ranks.sum(np.bincount(sample.y[~chosen].astype(np.intp), minlength=n_classes).astype(np.int64))
             if n_left.min() == 0:

@@ -45,7 +45,7 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
         own = {
             name: _MinusLoss(by_loss.bound(sample.queries), baseline, sample, n_threads, ranks)
             if scoring == "loss"
-            else estimator._measure(scoring, sample, baseline, n_threads)
+            else estimator._measure(scoring, sample, n_threads, ranks)
             for name, scoring in scorings.items()
         }
         measures, some, part = {}, None, sample

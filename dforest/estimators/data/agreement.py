@@ -31,6 +31,8 @@ class Partition(NamedTuple):
         number in the order of ranks.
     X, y, sample_weight, groups, offset : array-like
         As for `fit`; estimators have `groups` or `offset`.
+    group_sizes : array-like
+        Of ranking, in place of `groups`: see `NAMES_OF_RANKING`.
     """
 
     place: int
@@ -39,11 +41,15 @@ class Partition(NamedTuple):
     sample_weight: object = None
     groups: object = None
     offset: object = None
+    group_sizes: object = None
 
     def on_host(self):
         """This partition, with arrays of a device copied to the host."""
         place, *arrays = self
         return Partition(place, *map(on_host, arrays))
+
+
+NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`
 
 
 def digest_of(forest):
@@ -143,7 +149,8 @@ def check_alike(ranks, estimator, partitions, version, forest):
             _state(stated, "the number of columns of X", columns.n_columns)
             _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
         _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
-        _state(stated, "whether there are groups", partition.groups is not None)
+        has_groups = partition.groups is not None or partition.group_sizes is not None
+        _state(stated, "whether there are groups", has_groups)
         _state(stated, "whether there is an offset", partition.offset is not None)
     everywhere = ranks.gather_objects(stated)
     known = {}

@@ -97,7 +97,7 @@ def check_writable(path):
         ) from None
 
 
-def report_of(estimator, X=None, y=None, path=None, scoring=None, output=None, verbose=0):
+def report_of(estimator, X=None, y=None, path=None, scoring=None, output=None, verbose=0, told=(None, None)):
     """The `Report` on a fitted forest or model: see `dforest.estimators.reporting.ReportPart.report`."""
     if y is not None and X is None:
         raise ValueError("y is given without X; allowed are X and y, X alone, or neither")
@@ -106,7 +106,7 @@ def report_of(estimator, X=None, y=None, path=None, scoring=None, output=None, v
     n_outputs = estimator.forest_.objective.n_outputs
     if output is not None:
         y, estimator = column_of(y, output, n_outputs), estimator_of_output(estimator, output)
-    study, line = Study(estimator, X, y, scoring, None if output is None else (output, n_outputs)), None
+    study, line = Study(estimator, X, y, scoring, None if output is None else (output, n_outputs), told), None
     if verbose:
         line = ProgressLine(len(parts_of(study)), verbose, "sections")
         line.begin(0)

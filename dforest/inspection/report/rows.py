@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.config import on_host
+from dforest.estimators.boosting.queries import ToldQueries, numbers_of_queries
 from dforest.estimators.data.validation import check_X, count_threads
-from dforest.estimators.kinds import Forest
+from dforest.estimators.kinds import Forest, RankingTrees
 from dforest.estimators.results import oob
 from dforest.inspection.report.models import model_of
 
@@ -47,6 +48,8 @@ class Rows:
         Fitted.
     X : array-like, frame or sparse matrix of shape (n_rows, n_features)
     y : array-like of shape (n_rows,), or None
+    told : tuple of (array-like or None, array-like or None), optional
+        Of ranking, `qid` and `group`, one of which tells the queries if there is a y.
 
     Attributes
     ----------
@@ -55,7 +58,7 @@ class Rows:
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or SparseRows of these
         With the numbers of labels.
     y : ndarray of shape (n_rows,), or None
-        Class numbers, or numbers.
+        Class numbers, or numbers; of ranking, of shape (n_rows, 2), grades and the numbers of queries.
     model : ForestModel or BoostedModel
     is_training : bool
         Whether they are known to be the training rows; boosted trees can't tell.
@@ -68,8 +71,8 @@ class Rows:
         If they are collections of Dask.
     """
 
-    def __init__(self, forest, X, y):
-        check_in_memory(X=X, y=y)
+    def __init__(self, forest, X, y, told=(None, None)):
+        check_in_memory(X=X, y=y, qid=told[0], group=told[1])
         X, y = on_host(X), None if y is None else on_host(y)
         self.given = X, y
         if y is None:
@@ -77,6 +80,10 @@ class Rows:
         else:
             self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._has_numbers)
             self.y = forest._encode_known(y)
+        self._queries = None
+        if isinstance(forest, RankingTrees) and y is not None:
+            self._queries = numbers_of_queries([ToldQueries(0, *told, len(self.X))])
+            self.y = np.column_stack([self.y, self._queries])
         self.model = model_of(forest)
         self.is_training = isinstance(forest, Forest) and are_training_rows(forest, self.X)
 
@@ -84,9 +91,17 @@ class Rows:
         return len(self.X)
 
     def sample(self, most):
-        """Numbers of at most so many rows, ascending, drawn with a fixed seed."""
+        """Numbers of at most so many rows, ascending, drawn with a fixed seed.
+
+        Of rows in queries, these are whole queries, and one at least, even if it has more rows.
+        """
         if len(self) <= most:
             return np.arange(len(self))
+        if self._queries is not None:
+            numbers, own, sizes = np.unique(self._queries, return_inverse=True, return_counts=True)
+            order = np.random.RandomState(SEED).permutation(len(numbers))
+            n_drawn = max(1, np.searchsorted(np.cumsum(sizes[order]), most, side="right"))
+            return np.flatnonzero(np.isin(own, order[:n_drawn]))
         return np.sort(np.random.RandomState(SEED).choice(len(self), most, replace=False))
 
     def predictions(self):

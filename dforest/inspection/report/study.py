@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.kinds import Forest
+from dforest.estimators.kinds import Forest, RankingTrees
 from dforest.inspection.export import names_of_features
 from dforest.inspection.report import assessment, proximity
 from dforest.inspection.report.curve import Curve
@@ -15,6 +15,7 @@ from dforest.inspection.report.digest import digest_of
 from dforest.inspection.report.facts import parameters_of, sizes_of
 from dforest.inspection.report.measure import Measure
 from dforest.inspection.report.models import model_of
+from dforest.inspection.report.rankings import Rankings, measure_of, name_of
 from dforest.inspection.report.rows import Rows
 from dforest.inspection.report.targets import Classes, Numbers
 from dforest.inspection.report.text import clean, shortened
@@ -37,6 +38,8 @@ class Study:
     scoring : str, callable or None
     output : tuple of (int, int), optional
         Which output of how many the estimator predicts, if it shares its trees with others.
+    told : tuple, optional
+        Of the rows' queries, as of `Rows`.
 
     Attributes
     ----------
@@ -44,7 +47,7 @@ class Study:
     model : ForestModel or BoostedModel
     forest : dforest.core.forest.arrays.Forest
     rows : dforest.inspection.report.rows.Rows or None
-    target : Classes or Numbers
+    target : Classes, Numbers or Rankings
         What is said of the targets: see `dforest.inspection.report.targets`.
     classes : list of str
         Names of the classes; empty for regression.
@@ -57,16 +60,19 @@ class Study:
     measure : Measure
     """
 
-    def __init__(self, estimator, X, y, scoring=None, output=None):
+    def __init__(self, estimator, X, y, scoring=None, output=None, told=(None, None)):
         self.estimator, self.model, self.output = estimator, model_of(estimator), output
         self.forest = self.model.forest
-        self.rows = None if X is None else Rows(estimator, X, y)
-        self.target = Classes() if is_classifier(estimator) else Numbers()
+        self.rows = None if X is None else Rows(estimator, X, y, told)
+        is_ranker = isinstance(estimator, RankingTrees)
+        self.target = Rankings() if is_ranker else Classes() if is_classifier(estimator) else Numbers()
         self.classes = [clean(label) for label in getattr(estimator, "classes_", np.empty(0)).tolist()]
         self.names = [clean(name) for name in names_of_features(estimator, None)]
         self.rare = self._rare_class()
         self.positive = None if len(self.classes) != 2 else 1 if self.rare is None else self.rare
-        if scoring is None:
+        if is_ranker:
+            self.measure = measure_of(estimator, self.rows, scoring)
+        elif scoring is None:
             rare_name = None if self.rare is None else shortened(self.classes[self.rare], 30)
             self.measure = Measure.usual(estimator, self.rare, rare_name)
         else:
@@ -128,7 +134,7 @@ class Study:
                 None if array is None else sign * array[1:]
                 for array in (scores["training"], scores.get("validation"))
             )
-            numbers, name = np.arange(1, len(training) + 1), clean(name).removeprefix("neg_").replace("_", " ")
+            numbers, name = np.arange(1, len(training) + 1), name_of(clean(name)).removeprefix("neg_").replace("_", " ")
             kept = {
                 "n_kept": self.model.n_steps if self.model.n_steps < len(training) else None,
                 "patience": self.estimator.n_iter_no_change,
