@@ -205,7 +205,7 @@ REFUSALS = [
     Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
-    Refusal("isolation", (DEVICE, RANKS), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
+    Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "

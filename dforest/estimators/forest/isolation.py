@@ -216,7 +216,7 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
         if self.contamination != "auto":
             packed = self.forest_.packed("soft", plan.n_threads)
             scores = np.concatenate([self._scores(packed.mean(part, plan.n_threads)) for part in rows.parts])
-            self.offset_ = float(np.percentile(scores, 100.0 * self.contamination))
+            self.offset_ = float(np.percentile(np.concatenate(rows.ranks.gather(scores)), 100.0 * self.contamination))
 
     @property
     def max_samples_(self):
