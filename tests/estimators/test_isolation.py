@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score
 
 import dforest
 from dforest import ExtraTreesRegressor, IsolationForest
+from dforest.core.forest.arrays import Forest
 from dforest.core.search.isolation import average_path_length
 from dforest.estimators.forest.base import TUNING
 from dforest.inspection.export import export_text
@@ -246,3 +247,13 @@ def test_extended_forests_of_categories_and_extremes():
     assert scores[1] == scores[5]  # from the least value it is farther to either than float64 can say
     same = IsolationForest(3, extension_level=1, random_state=0).fit(np.ones((9, 2)))
     assert len(same.forest_.feature) == 3 and len(set(same.score_samples(np.eye(2)))) == 1
+
+
+@pytest.mark.parametrize(("word", "value"), [(1, 30), (1, 2**63), (9, 2**40)])
+def test_tests_of_extended_forests_that_were_tampered_with(word, value):
+    model = IsolationForest(2, extension_level=1, random_state=0).fit(X)
+    words = model.forest_.payload_words.copy()
+    words[word] = value  # the number of a feature
+    model.forest_ = Forest({**model.forest_.as_dict(), "payload_words": words}, **model.forest_.settings())
+    with pytest.raises(ValueError, match="a split of 17 words is no test of an isolation forest on 30 features"):
+        model.score_samples(X)

@@ -158,6 +158,21 @@ cdef void add_up(const Term* terms, Py_ssize_t n_terms, const df_rows* X, const 
             add_term(&terms[k], <const float*> X.x + feature, X.stride // sizeof(float), rows, n, sums)
 
 
+cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_rows* X) except -1 nogil:
+    """Raise ValueError unless a payload, which may come from a file, is about features that rows of X have."""
+    cdef size_t n_features = X.stride // (sizeof(double) if X.is_double else sizeof(float))
+    cdef const Term* terms = <const Term*> (payload + 1)
+    cdef Py_ssize_t k
+    cdef bint is_right = n_words > 0 and (n_words - 1) % TERM_WORDS == 0
+    if is_right:
+        for k in range((n_words - 1) // TERM_WORDS):
+            is_right &= terms[k].feature < n_features
+    if not is_right:
+        with gil:
+            raise ValueError(f"a split of {n_words} words is no test of an isolation forest on {n_features} features")
+    return 0
+
+
 def terms_of(payload):
     """The terms of a split: structured ndarray."""
     fields = [("feature", np.uint64), ("is_categorical", np.uint64), ("coefficient", np.float64), ("lowest", np.float64),
@@ -272,6 +287,7 @@ cdef class ExtendedSplitter(Splitter):
         cdef double[STRETCH] sums
         cdef double threshold
         cdef Py_ssize_t first = 0, i, m
+        check_payload(payload, n_words, X)
         memcpy(&threshold, payload, sizeof(threshold))
         while first < n:
             m = min(<Py_ssize_t> STRETCH, n - first)
