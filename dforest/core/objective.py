@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dforest.core.predict.survival import concordance
+from dforest.core.predict.survival import concordance, parts_of_codes
 from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import (
     CLASS_CRITERIA,
@@ -548,7 +548,8 @@ class SurvivalObjective(NumberObjective):
     criteria = SURVIVAL_CRITERIA
 
     def error_of(self, y, prediction):
-        return 1.0 - concordance(y & 1 == 1, y >> 1, prediction[:, 0])
+        event, time, entry = parts_of_codes(y)
+        return 1.0 - concordance(event, time, prediction[:, 0], None, entry)
 
     def check(self):
         checked_integer("n_times", self.n_times, 1, 2**31 - 1)

@@ -5,14 +5,23 @@
  * numerator is the sum over the draws on the left of their *residuals*, event - hazard at their time. With u of these draws and V
  * the sum of the variances over all event times, the statistic is u^2 / V.
  *
- * Residuals and steps of variance are rounded to integers once in a node, so that all sums are exact. The sum of c over all times
- * is below 1, as each c is at most the sum of 1 / m^2 over the numbers m of draws at risk that its events leave behind. */
+ * A draw is at risk at the event times after its entry, up to its time: its residual is event - (hazard at its time - hazard at
+ * its entry). By linearity, it is a draw that is there from the start less one that leaves at the entry.
+ *
+ * Residuals and steps of variance are rounded to integers once in a node, so that all sums are exact. If all draws are there from
+ * the start, the sum of c over all times is below 1, as each c is at most the sum of 1 / m^2 over the numbers m of draws at risk
+ * that its events leave behind. With entries it may be greater, and steps have fewer digits then. */
 #ifndef DFOREST_RULES_LOGRANK_H
 #define DFOREST_RULES_LOGRANK_H
 
 #include <math.h>
 
 #include "numerics.h"
+
+/* A code of a row: 2 * the number of event times up to its time + (1 for an event) + 2^27 * that of event times up to its entry. */
+#define DF_ENTRY_SHIFT 27
+static inline int64_t df_entry_of(int64_t code) { return code >> DF_ENTRY_SHIFT; }
+static inline int64_t df_exit_of(int64_t code) { return code & (((int64_t)1 << DF_ENTRY_SHIFT) - 1); }
 
 /* How many binary digits a positive number has. */
 static inline int df_digits(int64_t number) {
@@ -25,18 +34,24 @@ static inline int df_digits(int64_t number) {
 /* Weights in variances have 31 bits at most in all, and lose so many of their last ones for that. */
 static inline int df_variance_shift(int64_t weight) { return df_digits(weight) > 31 ? df_digits(weight) - 31 : 0; }
 
-/* The digits that a step of variance has after the point: 20 more than the smallest steps need.
- * weight, n_draws : of the node, the weight without the bits that it loses */
-static inline int df_variance_digits(int64_t weight, int64_t n_draws) {
-    const int digits = df_digits(weight) + df_digits(n_draws) + 20;
-    return digits < 62 ? digits : 62;
+/* c. A draw may have lost all of its weight. */
+static inline double df_variance_share(int64_t events, int64_t at_risk) {
+    const double d = (double)events, n = (double)at_risk;
+    return 0 < events && events < at_risk ? d * (n - d) / (n * n * (n - 1.0)) : 0.0;
 }
 
-/* c as an integer. A draw may have lost all of its weight. */
-static inline int64_t df_variance_step(int64_t events, int64_t at_risk, int digits) {
-    const double d = (double)events, n = (double)at_risk;
-    return 0 < events && events < at_risk ? (int64_t)rint(ldexp(d * (n - d) / (n * n * (n - 1.0)), digits)) : 0;
+/* The digits that a step of variance has after the point: 20 more than the smallest steps need, if their sum has room.
+ * weight, n_draws : of the node, the weight without the bits that it loses; sum : of c over its event times */
+static inline int df_variance_digits(int64_t weight, int64_t n_draws, double sum) {
+    const int digits = df_digits(weight) + df_digits(n_draws) + 20;
+    int exponent, most;
+    frexp(sum > 0.5 ? sum : 0.5, &exponent);
+    most = 62 - exponent;
+    return digits < most ? digits : most;
 }
+
+/* c as an integer. */
+static inline int64_t df_variance_step(double share, int digits) { return (int64_t)rint(ldexp(share, digits)); }
 
 /* The digits after the point of residuals that are above -hazard, so that they fit 32 bits. */
 static inline int df_residual_digits(double hazard) {

@@ -5,8 +5,12 @@ from dforest.rules.numerics cimport df_exact_sum
 
 cdef extern from "rules/logrank.h" nogil:
     int df_variance_shift(int64_t weight)
-    int df_variance_digits(int64_t weight, int64_t n_draws)
-    int64_t df_variance_step(int64_t events, int64_t at_risk, int digits)
+    const int DF_ENTRY_SHIFT
+    int64_t df_entry_of(int64_t code)
+    int64_t df_exit_of(int64_t code)
+    double df_variance_share(int64_t events, int64_t at_risk)
+    int df_variance_digits(int64_t weight, int64_t n_draws, double sum)
+    int64_t df_variance_step(double share, int digits)
     int df_residual_digits(double hazard)
     double df_logrank_score(double sum, int residual_digits, df_exact_sum variance, int variance_digits, int shift)
     df_exact_sum df_pairs_change(int64_t weight, int64_t own, df_exact_sum others)

@@ -1,7 +1,7 @@
 """The log-rank test in plain Python, slow and plainly correct: the twin of `dforest.core.search.logrank`.
 
 A *code* is twice the number of event times, among those of all training rows, that are not after a row's time, and 1 more for an
-event.
+event; and `ENTRY` times the number of event times that are not after its entry.
 """
 
 import math
@@ -9,6 +9,7 @@ import math
 from dforest.testing.scores import squared_error_score
 
 OF_TIMES = ("logrank", "logrank_score")
+ENTRY = 2**27
 
 
 class NodeTimes:
@@ -35,13 +36,12 @@ class NodeTimes:
     """
 
     def __init__(self, draws, codes, n_times):
-        self.codes = codes
+        self.entries, self.codes = zip(*(divmod(code, ENTRY) for code in codes), strict=True)
         weights = [draw.count * draw.weight for draw in draws]
         self.shift = max(0, sum(weights).bit_length() - 31)
         n_draws, counted = sum(draw.count for draw in draws), sum(w >> self.shift for w in weights)
-        self.variance_digits = min(62, counted.bit_length() + n_draws.bit_length() + 20)
-        self.times = sorted({codes[draw.row] >> 1 for draw in draws if codes[draw.row] & 1})
-        self.at_risk, self.steps, hazards, hazard, self.risk = [], [], [], 0.0, 0.0
+        self.times = sorted({self.codes[draw.row] >> 1 for draw in draws if self.codes[draw.row] & 1})
+        self.at_risk, steps, hazards, hazard, self.risk = [], [], [], 0.0, 0.0
         for time in self.times:
             n, d = (sum(self._weight(draw, 0) for draw in some) for some in self._at(draws, time))
             self.risk += d / n * (n_times + 1 - time)
@@ -49,14 +49,22 @@ class NodeTimes:
             hazards.append(hazard)
             n, d = (sum(self._weight(draw, self.shift) for draw in some) for some in self._at(draws, time))
             x, y = float(d), float(n)
-            step = x * (y - x) / (y * y * (y - 1.0)) if 0 < d < n else 0.0
+            steps.append(x * (y - x) / (y * y * (y - 1.0)) if 0 < d < n else 0.0)
             self.at_risk.append(n)
-            self.steps.append(round(math.ldexp(step, self.variance_digits)))
+        total = 0.0
+        for step in steps:
+            total += step
+        room = 62 - math.frexp(max(0.5, total))[1]
+        self.variance_digits = min(room, counted.bit_length() + n_draws.bit_length() + 20)
+        self.steps = [round(math.ldexp(step, self.variance_digits)) for step in steps]
         self.digits = 31 - math.frexp(max(1.0, hazard))[1]
         self.targets = []
         for draw in draws:
-            upto = [h for h, time in zip(hazards, self.times, strict=True) if time <= codes[draw.row] >> 1]
-            self.targets.append(round(math.ldexp((codes[draw.row] & 1) - (upto[-1] if upto else 0.0), self.digits)))
+            begin, end = (
+                max([0.0] + [h for h, time in zip(hazards, self.times, strict=True) if time <= place])
+                for place in (self.entries[draw.row], self.codes[draw.row] >> 1)
+            )
+            self.targets.append(round(math.ldexp((self.codes[draw.row] & 1) - (end - begin), self.digits)))
         total = sum(weights)
         mean = float(sum(w * a for w, a in zip(weights, self.targets, strict=True)))
         spread = float(sum(w * a * a for w, a in zip(weights, self.targets, strict=True))) - mean * (mean / total)
@@ -68,7 +76,7 @@ class NodeTimes:
 
     def _at(self, draws, time):
         """(draws at risk at a time, those of them with an event then)."""
-        at_risk = [draw for draw in draws if self.codes[draw.row] >> 1 >= time]
+        at_risk = [draw for draw in draws if self.entries[draw.row] < time <= self.codes[draw.row] >> 1]
         return at_risk, [draw for draw in at_risk if self.codes[draw.row] == 2 * time + 1]
 
     def variance(self, draws_left):

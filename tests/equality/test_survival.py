@@ -9,6 +9,7 @@ from twins import naive
 from twins.sampling import twin_of
 
 import dforest
+from dforest.testing.survival import ENTRY
 
 
 @st.composite
@@ -27,6 +28,11 @@ def problems(draw):
     time = np.round(time * draw(st.sampled_from([0.5, 2, 1000])), 3) if draw(st.booleans()) else np.floor(time)
     event = rng.random(n) < draw(st.sampled_from([0.1, 0.5, 1.0]))
     event[rng.integers(n)] = True
+    entry = np.zeros(n)
+    if draw(st.booleans()):
+        time, share = time + 1, draw(st.sampled_from([0.2, 1.0]))
+        entry = np.where(rng.random(n) < share, time * rng.random(n), 0.0)
+        entry = np.floor(entry) if draw(st.booleans()) else entry
     sample_weight = {
         "none": None,
         "integers": rng.integers(1, 5, n).astype(float),
@@ -51,18 +57,20 @@ def problems(draw):
         "categorical_split": draw(st.sampled_from(["subset", "one_hot"])),
         "regularization_factor": draw(st.sampled_from([1.0, 1.0, 1.0, 0.5])),
     }
-    return X, event, time, sample_weight, parameters
+    return X, event, time, entry, sample_weight, parameters
 
 
 @pytest.mark.parametrize("extreme", ["default", "count always", "radix sort always", "share everything"])
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
-    X, event, time, sample_weight, parameters = problem
+    X, event, time, entry, sample_weight, parameters = problem
+    y = np.column_stack([event, time, entry] if entry.any() else [event, time])
     with tuning(extreme):
-        model = dforest.RandomSurvivalForest(2, **parameters).fit(X, np.column_stack([event, time]), sample_weight)
+        model = dforest.RandomSurvivalForest(2, **parameters).fit(X, y, sample_weight)
     forest, event_times = model.forest_, np.unique(time[event])
-    codes = 2 * np.searchsorted(event_times, time, side="right") + event
+    begin, end = (np.searchsorted(event_times, times, side="right") for times in (entry, time))
+    codes = 2 * end + event + ENTRY * begin * entry.any()
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
              "max_leaf_nodes", "splitter", "max_features", "categorical_split")
     X = X.copy()

@@ -59,6 +59,27 @@ def test_labels_and_types_of_thresholds():
     assert dforest.combine(both).forest_.threshold.dtype == np.float64
 
 
+def test_isolation_forests(tmp_path):
+    """Scores follow from the mean length of paths over all trees."""
+    parts = [dforest.IsolationForest(4 + i, max_samples=40, random_state=i).fit(X[i::3]) for i in range(3)]
+    forest = dforest.combine(parts)
+    assert type(forest) is dforest.IsolationForest and forest.n_estimators == forest.forest_.n_trees == 15
+    assert (forest.offset_, forest.max_samples_, forest.contamination) == (-0.5, 40, "auto")
+    lengths = [np.log2(-part.score_samples(X)) for part in parts]
+    np.testing.assert_allclose(np.log2(-forest.score_samples(X)), np.average(lengths, axis=0, weights=[4, 5, 6]), atol=1e-13)
+    np.testing.assert_array_equal(forest.predict(X), np.where(forest.decision_function(X) < 0, -1, 1))
+    forest.save(tmp_path / "forest")
+    for again in (pickle.loads(pickle.dumps(forest)), dforest.load(tmp_path / "forest")):
+        np.testing.assert_array_equal(again.decision_function(X), forest.decision_function(X))
+    shares = [dforest.IsolationForest(3, contamination=0.1, random_state=i).fit(X) for i in range(2)]
+    with pytest.raises(ValueError, match=r"estimators\[1\] has offset_ -0\.\d+, and estimators\[0\] has -0\.\d+"):
+        dforest.combine(shares)
+    with pytest.raises(ValueError, match=r"estimators\[1\] has max_samples_ 50, and estimators\[0\] has 40"):
+        dforest.combine([parts[0], dforest.IsolationForest(3, random_state=1).fit(X[::3])])
+    one = dforest.IsolationForest(3, contamination=0.1, random_state=0).fit(X)
+    np.testing.assert_allclose(dforest.combine([one, one]).decision_function(X), one.decision_function(X), atol=1e-14)
+
+
 def test_refused():
     forest = dforest.RandomForestClassifier(2, random_state=0)
     fitted = clone(forest).fit(X, Y)

@@ -80,14 +80,79 @@ def test_log_rank_scores_by_their_formula():
     assert tree.forest_.inner[0, 1] == pytest.approx((score[left].sum() - left.sum() * score.mean()) ** 2 / variance, rel=1e-6)
 
 
+# Entries
+
+
+def entries(time, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(len(time)) < 0.7, np.floor(time * rng.random(len(time))), 0.0)
+
+
+def test_root_is_the_best_split_of_rows_at_risk_after_their_entry():
+    """The log-rank test of the textbook, over sets of rows at risk that rows enter late."""
+    entry = entries(TIME)
+    tree = SurvivalTree(method="dense", max_depth=1, min_samples_leaf=5).fit(X, np.column_stack([Y, entry]))
+
+    def statistic(left):
+        u = v = 0.0
+        for t in np.unique(TIME[EVENT]):
+            at_risk, events = (entry < t) & (t <= TIME), EVENT & (TIME == t)
+            n, d, share = at_risk.sum(), events.sum(), (at_risk & left).sum() / at_risk.sum()
+            u += (events & left).sum() - d * share
+            v += d * share * (1 - share) * (n - d) / (n - 1) if n > 1 else 0.0
+        return u * u / v
+
+    cuts = [X[:, j] <= threshold for j in range(X.shape[1]) for threshold in np.unique(X[:, j])]
+    best = max(statistic(left) for left in cuts if min(left.sum(), (~left).sum()) >= 5)
+    forest = tree.forest_
+    assert forest.inner[0, 1] == pytest.approx(best, rel=1e-6)
+    assert statistic(X[:, forest.feature[0]] <= forest.threshold[0]) == pytest.approx(best, rel=1e-9)
+
+
+@KINDS
+def test_entries_at_the_start_change_nothing(kind):
+    plain, entered = (kind(random_state=0).fit(X, y) for y in (Y, np.column_stack([Y, np.zeros(len(Y))])))
+    assert_equal(plain, entered)
+    assert entered.score(X, np.column_stack([Y, np.zeros(len(Y))])) == plain.score(X, Y)
+
+
+def test_scores_and_weights_with_entries():
+    entry = entries(TIME)
+    y = np.array(list(zip(EVENT, TIME, entry, strict=True)), "?,f8,f8")
+    forest = RandomSurvivalForest(30, oob_score=True, variable_importance="mda_raw", random_state=0).fit(X, y)
+    assert forest.oob_score_ == pytest.approx(naive_concordance(EVENT, TIME, forest.oob_prediction_, None, entry))
+    assert forest.score(X, y) == pytest.approx(naive_concordance(EVENT, TIME, forest.predict(X), None, entry))
+    assert forest.score(X, y) != forest.score(X, Y)
+    np.testing.assert_array_equal(forest.oob_importance(X, y).importances_mean, forest.variable_importance_)
+    with pytest.raises(ValueError, match="y has other times"):
+        forest.oob_importance(X, Y + [0, 1])
+    kept = np.arange(len(X)) < 100
+    assert_equal(RandomSurvivalForest(5, random_state=0).fit(X[:100], y[:100]),
+                 RandomSurvivalForest(5, random_state=0).fit(X, y, 1.0 * kept))  # fmt: skip
+    seen = []
+
+    def score(y, risk):
+        seen.append(1.0 - naive_concordance(y["event"], y["time"], risk, None, y["entry"]))
+        return -seen[-1]
+
+    other = RandomSurvivalForest(30, random_state=0).set_callbacks(OutOfBagPlateau(score, 29)).fit(X, y)
+    assert seen[-1] == pytest.approx(forest.oob_error_) and other.n_estimators_ == 30
+    for oob_score in ("uno", "neg_integrated_brier_score"):
+        with pytest.raises(ValueError, match=f"oob_score='{oob_score}' is not defined for a y with entries"):
+            RandomSurvivalForest(2, oob_score=oob_score).fit(X, y)
+
+
 # Predictions
 
 
 @KINDS
 @pytest.mark.parametrize("weighted", [False, True])
-def test_curves_are_those_of_the_draws_in_leaves(kind, weighted):
+@pytest.mark.parametrize("entered", [False, True])
+def test_curves_are_those_of_the_draws_in_leaves(kind, weighted, entered):
+    entry = entries(TIME) if entered else np.full(len(TIME), -1.0)
+    y = np.column_stack([Y, entry]) if entered else Y
     weight = np.random.default_rng(1).integers(1, 4, len(X)) if weighted else None
-    model = kind(random_state=0, **{"n_estimators": 4} if hasattr(kind(), "n_estimators") else {}).fit(X, Y, weight)
+    model = kind(random_state=0, **{"n_estimators": 4} if hasattr(kind(), "n_estimators") else {}).fit(X, y, weight)
     forest, leaves = model.forest_, model.apply(X).reshape(len(X), -1)
     survival, hazard = np.zeros((2, 5, len(model.unique_times_)))
     for t in range(forest.n_trees):
@@ -95,7 +160,7 @@ def test_curves_are_those_of_the_draws_in_leaves(kind, weighted):
         for i in range(5):
             w = counts * (leaves[:, t] == leaves[i, t])
             n, d = (np.array([(w * test(time)).sum() for time in model.unique_times_])
-                    for test in (lambda time: time <= TIME, lambda time: EVENT & (time == TIME)))  # fmt: skip
+                    for test in (lambda time: (entry < time) & (time <= TIME), lambda time: EVENT & (time == TIME)))  # fmt: skip
             steps = np.divide(d, n, out=np.zeros(len(n)), where=n > 0)
             survival[i] += np.cumprod(1 - steps) / forest.n_trees
             hazard[i] += np.cumsum(steps) / forest.n_trees
@@ -139,10 +204,11 @@ def test_censored_rows_count_as_at_risk_up_to_their_time():
 # Concordance
 
 
-def naive_concordance(event, time, risk, weight=None):
+def naive_concordance(event, time, risk, weight=None, entry=None):
     concordant = comparable = 0.0
     for i in np.flatnonzero(event):
         others = (time > time[i]) | ((time == time[i]) & ~event)
+        others &= True if entry is None else entry < time[i]
         w = 1.0 if weight is None else weight[i]
         comparable += w * others.sum()
         concordant += w * ((risk[others] < risk[i]).sum() + 0.5 * (risk[others] == risk[i]).sum())
@@ -356,7 +422,9 @@ def test_forms_of_y_and_X():
     ("y", "message"),
     [
         (TIME, "y has the shape"),
-        (np.column_stack([Y, TIME]), "y has 3 columns"),
+        (np.column_stack([Y, TIME, TIME]), "y has 4 columns"),
+        (np.column_stack([Y, TIME]), "column 2 of y holds the entry .* in row 0, whose time is"),
+        (np.column_stack([Y, 0 * TIME - 1]), "column 2 of y holds -1 in row 0; allowed are finite entries"),
         (Y * [2, 1], "column 0 of y holds 2 in row"),
         (Y * [1, -1], "column 1 of y holds -"),
         (np.where(np.arange(len(Y))[:, None] == 7, [1, np.nan], Y), "column 1 of y holds nan in row 7"),
@@ -368,6 +436,12 @@ def test_forms_of_y_and_X():
 def test_targets_that_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         RandomSurvivalForest(2).fit(X, y)
+
+
+def test_more_times_than_codes_have_numbers_for(monkeypatch):
+    monkeypatch.setattr("dforest.estimators.data.survival.MOST_TIMES", 5)
+    with pytest.raises(ValueError, match=r"y has \d\d different times; allowed are up to 5"):
+        RandomSurvivalForest(2).fit(X, Y)
 
 
 def test_arguments_that_are_refused():

@@ -10,9 +10,24 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 import numpy as np
 
+from dforest.rules.logrank cimport DF_ENTRY_SHIFT
+
+ENTRY = 1 << DF_ENTRY_SHIFT           # what a code has for each time up to the entry
+
+
+def parts_of_codes(code):
+    """(event, number of the time, number of the last time up to the entry or None if all are there from the start), of codes.
+
+    A code is twice the number of a time, from 0 in ascending order, and 1 more for an event; and `ENTRY` times the number of
+    times that are not after the entry.
+    """
+    own, entry = code % ENTRY, code // ENTRY
+    return own % 2 == 1, own >> 1, entry - 1 if entry.any() else None
+
 
 def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count not None, const double[::1] weight,
-                     const int64_t[::1] code not None, const int64_t[::1] order not None, Py_ssize_t n_leaves):
+                     const int64_t[::1] code not None, const int64_t[::1] order not None, const int64_t[::1] entry,
+                     Py_ssize_t n_leaves):
     """The curves of the leaves of a tree.
 
     Parameters
@@ -24,9 +39,11 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
     weight : ndarray of shape (n_rows,), dtype float64, or None
         What a draw of each row weighs; None: 1.
     code : ndarray of shape (n_rows,), dtype int64
-        As the targets of `dforest.core.search.logrank`.
+        Twice the number of event times up to the row's time, and 1 more for an event.
     order : ndarray of shape (n_rows,), dtype int64
         The rows in the order of their codes.
+    entry : ndarray of shape (n_rows,), dtype int64, or None
+        The number of event times up to the entry of each row. None: all are there from the start.
     n_leaves : int
 
     Returns
@@ -35,12 +52,17 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
     time : ndarray of shape (n,), dtype int32
     hazard : ndarray of shape (n,), dtype float64
     """
-    cdef Py_ssize_t n = order.shape[0], i, j, k, first, end, m = 0
+    cdef Py_ssize_t n = order.shape[0], i, j, k, first, end, next, m = 0
     cdef int64_t time
     cdef double at_risk, events, leaving, w
     lengths, starts = np.zeros(n_leaves, np.int64), np.zeros(n_leaves + 1, np.int64)
     rows = np.empty(n, np.int64)
     cdef int64_t[::1] start = starts, row = rows, length = lengths
+    cdef const int64_t[::1] entering = None    # in each leaf, the rows by their entries
+    if entry is not None:
+        by_entry = np.argsort(entry, kind="stable")
+        drawn = by_entry[np.asarray(count)[by_entry] > 0]
+        entering = drawn[np.argsort(np.asarray(leaf)[drawn], kind="stable")]
     times, hazards = np.empty(n, np.int32), np.empty(n)
     cdef int32_t[::1] to_time = times
     cdef double[::1] to_hazard = hazards
@@ -58,11 +80,18 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
         for k in range(n_leaves):          # each start is now where the next leaf begins
             first = start[k - 1] if k > 0 else 0
             end = start[k]
+            next = first
             at_risk = 0.0
             for i in range(first, end):
-                at_risk += count[row[i]] * (weight[row[i]] if weight is not None else 1.0)
+                if entry is None or entry[row[i]] == 0:
+                    at_risk += count[row[i]] * (weight[row[i]] if weight is not None else 1.0)
+                    next += 1
             while first < end:
                 time = code[row[first]] >> 1
+                while entry is not None and next < end and entry[entering[next]] < time:
+                    j = entering[next]
+                    at_risk += count[j] * (weight[j] if weight is not None else 1.0)
+                    next += 1
                 events = leaving = 0.0
                 while first < end and code[row[first]] >> 1 == time:
                     j = row[first]
@@ -73,7 +102,7 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
                     first += 1
                 if events > 0.0:
                     to_time[m] = <int32_t> (time - 1)
-                    to_hazard[m] = min(1.0, events / at_risk)
+                    to_hazard[m] = events / max(events, at_risk)        # what is at risk is a rounded sum
                     length[k] += 1
                     m += 1
                 at_risk -= leaving
@@ -118,11 +147,11 @@ def mean_curves(const int64_t[:, ::1] leaf not None, const int64_t[::1] offsets 
 
 
 def count_pairs(const uint8_t[::1] event not None, const int64_t[::1] time not None, const int64_t[::1] risk not None,
-                const double[::1] weight):
+                const double[::1] weight, const int64_t[::1] entry, const int64_t[::1] by_entry):
     """How many pairs of rows are comparable, and how many of these are concordant, where pairs of equal risk count half.
 
-    A pair is comparable if one row has an event, and the other a later time, or the same time without an event. It is concordant
-    if the row with the event has the higher risk.
+    A pair is comparable if one row has an event, and the other a later time, or the same time without an event, and an entry
+    before that event. It is concordant if the row with the event has the higher risk.
 
     Parameters
     ----------
@@ -133,12 +162,16 @@ def count_pairs(const uint8_t[::1] event not None, const int64_t[::1] time not N
         Ranks, from 0 on and below n_rows.
     weight : ndarray of shape (n_rows,), dtype float64, or None
         What a pair counts, by its row with the event; None: 1.
+    entry : ndarray of shape (n_rows,), dtype int64, or None
+        At risk at times above this. None: all are there from the start.
+    by_entry : ndarray of shape (n_rows,), dtype int64, or None
+        The rows by descending entries.
 
     Returns
     -------
     concordant, comparable : float
     """
-    cdef Py_ssize_t n = time.shape[0], end = n, first, i
+    cdef Py_ssize_t n = time.shape[0], end = n, first, i, gone = 0
     cdef int64_t lower, upto, n_later = 0
     cdef double concordant = 0.0, comparable = 0.0, w
     cdef int64_t[::1] later = np.zeros(n + 1, np.int64)        # a Fenwick tree over risks
@@ -149,8 +182,12 @@ def count_pairs(const uint8_t[::1] event not None, const int64_t[::1] time not N
                 first -= 1
             for i in range(first, end):
                 if not event[i]:
-                    put(later, risk[i])
+                    put(later, risk[i], 1)
                     n_later += 1
+            while entry is not None and gone < n and entry[by_entry[gone]] >= time[first]:
+                put(later, risk[by_entry[gone]], -1)
+                n_later -= 1
+                gone += 1
             for i in range(first, end):
                 if event[i]:
                     w = weight[i] if weight is not None else 1.0
@@ -160,14 +197,16 @@ def count_pairs(const uint8_t[::1] event not None, const int64_t[::1] time not N
                     comparable += w * <double> n_later
             for i in range(first, end):
                 if event[i]:
-                    put(later, risk[i])
+                    put(later, risk[i], 1)
                     n_later += 1
             end = first
     return concordant, comparable
 
 
-def concordance(event, time, risk, weight=None):
+def concordance(event, time, risk, weight=None, entry=None):
     """Harrell's concordance index [1]_; with weights of events, those of Uno, for example [2]_. NaN if no pairs are comparable.
+
+    With entries, a pair counts only if both rows are at risk at the time of the event.
 
     Parameters
     ----------
@@ -175,6 +214,8 @@ def concordance(event, time, risk, weight=None):
     risk : ndarray of shape (n_rows,)
         Higher numbers mean an earlier event.
     weight : ndarray of shape (n_rows,), optional
+    entry : ndarray of shape (n_rows,), optional
+        Below the row's time, which it is at risk after.
 
     References
     ----------
@@ -186,14 +227,18 @@ def concordance(event, time, risk, weight=None):
     order = np.argsort(time, kind="stable")
     ranks = [np.unique(numbers, return_inverse=True)[1].astype(np.int64)[order] for numbers in (time, risk)]
     own = None if weight is None else np.ascontiguousarray(weight[order], np.float64)
-    concordant, comparable = count_pairs(np.ascontiguousarray(event[order], np.uint8), *ranks, own)
+    entries = by_entry = None
+    if entry is not None:
+        entries = np.searchsorted(np.unique(time), entry[order], side="right").astype(np.int64) - 1
+        by_entry = np.argsort(-entries, kind="stable")
+    concordant, comparable = count_pairs(np.ascontiguousarray(event[order], np.uint8), *ranks, own, entries, by_entry)
     return concordant / comparable if comparable > 0 else np.nan
 
 
-cdef inline void put(int64_t[::1] counts, int64_t rank) noexcept nogil:
+cdef inline void put(int64_t[::1] counts, int64_t rank, int64_t n) noexcept nogil:
     cdef Py_ssize_t at = rank + 1
     while at < counts.shape[0]:
-        counts[at] += 1
+        counts[at] += n
         at += at & -at
 
 

@@ -19,7 +19,10 @@ cdef class SurvivalCriterion(SquaredError):
     cdef int shift, digits             # of weights, and of steps, in variances
     cdef uint64_t* keys                # [n_records]
     cdef uint64_t* keys_to             # [n_records]
+    cdef uint64_t* entries             # [n_records] keys of entries
+    cdef uint64_t* entries_to          # [n_records]
     cdef uint32_t* place               # [n_records] how many of the event times are not after each record's time
+    cdef uint32_t* entered             # [n_records] how many of them are not after its entry
     cdef double* hazard                # [n_records + 1] cumulative, up to each of them
     cdef int64_t* at_risk              # [n_records + 1] weight of the draws at risk at each, as variances count it
     cdef int64_t* steps                # [n_records + 1] C: the sum of the steps of variance up to each
@@ -45,6 +48,8 @@ cdef class LogRankChooser(MovingChooser):
     cdef AtRisk* left                # [n_records + 1] Fenwick tree over the node's event times
     # For a lone cut there is no tree: the variance is summed up time by time.
     cdef bint is_lone
-    cdef int64_t* leaving            # [n_records + 1] weight of the left draws whose last event time is each
+    # [n_records + 1] weight of the left draws whose last event time is each, less that of those that enter after it:
+    cdef int64_t* leaving
 
+    cdef void move_to(self, int64_t weight, Py_ssize_t place) noexcept nogil
     cdef df_exact_sum variance(self) noexcept nogil

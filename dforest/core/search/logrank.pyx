@@ -1,9 +1,10 @@
 """Criteria of survival times: the log-rank test [1]_, and log-rank scores [2]_.
 
 What a row has as its target, in `Node.y`, is its *code*: twice the number of event times, among those of all training rows, that
-are not after its time, and 1 more if its time is that of an event. Draws are *at risk* at an event time if their time is not
-before it. In each node the Nelson-Aalen hazard is formed anew, and a draw's integer target becomes its *residual*, event - hazard
-at its time: a log-rank score. Residuals of the draws on a side add up to the numerator of the log-rank test.
+are not after its time, and 1 more if its time is that of an event; and 2**27 times the number of event times that are not after
+its *entry*, from which on it is seen. Draws are *at risk* at the event times after their entry, up to their time [3]_. In each
+node the Nelson-Aalen hazard is formed anew, and a draw's integer target becomes its *residual*: event - (hazard at its time -
+hazard at its entry), a log-rank score. Residuals of the draws on a side add up to the numerator of the log-rank test.
 
 For log-rank scores, that is all: cuts are scored by the squared error of the residuals, in units of their variance in the node.
 
@@ -11,7 +12,8 @@ For the log-rank test, the variance is the sum over event times t of c_t n_L(t) 
 the sum of c_t n_L(t)^2 is that of C(min(t_i, t_j)) over all pairs of draws i, j on the left, as both are at risk at all times up
 to the earlier of theirs. When a draw moves to the left, the pairs with it come along: two sums over the draws on the left, of
 weights and of weight times C, over earlier and over later times, which a Fenwick tree gives in O(log n). That makes O(n log n)
-for all cuts of a feature. `dforest/rules/logrank.h` has the rules.
+for all cuts of a feature. A draw with an entry is one of its weight with its time, and one of minus its weight with the time of
+its entry, as the sum is a quadratic form of n_L. `dforest/rules/logrank.h` has the rules.
 
 Categories are put in the order of their mean residuals.
 
@@ -25,6 +27,8 @@ References
    2(3), 2008.
 .. [2] T. Hothorn, B. Lausen, "On the exact distribution of maximally selected rank statistics", Computational Statistics & Data
    Analysis 43(2), 2003.
+.. [3] W. Fu, J. S. Simonoff, "Survival trees for left-truncated and right-censored data, with application to time-varying
+   covariate data", Biostatistics 18(2), 2017.
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
@@ -35,7 +39,8 @@ from dforest.core.search.moving_chooser cimport sort_by_key
 from dforest.core.search.sums cimport NO_SUMS, Sums, SumsKind
 from dforest.core.types cimport TARGET_SUM_WIDE, Record
 from dforest.rules.logrank cimport (
-    df_logrank_score, df_pairs_change, df_residual_digits, df_variance_digits, df_variance_shift, df_variance_step,
+    df_entry_of, df_exit_of, df_logrank_score, df_pairs_change, df_residual_digits, df_variance_digits, df_variance_share,
+    df_variance_shift, df_variance_step,
 )
 from dforest.rules.node cimport df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport (
@@ -57,7 +62,10 @@ cdef class SurvivalCriterion(SquaredError):
     cdef void release(self) noexcept nogil:
         free(self.keys)
         free(self.keys_to)
+        free(self.entries)
+        free(self.entries_to)
         free(self.place)
+        free(self.entered)
         free(self.hazard)
         free(self.at_risk)
         free(self.steps)
@@ -74,13 +82,17 @@ cdef class SurvivalCriterion(SquaredError):
     cdef int attach(self, Py_ssize_t n_records) except -1:
         self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.entries = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.entries_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.place = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+        self.entered = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.hazard = <double*> malloc((n_records + 1) * sizeof(double))
         self.at_risk = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.steps = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.products = <df_exact_sum*> malloc((n_records + 1) * sizeof(df_exact_sum))
-        if (self.keys == NULL or self.keys_to == NULL or self.place == NULL or self.hazard == NULL or self.at_risk == NULL
-                or self.steps == NULL or self.products == NULL):
+        if (self.keys == NULL or self.keys_to == NULL or self.entries == NULL or self.entries_to == NULL or self.place == NULL
+                or self.entered == NULL or self.hazard == NULL or self.at_risk == NULL or self.steps == NULL
+                or self.products == NULL):
             raise MemoryError()
         return 0
 
@@ -90,29 +102,48 @@ cdef class SurvivalCriterion(SquaredError):
         Of the times 1, 2, 2+, 3 of four draws (+: no event), the hazards are 1/4, 1/4 + 1/3 and 1/4 + 1/3 + 1, and the places of
         the draws 1, 2, 2 and 3.
         """
-        cdef Py_ssize_t i, j, begin = 0, m = 0
+        cdef Py_ssize_t i, j, begin = 0, m = 0, n_entries = 0, next = 0
         cdef const Record* record
         cdef const uint64_t* keys
+        cdef const uint64_t* entries
         cdef uint32_t time
-        cdef double hazard
-        cdef int64_t w, at_risk = 0, n_draws = 0, events, leaving, counted, counted_events, counted_leaving
+        cdef double hazard, sum = 0.0
+        cdef int64_t code, w, at_risk = 0, all_counted = 0, n_draws = 0, events, leaving, counted, counted_events, counted_leaving
         for i in range(node.n):
             record = &node.records[i]
-            self.keys[i] = (<uint64_t> node.y[record.row] << 32) | <uint64_t> i
+            code = <int64_t> node.y[record.row]
+            self.keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
+            self.entered[i] = 0
+            if df_entry_of(code) > 0:
+                self.entries[n_entries] = (<uint64_t> df_entry_of(code) << 32) | <uint64_t> i
+                n_entries += 1
             at_risk += <int64_t> record.count * record.weight
             n_draws += record.count
         keys = sort_by_key(self.keys, self.keys_to, node.n)
+        entries = sort_by_key(self.entries, self.entries_to, n_entries)
         self.shift = df_variance_shift(at_risk)
-        counted = 0
         for i in range(node.n):
             record = &node.records[i]
-            counted += <int64_t> record.count * record.weight >> self.shift
-        self.digits = df_variance_digits(counted, n_draws)
+            all_counted += <int64_t> record.count * record.weight >> self.shift
+        counted = all_counted
+        for i in range(n_entries):         # they are not there from the start
+            record = &node.records[<uint32_t> entries[i]]
+            w = <int64_t> record.count * record.weight
+            at_risk -= w
+            counted -= w >> self.shift
         self.risk = self.hazard[0] = 0.0
         self.steps[0] = 0
         self.products[0] = df_big_product(0, 0)
         while begin < node.n:
             time = <uint32_t> (keys[begin] >> 33)
+            while next < n_entries and <uint32_t> (entries[next] >> 32) < time:
+                i = <uint32_t> entries[next]
+                record = &node.records[i]
+                w = <int64_t> record.count * record.weight
+                at_risk += w
+                counted += w >> self.shift
+                self.entered[i] = <uint32_t> m
+                next += 1
             events = leaving = counted_events = counted_leaving = 0
             i = begin
             while i < node.n and <uint32_t> (keys[i] >> 33) == time:
@@ -126,31 +157,39 @@ cdef class SurvivalCriterion(SquaredError):
                 i += 1
             if events > 0:
                 m += 1
-                w = df_variance_step(counted_events, counted, self.digits)
                 hazard = <double> events / <double> at_risk
                 self.hazard[m] = self.hazard[m - 1] + hazard
                 self.risk += hazard * <double> (self.n_times + 1 - <int64_t> time)
                 self.at_risk[m] = counted
-                self.steps[m] = self.steps[m - 1] + w
-                self.products[m] = df_big_sum(self.products[m - 1], df_big_product(w, counted))
+                self.steps[m] = counted_events
+                sum += df_variance_share(counted_events, counted)
             for j in range(begin, i):
                 self.place[<uint32_t> keys[j]] = <uint32_t> m
             at_risk -= leaving
             counted -= counted_leaving
             begin = i
+        for i in range(next, n_entries):   # never at risk at an event time, like draws that leave before the first one
+            self.entered[<uint32_t> entries[i]] = <uint32_t> m
+        self.digits = df_variance_digits(all_counted, n_draws, sum)
+        for i in range(1, m + 1):
+            w = df_variance_step(df_variance_share(self.steps[i], self.at_risk[i]), self.digits)
+            self.steps[i] = self.steps[i - 1] + w
+            self.products[i] = df_big_sum(self.products[i - 1], df_big_product(w, self.at_risk[i]))
         self.n_events = m
 
     cdef int open_node(self, Node* node) except -1 nogil:
         cdef Py_ssize_t i
         cdef Record* record
         cdef df_quantiser scale
+        cdef double hazard
         cdef int32_t digits
         self.look(node)
         digits = df_residual_digits(self.hazard[self.n_events])
         scale = df_quantiser_of(0.0, digits)
         for i in range(node.n):
             record = &node.records[i]
-            record.target = df_quantised(&scale, <double> (<int64_t> node.y[record.row] & 1) - self.hazard[self.place[i]])
+            hazard = self.hazard[self.place[i]] - self.hazard[self.entered[i]]
+            record.target = df_quantised(&scale, <double> (<int64_t> node.y[record.row] & 1) - hazard)
         node.scale.centre = 0.0
         node.scale.exponent = digits
         node.scale.range = 0
@@ -281,8 +320,13 @@ cdef class LogRankChooser(MovingChooser):
         memset(self.left, 0, (self.of_node.n_events + 1) * sizeof(AtRisk))
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
-        cdef Py_ssize_t at, place = self.of_node.place[record]
         cdef int64_t weight = <int64_t> node.records[record].count * node.records[record].weight >> self.of_node.shift
+        self.move_to(sign * weight, self.of_node.place[record])
+        self.move_to(-sign * weight, self.of_node.entered[record])
+
+    cdef void move_to(self, int64_t weight, Py_ssize_t place) noexcept nogil:
+        """Let so much more weight on the left be at risk up to an event time."""
+        cdef Py_ssize_t at
         cdef int64_t own = self.of_node.steps[place], later = self.weight
         cdef df_exact_sum others = df_big_product(0, 0), change
         if self.is_lone:
@@ -290,7 +334,6 @@ cdef class LogRankChooser(MovingChooser):
             return
         if place == 0:                     # never at risk at an event time: what is later than such draws is all
             return
-        weight *= sign
         at = place
         while at > 0:
             later -= self.left[at].weight

@@ -1,6 +1,6 @@
 """Survival times as targets: checking them, numbering them, and step functions over them.
 
-A *code* is twice the number of a time, from 0 in ascending order, and 1 more for an event: a single number for event and time.
+A *code* is a single number for event, time and entry: see `dforest.core.predict.survival.parts_of_codes`.
 """
 
 from importlib import import_module
@@ -8,7 +8,10 @@ from importlib.util import find_spec
 
 import numpy as np
 
-ALLOWED = "a structured array of two fields, event and time, or two columns"
+from dforest.core.predict.survival import ENTRY
+
+ALLOWED = "a structured array of two or three fields, event, time and entry, or as many columns"
+MOST_TIMES = ENTRY // 2  # that codes have numbers for
 
 
 def _columns(y):
@@ -28,7 +31,7 @@ def _columns(y):
                 raise ValueError(f"y has the shape {array.shape} and the type {array.dtype}; allowed are {ALLOWED}")
             names = range(len(columns))
         called = [f"column {name!r} of y" for name in names]
-    if len(columns) != 2:
+    if len(columns) not in (2, 3):
         raise ValueError(f"y has {len(columns)} columns, or fields; allowed are {ALLOWED}")
     if any(column.ndim != 1 for column in columns):
         raise ValueError(f"y has fields of several values for a row; allowed are {ALLOWED}")
@@ -54,25 +57,38 @@ def _check(numbers, called, is_allowed, allowed):
 
 
 def check_survival(y):
-    """Survival times as (event, time): ndarrays of shape (n_rows,), dtype bool and float64.
+    """Survival times as (event, time, entry or None): ndarrays of shape (n_rows,), dtype bool and float64.
 
     Raises
     ------
     ValueError
-        If y is no such thing, if an event is neither True (1) nor False (0), or if a time is negative or not finite.
+        If y is no such thing, if an event is neither True (1) nor False (0), or if a time is negative or not finite, or
+        not after the row's entry.
     """
-    (event, time), called = _columns(y)
+    (event, time, *more), called = _columns(y)
     event = _numbers(event, called[0], "True or 1 for an event, and False or 0 where a row was censored")
     _check(event, called[0], (event == 0) | (event == 1), "True or 1 for an event, and False or 0 where a row was censored")
     time = _numbers(time, called[1], "finite times from 0 on")
     _check(time, called[1], np.isfinite(time) & (time >= 0), "finite times from 0 on")
-    return event == 1, time + 0.0
+    if not more:
+        return event == 1, time + 0.0, None
+    entry = _numbers(more[0], called[2], "finite entries from 0 on")
+    _check(entry, called[2], np.isfinite(entry) & (entry >= 0), "finite entries from 0 on")
+    late = np.flatnonzero(entry >= time)
+    if len(late):
+        i = late[0]
+        raise ValueError(
+            f"{called[2]} holds the entry {entry[i]:g} in row {i}, whose time is {time[i]:g}; allowed are entries before the time"
+        )
+    return event == 1, time + 0.0, entry
 
 
-def codes_of(event, time):
-    """(the different times in ascending order, the code of each row as int64)."""
-    times, number = np.unique(time, return_inverse=True)
-    return times, 2 * number.astype(np.int64) + event
+def codes_of(times, number, event, entry=None):
+    """The codes of rows, given some times in ascending order and the number of each row's: ndarray of int64."""
+    if len(times) > MOST_TIMES:
+        raise ValueError(f"y has {len(times)} different times; allowed are up to {MOST_TIMES}")
+    upto = 0 if entry is None else np.searchsorted(times, entry, side="right").astype(np.int64)
+    return 2 * number.astype(np.int64) + event + ENTRY * upto
 
 
 class StepFunction:

@@ -16,6 +16,7 @@ from dforest.estimators.forest.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.estimators.forest.isolation import IsolationForest
 from dforest.estimators.forest.survival import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from dforest.estimators.results.survival import LeafCurves
@@ -28,6 +29,7 @@ _FORESTS = {
     RandomForestClassifier: RandomForestClassifier, RandomForestRegressor: RandomForestRegressor,
     ExtraSurvivalTree: ExtraSurvivalTrees, SurvivalTree: RandomSurvivalForest,
     ExtraSurvivalTrees: ExtraSurvivalTrees, RandomSurvivalForest: RandomSurvivalForest,
+    IsolationForest: IsolationForest,
 }  # fmt: skip
 
 
@@ -38,15 +40,21 @@ def combine(estimators):
     those that different machines have, or with different weights: a tree fitted with ``sample_weight=counts`` is grown from rows
     that are counted that often. To grow more trees on the same rows, `warm_start` needs no second forest.
 
+    Isolation forests become one if their trees have equally many draws, `max_samples_`, and if they have the same `offset_`, as
+    all forests of ``contamination="auto"`` have. An offset for a share of outliers is a percentile of the scores of rows, which
+    are others once there are more trees: set ``offset_`` of the combined forest to ``np.percentile(forest.score_samples(X), 100 *
+    share)``.
+
     Parameters
     ----------
     estimators : sequence of estimators
-        Forests, or single trees, of one class; they have the same columns, labels and classes, or event times.
+        Forests, or single trees, of one class; they have the same columns and labels, and the same classes, event times, or draws
+        and offset.
 
     Returns
     -------
-    RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor, RandomSurvivalForest or \
-    ExtraSurvivalTrees
+    RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor, RandomSurvivalForest, \
+    ExtraSurvivalTrees or IsolationForest
         A fitted forest, which shares nothing with the estimators, with the parameters of the first one. Which rows
         its trees drew is not known any more, so that it has no out-of-bag estimates.
 
@@ -121,7 +129,7 @@ def combine(estimators):
 # What fitted estimators have that doesn't depend on rows.
 _KEPT = (
     "n_features_in_", "feature_names_in_", "classes_", "n_classes_", "_features", "is_categorical_", "is_ordinal_", "categories_",
-    "_directions", "event_times_",
+    "_directions", "event_times_", "offset_",
 )  # fmt: skip
 
 _ALIKE = {
@@ -130,6 +138,8 @@ _ALIKE = {
     "labels": lambda model: [None if labels is None else labels.tolist() for labels in model._features.categories],
     "classes": lambda model: [np.asarray(own).tolist() for own in _by_output(getattr(model, "classes_", []))],
     "event times": lambda model: np.asarray(getattr(model, "event_times_", [])).tolist(),
+    "max_samples_": lambda model: getattr(model, "max_samples_", None),
+    "offset_": lambda model: getattr(model, "offset_", None),
     "the objective": lambda model: model.forest_.objective,
     "the criterion": lambda model: model.forest_.criterion,
     "the splitter": lambda model: model.forest_.splitter,

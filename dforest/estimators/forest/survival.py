@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host
 from dforest.core.objective import SurvivalObjective
-from dforest.core.predict.survival import concordance
+from dforest.core.predict.survival import ENTRY, concordance, parts_of_codes
 from dforest.engines.problem import Targets
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.survival import check_survival, codes_of, step_functions
@@ -30,10 +30,12 @@ from dforest.estimators.results.survival import BLOCK_ROWS, LeafCurves, integrat
 from dforest.estimators.scoring import score_of_numbers
 
 _Y = """
-y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
-    Targets: two fields, or two columns. The first one is True or 1 for a row that had an event, and False or 0 for one
-    that was censored. The second one is the time of the event, or else the last time at which the row was seen: finite
-    numbers from 0 on. There must be one event at least.
+y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2) or (n_rows, 3)
+    Targets: two or three fields, or columns. The first one is True or 1 for a row that had an event, and False or 0 for
+    one that was censored. The second one is the time of the event, or else the last time at which the row was seen: finite
+    numbers from 0 on. The third one is the entry, before that time, from which on the row was seen (left truncation): the
+    row is at risk after its entry, up to its time. Without it, all rows are seen from the start. There must be one event
+    at least.
 """
 
 
@@ -59,7 +61,9 @@ class SurvivalPart(SurvivalTrees):
         given = []
         for partition in super()._given(partitions):
             if partition.y is not None:
-                self.unique_times_, code = codes_of(*check_survival(partition.y))
+                event, time, entry = check_survival(partition.y)
+                self.unique_times_, number = np.unique(time, return_inverse=True)
+                code = codes_of(self.unique_times_, number, event, entry)
                 partition = partition._replace(y=code.astype(np.float64))
             given.append(partition)
         return given
@@ -75,9 +79,14 @@ class SurvivalPart(SurvivalTrees):
 
     def _check_plan(self, rows, plan):
         super()._check_plan(rows, plan)
-        occurring, number = np.unique(rows.y >> 1, return_inverse=True)  # rows of weight 0 are left out
-        event = rows.y & 1 == 1
-        rows.y = 2 * number + event
+        event, number, entry = parts_of_codes(rows.y)
+        occurring, number = np.unique(number, return_inverse=True)  # rows of weight 0 are left out
+        rows.y = codes_of(occurring, number, event, entry)
+        if entry is not None and getattr(self, "oob_score", False) in ("uno", "neg_integrated_brier_score"):
+            raise ValueError(
+                f"oob_score={self.oob_score!r} is not defined for a y with entries, as its weights are of rows that are seen "
+                'from the start; allowed are True and "harrell"'
+            )
         if not event.any():
             raise ValueError(f"y has no event among its {len(rows.y)} rows; allowed are rows of which one or more have an event")
         before = getattr(self, "event_times_", None)
@@ -101,8 +110,9 @@ class SurvivalPart(SurvivalTrees):
 
     def _event_codes(self, y):
         """Codes of training rows among event times."""
-        upto = np.searchsorted(self.event_times_, self.unique_times_, side="right")
-        return 2 * upto[y >> 1] + (y & 1)
+        event, number, entry = parts_of_codes(y)
+        upto = np.append(np.searchsorted(self.event_times_, self.unique_times_, side="right"), 0)  # 0: at the start, number -1
+        return codes_of(np.arange(1, len(self.event_times_) + 1), upto[number], event, None if entry is None else upto[entry])
 
     def _targets(self, rows, plan):
         weights, _ = plan.weights_of_draws(rows)
@@ -121,13 +131,16 @@ class SurvivalPart(SurvivalTrees):
         parts = [] if plan.grown is None else [self._curves]
         if new:
             code = self._event_codes(rows.y)
-            parts.append(LeafCurves.of_trees(self.forest_, new, rows, code, weight, plan.n_threads))
+            parts.append(LeafCurves.of_trees(self.forest_, new, rows, code % ENTRY, code // ENTRY, weight, plan.n_threads))
         self._curves = LeafCurves.joined(parts)
         super()._after_growth(rows, plan, device, growth)
 
     def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):
-        y = np.empty(len(true), [("event", bool), ("time", np.float64)])
-        y["event"], y["time"] = true & 1, self.unique_times_[true >> 1]
+        event, number, entry = parts_of_codes(true)
+        y = np.empty(len(true), [("event", bool), ("time", np.float64)] + [("entry", np.float64)] * (entry is not None))
+        y["event"], y["time"] = event, self.unique_times_[number]
+        if entry is not None:
+            y["entry"] = np.where(entry >= 0, self.unique_times_[entry], 0.0)  # the last time up to it
         return score_of_numbers(scorer, y, prediction[:, 0], sample_weight)
 
     @with_hints
@@ -297,15 +310,16 @@ class SurvivalPart(SurvivalTrees):
     def score(self, X, y):
         """Return Harrell's concordance index of the predicted risks [1]_.
 
-        A pair of rows is comparable if one has an event, and the other a later time, or the same time without an event. The index
-        is the share of comparable pairs whose row with the event has the higher risk; pairs of equal risk count half.
+        A pair of rows is comparable if one has an event, and the other a later time, or the same time without an event, and an
+        entry before the event, if there are entries. The index is the share of comparable pairs whose row with the event has the
+        higher risk; pairs of equal risk count half.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows with the columns of the training data.
-        y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2)
-            Their events and times, as for `fit`.
+        y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2) or (n_rows, 3)
+            Their events, times, and entries, as for `fit`.
 
         Returns
         -------
@@ -317,11 +331,11 @@ class SurvivalPart(SurvivalTrees):
         .. [1] F. E. Harrell, R. M. Califf, D. B. Pryor, K. L. Lee, R. A. Rosati, "Evaluating the yield of medical tests", Journal
            of the American Medical Association 247(18), 1982.
         """
-        event, time = check_survival(y)
+        event, time, entry = check_survival(y)
         risk = on_host(self.predict(X))
         if len(risk) != len(time):
             raise ValueError(f"y has {len(time)} rows, and X has {len(risk)}; allowed are equal numbers")
-        found = concordance(event, time, risk)
+        found = concordance(event, time, risk, None, entry)
         if np.isnan(found):
             raise ValueError("y has no comparable pairs: no row has an event before the time of another one")
         return float(found)
@@ -343,9 +357,10 @@ class SurvivalForest(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, 
     fit.__doc__ = _with_survival_y(ForestEstimator.fit)
 
     def _known_targets(self, y):
-        event, time = check_survival(y)
+        event, time, entry = check_survival(y)
         number = np.minimum(np.searchsorted(self.unique_times_, time), len(self.unique_times_) - 1)
-        return np.where(self.unique_times_[number] == time, 2.0 * number + event, -1.0)
+        code = codes_of(self.unique_times_, number, event, entry)
+        return np.where(self.unique_times_[number] == time, code, -1).astype(np.float64)
 
     def _check_out_of_bag(self, rows, forest):
         if (rows.y < 0).any():
@@ -365,7 +380,8 @@ class SurvivalForest(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, 
         self.oob_score_ = 1.0 - found.error
         self.oob_error_ = found.error
         seen = ~np.isnan(found.prediction[:, 0])
-        event, time = (rows.y & 1 == 1)[seen], self.unique_times_[rows.y >> 1][seen]
+        event, number, _ = parts_of_codes(rows.y[seen])
+        time = self.unique_times_[number]
         if self.oob_score == "uno":
             self.oob_score_ = concordance(event, time, found.prediction[seen, 0], uno_weights(event, time))
             self.oob_error_ = 1.0 - self.oob_score_

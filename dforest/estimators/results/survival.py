@@ -35,7 +35,7 @@ class LeafCurves:
     hazard: np.ndarray
 
     @classmethod
-    def of_trees(cls, forest, trees, rows, code, weight, n_threads):
+    def of_trees(cls, forest, trees, rows, code, entry, weight, n_threads):
         """The curves of trees on the rows that they were grown on.
 
         Parameters
@@ -46,18 +46,20 @@ class LeafCurves:
             Of one rank, in one part.
         code : ndarray of shape (n_rows,), dtype int64
             Twice the number of event times up to the row's time, and 1 more for an event.
+        entry : ndarray of shape (n_rows,), dtype int64
+            The number of event times up to its entry.
         weight : ndarray of shape (n_rows,), dtype float64, or None
             What a draw of each row weighs.
         n_threads : int
         """
-        order = np.argsort(code, kind="stable")
+        order, entry = np.argsort(code, kind="stable"), entry if entry.any() else None
         found = [None] * len(trees)
 
         def look(i, _):
             tree = forest.tree(trees[i])
             leaf = (np.cumsum(tree.feature < 0) - 1)[tree.packed().apply(rows.parts[0], 1)[:, 0]]
             n_leaves = int(np.count_nonzero(tree.feature < 0))
-            found[i] = curves_of_leaves(leaf, forest.row_counts(trees[i]), weight, code, order, n_leaves)
+            found[i] = curves_of_leaves(leaf, forest.row_counts(trees[i]), weight, code, order, entry, n_leaves)
 
         each(len(trees), look, n_threads)
         lengths, time, hazard = zip(*found, strict=True)
