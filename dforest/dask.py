@@ -39,6 +39,7 @@ __all__ = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
+    "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]
@@ -216,6 +217,43 @@ class ExtraTreesRegressor(_ForestOnWorkers, dforest.ExtraTreesRegressor):
 
     Parameters and attributes are those of `dforest.ExtraTreesRegressor`, and `to_local` returns such an estimator.
     """
+
+
+class IsolationForest(_OnWorkers, dforest.IsolationForest):
+    """`dforest.IsolationForest` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.IsolationForest`, and `to_local` returns such an estimator.
+    """
+
+    def fit(self, X, y=None, sample_weight=None, client=None):
+        """Grow the trees of the forest on the workers that have the training rows.
+
+        Parameters
+        ----------
+        X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
+            Training rows, as for `dforest.IsolationForest`.
+        y : object, optional
+            Ignored.
+        sample_weight : dask array of shape (n_rows,), dask series, or list of delayed arrays, optional
+            Weights of the rows, in the same number of partitions as X, with the same numbers of rows.
+        client : distributed.Client, optional
+            Client of the cluster, not an asynchronous one. None means the client that was made last.
+
+        Returns
+        -------
+        self
+            The fitted forest, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first worker
+            did.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the message names the worker by its rank. The estimator is then left
+            as it was, as after any other error.
+        RankError
+            Within ten seconds, if a worker leaves the cluster.
+        """
+        return self._fit_on_workers(client, {"X": X, "sample_weight": sample_weight})
 
 
 class HistGradientBoostingClassifier(_BoostingOnWorkers, dforest.HistGradientBoostingClassifier):

@@ -158,6 +158,8 @@ def asked(feature, kind, folder):
             "own splitter": [{"splitter": OwnDenseSplitter() if kind == DENSE else OwnSplitter()}],
             "preferred features": [{"feature_weights": [1, 2, 0, 4], "always_split_features": [1]}],
             "several thresholds": [{"splitter": "random", "n_random_splits": 3}],
+            "regularised gains": [{"regularization_factor": 0.5}, {"regularization_factor": {0: 0.1, 2: 0.9},
+                                                                  "regularization_use_depth": True, "categorical_features": [2]}],
             "out of bag": [{"oob_score": True}],
             "out-of-bag scorer": [{"oob_score": "r2"}],
             "kept data": [{"keep_training_data": True}],

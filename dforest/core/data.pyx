@@ -213,7 +213,7 @@ cdef class DataView:
             if X.shape != (self.n_rows, self.n_features) or not X.flags.c_contiguous or X.dtype not in (np.float32, np.float64):
                 raise ValueError(f"X has shape {X.shape} and dtype {X.dtype}; allowed are contiguous rows of floats")
             self.x.x = <const char*> address_of(X)
-            self.x.stride = X.strides[0]
+            self.x.stride = X.shape[1] * X.itemsize    # strides of a single row may be any
             self.x.is_double = X.dtype == np.float64
 
     def set_targets(self, const int32_t[::1] target not None, y=None, const uint32_t[::1] weight=None,

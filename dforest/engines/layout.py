@@ -5,7 +5,7 @@ Such engines know columns as an array of `df_column` and one array of all column
 
 import numpy as np
 
-from dforest.core.search.criteria import OF_KERNELS, name_of
+from dforest.core.search.criteria import CRITERIA, OF_KERNELS, name_of
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
 from dforest.engines.nodes import Nodes
@@ -18,7 +18,8 @@ SPLITTERS = HistSplitter, RandomHistSplitter, DenseSplitter, RandomDenseSplitter
 
 def has_kernels(problem):
     """Whether level-wise engines have code for the criterion and the splitter of a `Problem`."""
-    return name_of(problem.criterion) in OF_KERNELS and type(problem.splitter) in SPLITTERS
+    splitter = problem.splitter
+    return name_of(problem.criterion) in OF_KERNELS and type(splitter) in SPLITTERS and not splitter.has_preferences
 
 
 def kernel_criterion(problem):
@@ -28,7 +29,9 @@ def kernel_criterion(problem):
     """
     if name_of(problem.criterion) in OF_KERNELS:
         return problem.criterion
-    name = next(name for name in OF_KERNELS if name in problem.objective.criteria)
+    name = next((name for name in OF_KERNELS if name in problem.objective.criteria), None)
+    if name is None:  # there are no targets, as if all rows were of one class
+        return CRITERIA["gini"]().configure(1, problem.criterion.is_wide)
     return problem.objective.make_criterion(name, problem.criterion.is_wide)
 
 

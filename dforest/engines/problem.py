@@ -190,8 +190,8 @@ class Problem:
         Which of the training rows these are, if ranks have some each. None means that these are all rows. Codes, targets, weights
         and X are those of these rows; all else is as it is for the rows of all ranks.
     drawn : DrawnRows or None
-        The rows that trees draw, if codes, targets and weights are those of these rows alone; no other trees can be grown then,
-        and there is neither a `balance` nor X. None means that they are those of all rows.
+        The rows that trees draw, if codes, targets, weights and X are those of these rows alone; no other trees can be grown
+        then, and there is no `balance`. None means that they are those of all rows.
     """
 
     columns: Sequence

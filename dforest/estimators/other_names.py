@@ -139,9 +139,7 @@ _FORESTS = _ANYWHERE | {
     "oob_local_importance computes the importances of single rows": "local_importance localImp",
     "feature_weights": "split_select_weights feature_contri",
     "always_split_features": "always_split_variables",
-    "Gains are not regularised; feature_weights has some features tried less often": (
-        "regularization_factor regularization_usedepth"
-    ),
+    "regularization_use_depth": "regularization_usedepth",
     "Splits are not chosen by rank statistics, as maxstat does, nor have sides a least share: min_samples_leaf limits them": (
         "alpha minprop"
     ),

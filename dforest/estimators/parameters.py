@@ -200,6 +200,16 @@ PARAMETERS = (
         group=SPLITS,
     ),
     Parameter(
+        "extension_level",
+        "int",
+        0,
+        [Interval(Integral, 0, None, closed="left")],
+        """How many features a split combines beside a first one, less than there are features. 0 means that splits are thresholds
+        of single features. From 1 on they are hyperplanes of random directions, as in extended isolation forests.""",
+        of=ISOLATION,
+        group=SPLITS,
+    ),
+    Parameter(
         "skip_constant_features",
         "bool",
         True,
@@ -238,6 +248,30 @@ PARAMETERS = (
         [Interval(Integral, 1, 2**31 - 1, closed="both")],
         """Number of thresholds that are drawn for each feature that is tried, with ``splitter="random"``; the best of them
         counts. Of a categorical feature, it is the number of random subsets.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "regularization_factor",
+        "float, array-like of shape (n_features,) or dict",
+        1.0,
+        [Interval(Real, 0.0, 1.0, closed="right"), "array-like", dict],
+        """What the gain of a split is multiplied by if no split above it uses its feature; the gain is the decrease of impurity,
+        or the statistic of the log-rank test. A factor above 0 and below 1 keeps the number of different features on a path from
+        the root to a leaf small. One number is that of all features; an array has one for each, and a dict those of some columns,
+        by their names or numbers, where the others have a factor of 1. The product decides which feature a node is split by and
+        which node `max_leaf_nodes` splits next, and is what `min_impurity_decrease` is compared with; importances are made of
+        the decreases themselves. In ranger, by contrast, a feature is new until any split uses it, in this tree or an earlier
+        one.""",
+        of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "regularization_use_depth",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `regularization_factor` is taken to the power of the node's depth, where that of the root is 1.""",
         of=PREDICTORS,
         group=SPLITS,
     ),

@@ -8,6 +8,7 @@ at every place.
 """
 
 from collections.abc import Callable
+from numbers import Real
 from typing import NamedTuple
 
 from dforest.config import queue_of
@@ -114,6 +115,11 @@ def _several_thresholds(fit):
     return f"n_random_splits={n}" if n > 1 else None
 
 
+def _regularised(fit):
+    factor = fit.estimator.regularization_factor
+    return None if isinstance(factor, Real) and factor == 1 else f"regularization_factor={factor!r}"
+
+
 def _isolation(fit):
     return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
 
@@ -167,6 +173,7 @@ FEATURES = {
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "preferred features": Feature("`feature_weights`, `always_split_features`", _preferred_features, FORESTS),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
+    "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
     "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
@@ -195,9 +202,10 @@ REFUSALS = [
     Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
     Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
             FORESTS),
-    Refusal("preferred features", (DEVICE, RANKS), "features are drawn with equal chances there", "None", FORESTS),
-    Refusal("several thresholds", (DEVICE, RANKS), "one threshold is drawn for each feature there", "1", FORESTS),
-    Refusal("isolation", (DEVICE, RANKS), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
+    Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
+    Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
+    Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
+    Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "

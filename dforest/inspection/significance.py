@@ -14,7 +14,7 @@ References
 """
 
 from collections.abc import Mapping
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import hstack, issparse
@@ -55,12 +55,13 @@ def _for_both(forest, n_features, names):
         if chosen is not None and not isinstance(chosen, str):
             own = numbers_of(name, chosen, n_features, names)
             changed[name] = [*own, *(j + n_features for j in own)]
-    weights = forest.feature_weights
-    if isinstance(weights, Mapping):
-        own = dict(zip(numbers_of("feature_weights", list(weights), n_features, names), weights.values(), strict=True))
-        changed["feature_weights"] = own | {j + n_features: weight for j, weight in own.items()}
-    elif weights is not None:
-        changed["feature_weights"] = np.tile(np.asarray(weights), 2)
+    for name in ("feature_weights", "regularization_factor"):
+        given = getattr(forest, name)
+        if isinstance(given, Mapping):
+            own = dict(zip(numbers_of(name, list(given), n_features, names), given.values(), strict=True))
+            changed[name] = own | {j + n_features: number for j, number in own.items()}
+        elif given is not None and not isinstance(given, Real):
+            changed[name] = np.tile(np.asarray(given), 2)
     return changed
 
 

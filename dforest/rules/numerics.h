@@ -327,6 +327,17 @@ static inline double df_ratio_unit(int64_t weight_left, int64_t weight) {
  * quotients as they are rounded. */
 static inline int df_may_exceed(double a, double b, double c, double d) { return a * d >= c * b * (1.0 - 0x1p-50); }
 
+/* x to the power of n, from 0 on, by squaring. */
+static inline double df_power(double x, int64_t n) {
+    double power = 1.0;
+    for (; n > 0; n >>= 1) {
+        if (n & 1)
+            power *= x;
+        x *= x;
+    }
+    return power;
+}
+
 /* What decides between cuts of a feature whose scores are equal, before their order does: of cuts that score 0, how much
  * the weights of the sides differ; the evenest is taken. If a node's cuts are all useless, the first one would send as good
  * as all draws to one side, and so would the next: the tree would be as deep as the node has values. */

@@ -27,5 +27,6 @@ cdef extern from "rules/numerics.h" nogil:
     int32_t df_scale_exponent(double largest, int bits)
     double df_middle(double lo, double hi, int is_float32)
     double df_between(double lo, double hi, double u, int is_float32)
+    double df_power(double x, int64_t n)
     int64_t df_imbalance(double score, int64_t w_left, int64_t w)
     bint df_is_better(double score, int64_t imbalance, double other_score, int64_t other_imbalance)

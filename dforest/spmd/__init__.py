@@ -15,6 +15,7 @@ __all__ = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
+    "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]

@@ -88,3 +88,11 @@ class HistGradientBoostingRanker(_OfAllRanks, dforest.HistGradientBoostingRanker
     Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. All rows of a
     query must lie in one process. Parameters, methods and attributes are those of `dforest.HistGradientBoostingRanker`.
     """
+
+
+class IsolationForest(_OfAllRanks, dforest.IsolationForest):
+    """`dforest.IsolationForest` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.IsolationForest`.
+    """

@@ -34,6 +34,7 @@ _ROW_BY_ROW = dict.fromkeys(
         "predict_proba",
         "predict_quantiles",
         "proximity",
+        "score_samples",
     ],
     (None, ""),
 )

@@ -50,4 +50,20 @@ bars.legend()
 plt.show()
 
 # %%
+# Thresholds of single sensors leave bands of high scores to the left and right of the states, and above and below. Splits by both
+# sensors together, at hyperplanes of random directions, follow the shapes of the states.
+extended = IsolationForest(200, extension_level=1, contamination=0.02, random_state=0).fit(X)
+fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained", sharey=True)
+for ax, model, title in zip(axes, (forest, extended), ("one sensor", "two sensors"), strict=True):
+    height = model.score_samples(plane.reshape(-1, 2)).reshape(200, 200)
+    ax.contourf(grid, grid, height, levels=15, cmap="Blues_r")
+    ax.contour(grid, grid, height, levels=[model.offset_], colors="black")
+    ax.scatter(*X[~is_fault].T, s=3, color="white", edgecolors="gray", linewidths=0.3)
+    ax.scatter(*X[is_fault].T, s=12, color="C1")
+    area = roc_auc_score(is_fault, -model.score_samples(X))
+    ax.set(xlabel="sensor 1", title=f"splits by {title}: area {area:.3f}")
+axes[0].set_ylabel("sensor 2")
+plt.show()
+
+# %%
 # Faults that happen to lie among the readings of a state can't be found by anybody.

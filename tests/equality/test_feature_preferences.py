@@ -92,7 +92,7 @@ def test_more_random_thresholds_come_closer_to_the_best_one():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"feature_weights": [1.0, 2.0]}, "feature_weights is an array of shape .2,.; allowed are one weight for each of the 6"),
+        ({"feature_weights": [1.0, 2.0]}, "feature_weights is an array of shape .2,.; allowed are one number for each of the 6"),
         ({"feature_weights": [1, 1, 1, -2.0, 1, 1]}, "feature_weights holds -2 for feature 3; allowed are finite numbers from 0"),
         ({"feature_weights": [1, 1, 1, np.inf, 1, 1]}, "feature_weights holds inf for feature 3"),
         ({"feature_weights": ["much"] * 6}, "feature_weights=.*holds what is no number: .*; allowed are finite numbers"),

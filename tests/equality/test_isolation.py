@@ -38,6 +38,7 @@ def problems(draw):
         "categorical_features": kinds == 1,
         "ordinal_features": kinds == 2,
         "categorical_split": draw(st.sampled_from(["subset", "one_hot"])),
+        "extension_level": draw(st.sampled_from([0, 0, 1, p - 1])) if p > 1 else 0,
     }
     return X, weight, parameters
 
@@ -53,7 +54,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
         warnings.simplefilter("ignore", UserWarning)  # of more draws than rows of positive weight
         model = IsolationForest(3, **parameters).fit(X, sample_weight=weight)
     forest, trees = model.forest_, []
-    names = "method", "max_bins", "categorical_split"
+    names = "method", "max_bins", "categorical_split", "extension_level"
     rows = X.copy() if weight is None else X[weight > 0]
     for j in np.flatnonzero(forest.n_categories):
         seen = ~np.isnan(rows[:, j])
@@ -68,7 +69,14 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
             weight=None if weight is None else (2 * weight[weight > 0]).astype(int).tolist(),
             **{name: parameters[name] for name in names},
         ))  # fmt: skip
-        assert_twin(forest, t, naive.flatten(trees[-1], X.dtype))
+        nodes = naive.flatten(trees[-1], np.float64 if parameters["extension_level"] else X.dtype)
+        if parameters["extension_level"]:  # thresholds of sums are in the payloads
+            inner = np.flatnonzero(nodes["feature"] >= 0)
+            words = [forest.payload_of(forest.node_offsets[t] + node)[:1] for node in inner]
+            found = np.concatenate([np.empty(0, np.uint64), *words]).view(np.float64)
+            np.testing.assert_array_equal(found, nodes["threshold"][inner])
+            nodes["threshold"][inner] = np.nan
+        assert_twin(forest, t, nodes)
         assert sum(counts) == model.max_samples_
     if not forest.n_categories.any():
         np.testing.assert_allclose(model.score_samples(X), isolation.score(X, trees, model.max_samples_), rtol=1e-12)

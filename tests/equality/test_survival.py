@@ -55,6 +55,7 @@ def problems(draw):
         "n_jobs": draw(st.sampled_from([1, 2, 4])),
         "categorical_features": is_categorical,
         "categorical_split": draw(st.sampled_from(["subset", "one_hot"])),
+        "regularization_factor": draw(st.sampled_from([1.0, 1.0, 1.0, 0.5])),
     }
     return X, event, time, entry, sample_weight, parameters
 
@@ -79,5 +80,6 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
     for t in range(2):
         twin = naive.grow_tree(X, codes, sample_weight=sample_weight, n_times=len(event_times), sampling=twin_of(forest.plans[t]),
                                seed=forest.seeds[t], n_categories=forest.n_categories.tolist(),
+                               regularization_factors=[parameters["regularization_factor"]] * X.shape[1],
                                **{name: parameters[name] for name in names})  # fmt: skip
         assert_twin(forest, t, naive.flatten(twin, X.dtype))

@@ -11,7 +11,7 @@ from twins import naive
 from twins.sampling import twin_of
 
 import dforest
-from dforest.estimators.data.preferences import feature_preferences
+from dforest.estimators.data.preferences import feature_preferences, gain_factors
 from dforest.testing import coding
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 1.0, np.nextafter(np.float32(1), np.float32(2)), 3e38, -3e38]
@@ -87,10 +87,14 @@ def problems(draw):
         "feature_weights": None,
         "always_split_features": None,
         "n_random_splits": 1,
+        "regularization_factor": 1.0,
     }
     if draw(st.sampled_from([False, False, False, True])):
         parameters["feature_weights"] = np.append(rng.choice([0.0, 0.1, 1.0, 1e9], p - 1), 1.0) if draw(st.booleans()) else None
         parameters["always_split_features"] = rng.permutation(p)[: rng.integers(p + 1)]
+    if draw(st.sampled_from([False, False, False, True])):
+        parameters["regularization_factor"] = draw(st.sampled_from([0.9, 0.5, rng.choice([1.0, 0.9, 0.3, 1e-200], p)]))
+        parameters["regularization_use_depth"] = draw(st.booleans())
     if parameters["splitter"] == "random":
         parameters["n_random_splits"] = draw(st.sampled_from([1, 1, 1, 2, 5]))
     if draw(st.booleans()) and (len(set(y.tolist())) <= 2 or criterion not in ("gini", "entropy")):
@@ -122,6 +126,7 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
         model = kind(n_estimators=2, **parameters).fit(X, y, sample_weight)
     forest = model.forest_
     feature_weights, always_tried = feature_preferences(model, X.shape[1])
+    factors = gain_factors(model, X.shape[1])
     names = ("criterion", "method", "max_bins", "max_depth", "min_samples_split", "min_samples_leaf",
              "min_weight_fraction_leaf", "min_impurity_decrease", "impurity_threshold", "max_leaf_nodes", "splitter",
              "max_features", "skip_constant_features", "categorical_split", "monotonic_cst", "n_random_splits")
@@ -134,6 +139,8 @@ def test_every_node_is_that_of_the_twin(tuning, assert_twin, extreme, problem):
                             sampling=twin_of(forest.plans[t]), seed=forest.seeds[t], n_categories=n_categories,
                             ordinal=parameters["ordinal_features"], always_tried=always_tried,
                             feature_weights=None if feature_weights is None else feature_weights.tolist(),
+                            regularization_factors=None if factors is None else factors.tolist(),
+                            regularization_use_depth=model.regularization_use_depth,
                             **{name: parameters[name] for name in names}),
             X.dtype,
         )

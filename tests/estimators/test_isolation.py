@@ -1,6 +1,7 @@
 """`IsolationForest`: scores, outliers, what trees draw, and what is kept and refused."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -16,8 +17,10 @@ from sklearn.metrics import roc_auc_score
 
 import dforest
 from dforest import ExtraTreesRegressor, IsolationForest
+from dforest.core.forest.arrays import Forest
 from dforest.core.search.isolation import average_path_length
 from dforest.estimators.forest.base import TUNING
+from dforest.inspection.export import export_text
 from dforest.sampling import BlockSampling
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -189,3 +192,68 @@ def test_what_is_refused():
     for name, wrong in (("max_samples", 1.5), ("max_features", 0), ("bootstrap", "balanced"), ("n_estimators", 0)):
         with pytest.raises(ValueError, match=name):
             IsolationForest(**{name: wrong}).fit(X)
+
+
+def test_extended_forests(tmp_path):
+    rows = X.astype(np.float32)
+    rows[::7, 3] = np.nan
+    model = IsolationForest(20, extension_level=4, max_features=0.5, random_state=0, n_jobs=4, contamination=0.1).fit(rows)
+    alone = IsolationForest(20, extension_level=4, max_features=0.5, random_state=0, n_jobs=1, contamination=0.1).fit(rows)
+    grown = IsolationForest(8, extension_level=4, max_features=0.5, random_state=0, contamination=0.1, warm_start=True).fit(rows)
+    grown.set_params(n_estimators=20).fit(rows)
+    model.save(tmp_path / "model")
+    for other in (alone, grown, dforest.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert not differences(model, other) and model.offset_ == other.offset_
+        np.testing.assert_array_equal(model.score_samples(rows), other.score_samples(rows))
+    # A power of 2 is another unit of measurement, and a shift by whole numbers changes no fraction.
+    scaled = IsolationForest(20, extension_level=4, random_state=0).fit(np.round(X) * 8.0 - 4.0)
+    np.testing.assert_array_equal(
+        scaled.score_samples(np.round(X) * 8.0 - 4.0),
+        IsolationForest(20, extension_level=4, random_state=0).fit(np.round(X)).score_samples(np.round(X)),
+    )
+    text = export_text(model.estimators_[0], feature_names=[f"x{j}" for j in range(30)])
+    assert re.search(r"-?[0-9.]+ x[0-9]+( [+-] [0-9.e-]+ x[0-9]+){4} <= -?[0-9]", text)
+    with pytest.raises(ValueError, match="ExtendedSplitter.*makes tests of its own"):
+        model.shap_values(rows)
+    with pytest.raises(ValueError, match="extension_level=30, but X has 30 features: allowed are 0 to 29"):
+        IsolationForest(extension_level=30).fit(X)
+    with pytest.raises(ValueError, match="goes on with trees that have tests by ExtendedSplitter"):
+        grown.set_params(n_estimators=30, extension_level=0).fit(rows)
+
+
+def test_extended_forests_see_rows_beside_a_band():
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-3, 3, 1000)
+    band, beside = np.c_[t, t + 0.1 * rng.standard_normal(1000)], np.c_[[-2.0, 2.0], [2.0, -2.0]]
+    for columns in (slice(None), [1, 0]):
+        extended, plain = (
+            IsolationForest(200, extension_level=level, random_state=0).fit(band[:, columns]) for level in (1, 0)
+        )
+        n_below = [(model.score_samples(band[:, columns]) < model.score_samples(beside[:, columns]).max()).sum()
+                   for model in (extended, plain)]  # fmt: skip
+        assert 2 * n_below[0] < n_below[1]
+
+
+def test_extended_forests_of_categories_and_extremes():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": rng.choice(["a", "b", "c"], 500), "size": rng.standard_normal(500)})
+    frame.loc[0] = ["rare", 9.0]
+    model = IsolationForest(100, extension_level=1, random_state=0, categorical_features=["kind"]).fit(frame)
+    assert model.score_samples(frame).argmin() == 0
+    huge = np.finfo(float).max
+    rows = np.array([[-np.inf, 0.0], [huge, 1.0], [-huge, 2.0], [5e-324, 3.0], [np.nan, 4.0], [np.inf, 5.0], [0.0, np.nan]])
+    scores = IsolationForest(300, extension_level=1, random_state=0).fit(rows).score_samples(rows)
+    assert np.isfinite(scores).all() and np.argmin(scores) == 0
+    assert scores[1] == scores[5]  # from the least value it is farther to either than float64 can say
+    same = IsolationForest(3, extension_level=1, random_state=0).fit(np.ones((9, 2)))
+    assert len(same.forest_.feature) == 3 and len(set(same.score_samples(np.eye(2)))) == 1
+
+
+@pytest.mark.parametrize(("word", "value"), [(1, 30), (1, 2**63), (9, 2**40)])
+def test_tests_of_extended_forests_that_were_tampered_with(word, value):
+    model = IsolationForest(2, extension_level=1, random_state=0).fit(X)
+    words = model.forest_.payload_words.copy()
+    words[word] = value  # the number of a feature
+    model.forest_ = Forest({**model.forest_.as_dict(), "payload_words": words}, **model.forest_.settings())
+    with pytest.raises(ValueError, match="a split of 17 words is no test of an isolation forest on 30 features"):
+        model.score_samples(X)

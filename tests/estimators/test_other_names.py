@@ -101,7 +101,7 @@ def test_the_page_about_r_says_the_same():
         (lambda: RandomForestRegressor(nodesize=5), TypeError, r"called min_samples_split here, with one more"),
         (lambda: RandomForestClassifier(holdout=True), TypeError, "Rows of weight 0 are left out of a fit: pass them to score"),
         (lambda: RandomForestRegressor(minprop=0.1), TypeError, "Splits are not chosen by rank statistics, as maxstat does"),
-        (lambda: RandomForestRegressor(regularization_usedepth=True), TypeError, "Gains are not regularised; feature_weights"),
+        (lambda: RandomForestRegressor(regularization_usedepth=True), TypeError, "called regularization_use_depth here$"),
         (lambda: RandomForestClassifier(unknown=3), TypeError, r"got an unexpected keyword argument 'unknown'$"),
         (lambda: DecisionTreeClassifier(num_trees=3), TypeError, r"got an unexpected keyword argument 'num_trees'$"),
         (lambda: RandomForestClassifier(1, 2), TypeError, r"positional argument"),

@@ -408,6 +408,8 @@ OUT_OF_RANGE = {
     "feature_weights": ["even", 1.0],
     "always_split_features": ["all", 1],
     "n_random_splits": [0, -1, 1.5, None],
+    "regularization_factor": [0.0, -0.5, 1.5, np.nan, "much", None],
+    "regularization_use_depth": [None, "yes", 2],
     "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
     "ccp_alpha": [-1e-9, np.nan, np.inf, None, "much"],
     "monotonic_cst": [1, "rising"],

@@ -362,3 +362,13 @@ def test_nothing_stays_on_workers(client):
     models("RandomForestClassifier")[0].fit(da.from_array(X, (200, 4)), da.from_array(y, 200))
     assert not any(client.run(programs.runs).values())
     assert not any("_work_on" in str(key) for keys in client.has_what().values() for key in keys)
+
+
+def test_isolation_forests(client):
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    lazy = da.from_array(X, (70, 3))
+    for level in (0, 1):
+        known = {"n_estimators": 5, "extension_level": level, "contamination": 0.1, "random_state": 0}
+        model, one = dforest.dask.IsolationForest(**known).fit(lazy), dforest.IsolationForest(**known).fit(X)
+        assert not differences(model, one) and model.offset_ == one.offset_
+        np.testing.assert_array_equal(model.predict(lazy).compute(), one.predict(X))

@@ -19,11 +19,11 @@ import dforest.dask  # noqa: E402
 
 LAZY = {
     "apply", "decision_function", "decision_path", "forest_weights", "predict", "predict_interval", "predict_log_proba",
-    "predict_proba", "predict_quantiles", "proximity", "shap_interaction_values", "shap_values",
+    "predict_proba", "predict_quantiles", "proximity", "score_samples", "shap_interaction_values", "shap_values",
 }  # fmt: skip
 REFUSED = {
-    "estimate_memory", "oob_importance", "oob_local_importance", "partial_dependence", "report", "staged_decision_function",
-    "staged_predict", "staged_predict_proba",
+    "estimate_memory", "fit_predict", "oob_importance", "oob_local_importance", "partial_dependence", "report",
+    "staged_decision_function", "staged_predict", "staged_predict_proba",
 }  # fmt: skip
 
 
@@ -46,7 +46,9 @@ def data(n=60):
 
 def fitted(kind, X, y, **parameters):
     """A model of `dforest`, and one of `dforest.dask` with the same trees."""
-    if "Forest" in kind or "Extra" in kind:
+    if kind == "IsolationForest":
+        parameters = {"n_estimators": 3} | parameters
+    elif "Forest" in kind or "Extra" in kind:
         parameters = {"n_estimators": 3, "bootstrap": True, "keep_training_data": True, "max_leaf_nodes": 8} | parameters
     else:
         parameters = {"max_iter": 3, "max_leaf_nodes": 8} | parameters
@@ -236,7 +238,7 @@ def test_several_outputs():
         model.predict_proba(lazy)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in dforest.dask.__all__ if "Ranker" not in kind])
+@pytest.mark.parametrize("kind", [kind for kind in dforest.dask.__all__ if "Ranker" not in kind and "Isolation" not in kind])
 def test_scores(kind):
     X, table, y = data()
     rng = np.random.default_rng(1)

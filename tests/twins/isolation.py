@@ -1,6 +1,7 @@
 """The naive twin of isolation trees: random splits that no score compares, and leaves that keep the length of their paths."""
 
 import math
+import sys
 
 import numpy as np
 from twins.naive import Node, goes_left
@@ -11,6 +12,7 @@ from dforest.testing.scores import Record, log
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 
 TREE_PATH = 0  # of the features that a tree draws
+FARTHEST = 1e9  # in ranges of a feature in a node
 
 
 def average_path_length(n):
@@ -21,7 +23,7 @@ def average_path_length(n):
 
 
 def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features, n_categories=None, ordinal=None,
-              categorical_split="subset", weight=None):  # fmt: skip
+              categorical_split="subset", weight=None, extension_level=0):  # fmt: skip
     """Grow an isolation tree.
 
     Parameters
@@ -36,10 +38,14 @@ def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features
         How many features the tree draws.
     weight : list of int, optional
         Weights of the rows, which bins are made by.
+    extension_level : int
+        How many features a split combines beside a first one.
 
     Returns
     -------
     twins.naive.Node
+        With `extension_level`, an inner node's `sum_of` is a function of a row, whose value is at most the threshold in rows that
+        go left.
     """
     columns = columns_of(X, method, max_bins, weight or [1] * len(X), n_categories, ordinal)
     drawn = set(feature_order(X.shape[1], seed, TREE_PATH)[:tree_features])
@@ -47,8 +53,11 @@ def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features
     def grow(draws, path, depth):
         n_draws = sum(draw.count for draw in draws)
         node, split = Node(draws=n_draws, weight=[n_draws]), None
-        if n_draws >= 2 and len(draws) > 1 and depth < max_depth:
-            order = [feature for feature in feature_order(X.shape[1], seed, path) if feature in drawn]
+        can_split = n_draws >= 2 and len(draws) > 1 and depth < max_depth
+        order = [feature for feature in feature_order(X.shape[1], seed, path) if feature in drawn]
+        if can_split and extension_level:
+            split = hyperplane([X[draw.row] for draw in draws], order, extension_level, n_categories, seed, path)
+        elif can_split:
             split = best_split(
                 draws, columns, order, 1, criterion="path_length", categorical_split=categorical_split,
                 stream_of=lambda feature: Stream(seed, feature_path(path, feature), THRESHOLD),
@@ -56,14 +65,70 @@ def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features
         if split is None:
             node.value, node.impurity = depth + average_path_length(n_draws), 0.0
             return node
-        node.feature, node.missing_left, node.threshold, node.subset = split[:4]
+        if extension_level:
+            node.feature, node.threshold, node.sum_of = split
+        else:
+            node.feature, node.missing_left, node.threshold, node.subset = split[:4]
         sides = [], []
         for draw in draws:
-            sides[not goes_left(node, X[draw.row])].append(draw)
+            sides[not is_left(node, X[draw.row])].append(draw)
         node.left, node.right = (grow(side, child_path(path, right), depth + 1) for right, side in enumerate(sides))
         return node
 
     return grow([Record(row, count, 0, 1) for row, count in enumerate(counts) if count], ROOT_PATH, 0)
+
+
+def is_left(node, x):
+    """Whether a row goes to the left child of an inner node, of either kind."""
+    return node.sum_of(x) <= node.threshold if hasattr(node, "sum_of") else goes_left(node, x)
+
+
+def hyperplane(rows, order, extension_level, n_categories, seed, path):
+    """A split of a node by several features: (the first of them, the threshold, the function of a row that is compared to it).
+
+    None if no feature varies, or all sums are equal.
+    """
+    terms = []
+    for feature in order:
+        values = [float(x[feature]) for x in rows]
+        if len(set(map(str, (value + 0.0 for value in values)))) > 1 and len(terms) <= extension_level:
+            is_categorical = bool(n_categories) and n_categories[feature] > 0
+            terms.append((feature, *term(values, is_categorical, seed, feature_path(path, feature))))
+    if not terms:
+        return None
+
+    def sum_of(x):
+        total = 0.0
+        for feature, coefficient, number_of in terms:
+            total += coefficient * number_of(float(x[feature]))
+        return total
+
+    sums = [sum_of(x) for x in rows]
+    lowest, highest = min(sums), max(sums)
+    threshold = lowest + Stream(seed, path, THRESHOLD).uniform() * (highest - lowest)
+    return (terms[0][0], threshold if threshold < highest else lowest, sum_of) if lowest < highest else None
+
+
+def term(values, is_categorical, seed, path):
+    """(the coefficient of a feature with some values in a node, the number that is made from a value)."""
+    stream = Stream(seed, path, THRESHOLD)
+    square = 2.0
+    while not 0.0 < square < 1.0:
+        u, v = 2.0 * stream.uniform() - 1.0, 2.0 * stream.uniform() - 1.0
+        square = u * u + v * v
+    coefficient, if_missing = u * math.sqrt(-2.0 * log(square) / square), stream.uniform()
+    finite = [value for value in values if math.isfinite(value)]
+    lowest = min(finite, default=0.0)
+    width = min(max(max(finite, default=0.0) - lowest, sys.float_info.min), sys.float_info.max)
+
+    def number_of(value):
+        if math.isnan(value):
+            return if_missing
+        if is_categorical:
+            return Stream(seed, feature_path(path, int(value)), THRESHOLD).uniform()
+        return max(-FARTHEST, min(FARTHEST, (value - lowest) / width))
+
+    return coefficient, number_of
 
 
 def score(X, trees, n_draws):
@@ -72,7 +137,7 @@ def score(X, trees, n_draws):
     for i, x in enumerate(X):
         for node in trees:
             while node.feature >= 0:
-                node = node.left if goes_left(node, x) else node.right
+                node = node.left if is_left(node, x) else node.right
             lengths[i] += node.value
     longest = average_path_length(n_draws)
     return -np.array([math.pow(2.0, -length / (len(trees) * longest)) if longest else 0.5 for length in lengths])

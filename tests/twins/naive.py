@@ -46,7 +46,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
               seed=0, max_features=None, max_depth=None, min_samples_split=2, min_samples_leaf=1,
               min_weight_fraction_leaf=0.0, min_impurity_decrease=0.0, impurity_threshold=0.0, max_leaf_nodes=None,
               splitter="best", n_categories=None, ordinal=None, categorical_split="subset", monotonic_cst=None,
-              skip_constant_features=True, n_times=None, feature_weights=None, always_tried=(), n_random_splits=1):
+              skip_constant_features=True, n_times=None, feature_weights=None, always_tried=(), n_random_splits=1,
+              regularization_factors=None, regularization_use_depth=False):
     """Grow a tree.
 
     Parameters
@@ -84,6 +85,10 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         The features that every node tries.
     n_random_splits : int
         How many random tests of a feature are tried.
+    regularization_factors : list of float, optional
+        For each feature, what the score of a split is multiplied by if no split above it uses the feature.
+    regularization_use_depth : bool
+        Whether factors are taken to the power of the depth, where the root's is 1.
 
     Returns
     -------
@@ -105,7 +110,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     drawn, root_shift = weights.of_node(root, 0)
     root_weight = math.ldexp(float(statistic(drawn, n_classes)[1]), -root_shift)
 
-    def find_split(draws, path, depth, scale, shift, bounds):
+    def find_split(draws, path, depth, scale, shift, bounds, used):
         """A new node, its split or None, the split's score, and what its children inherit."""
         draws, shift = weights.of_node(draws, shift)
         targets = [draw.target for draw in draws]
@@ -141,7 +146,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                                stream_of=stream_of(path) if splitter == "random" else None,
                                categorical_split=categorical_split, constraints=constraints, bounds=bounds,
                                skip_constant_features=skip_constant_features, times=times,
-                               n_always=len(always_tried), n_random_splits=n_random_splits)
+                               n_always=len(always_tried), n_random_splits=n_random_splits,
+                               factors=factors_at(depth, used))
         if split is not None:
             is_scaled = is_regression and times is None
             decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_scaled else split.score
@@ -155,7 +161,14 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             value = leaf_value([y[d.row] for d in draws], draws, fine)
             node.value = min(max(value, bounds[0]), bounds[1])
             node.impurity = impurity(draws, words, criterion, scale)
-        return Found(node, split, decrease, draws, path, depth, scale, shift, bounds)
+        return Found(node, split, decrease, draws, path, depth, scale, shift, bounds, used)
+
+    def factors_at(depth, used):
+        """What the scores of features are multiplied by at a node; `used` are those of the splits above."""
+        if regularization_factors is None:
+            return None
+        n = depth + 1 if regularization_use_depth else 1
+        return [1.0 if j in used else power(factor, n) for j, factor in enumerate(regularization_factors)]
 
     def stream_of(path):
         return lambda feature: Stream(seed, feature_path(path, feature), THRESHOLD)
@@ -173,12 +186,13 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             between = 0.5 * split.values[0] + 0.5 * split.values[1]
             lower, upper = found.bounds
             bounds = [(lower, between), (between, upper)][:: constraints[split.feature]]
-        found = [find_split(sides[side], child_path(found.path, side), found.depth + 1, found.scale, found.shift, bounds[side])
-                 for side in (0, 1)]
+        used = found.used | {split.feature}
+        found = [find_split(sides[side], child_path(found.path, side), found.depth + 1, found.scale, found.shift, bounds[side],
+                            used) for side in (0, 1)]
         node.left, node.right = found[0].node, found[1].node
         return found
 
-    root = find_split(root, ROOT_PATH, 0, Scale(), 0, (-math.inf, math.inf))
+    root = find_split(root, ROOT_PATH, 0, Scale(), 0, (-math.inf, math.inf), frozenset())
     # The nodes that may be split, with their places as strings of 0 (left) and 1: these order like preorder.
     frontier, n_leaves = {"": root}, 1
     while n_leaves != max_leaf_nodes:
@@ -204,6 +218,16 @@ class Found(NamedTuple):
     scale: Scale
     shift: int  # of its draws' weights
     bounds: tuple  # the lowest and the highest prediction that constraints allow
+    used: frozenset  # the features of the splits above it
+
+
+def power(x, n):
+    """The n-th power of x, by squaring."""
+    product = 1.0
+    while n > 0:
+        product *= x if n % 2 else 1.0
+        x, n = x * x, n // 2
+    return product
 
 
 def goes_left(node, x):

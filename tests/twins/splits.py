@@ -213,6 +213,7 @@ def best_split(
     times=None,
     n_always=0,
     n_random_splits=1,
+    factors=None,
 ):
     """The best split of a node, by trying every test, or one random test of each feature.
 
@@ -243,6 +244,8 @@ def best_split(
         How many features, the first of the order, are tried in any case.
     n_random_splits : int
         How many random tests of each feature are tried.
+    factors : list of float, optional
+        What the score of each feature's best test is multiplied by, before features are compared.
 
     Returns
     -------
@@ -305,6 +308,8 @@ def best_split(
                     if column.kind == CATEGORICAL:
                         subset = sorted(c for c in by_code if c != column.missing and (c not in codes) == missing_left)
                     found = Split(feature, missing_left, threshold, subset, score, values)
+        if found is not None and factors is not None:
+            found = found._replace(score=found.score * factors[feature])
         if found is not None and (best is None or found.score > best.score):
             best = found
     return best

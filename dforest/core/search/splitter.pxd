@@ -113,6 +113,9 @@ cdef class Splitter(Component):
     cdef readonly object feature_weights  # None: features have equal chances to be tried; else see FeatureOrder
     cdef readonly tuple always_tried  # the features that are tried in every node, beside max_features others
     cdef readonly int n_random_splits  # of each feature, by splitters that draw thresholds
+    cdef readonly object gain_factors  # of features that no split above uses; None: all are 1
+    cdef readonly bint gain_factors_by_depth  # to the power of a node's depth, where the root's is 1
+    cdef readonly bint has_preferences  # by some of the last five, which neither kernels nor small subtrees know
     cdef readonly bint one_hot
     cdef readonly Py_ssize_t tree_features   # that each tree draws; 0: it may use all
     cdef readonly dict tuning
@@ -135,6 +138,8 @@ cdef class Splitter(Component):
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
     cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
+    cdef double* gain_factor       # [n_features] NULL: all are 1
+    cdef uint64_t* kept_subset     # [words] with factors, the categories of the best split so far
     cdef Py_ssize_t fetch_up_to    # most records of a node whose codes are asked for ahead
 
     # Look at the data once, before clones of this splitter do, and raise if they are not for it; changes nothing.
@@ -194,6 +199,19 @@ cdef class Splitter(Component):
     cdef void draw_tree_features(self) noexcept nogil
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil
+    cdef int take_factors(self) except -1
+    cdef int try_by_factor(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil
+
+    # Replace `best` if a cut of a feature has a higher score; return whether the feature is constant.
+    cdef inline int try_feature(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil:
+        cdef double before = best.score
+        cdef bint is_constant
+        if self.gain_factor != NULL:
+            return self.try_by_factor(node, feature, best)
+        is_constant = self.best_cut(node, feature, &self.rules, best)
+        if best.score > before:
+            best.feature = feature
+        return is_constant
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil
     cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
     cdef int try_features(self, SharedSearch* search) except -1 nogil

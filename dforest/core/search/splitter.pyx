@@ -5,13 +5,14 @@ A splitter owns its scratch; the data view, the criterion and the node are lent 
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.threads cimport WAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_at, code_t, data_code, in_subset, middle_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
+from dforest.rules.numerics cimport df_power
 from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
 
 from dforest.core.component import SplitterError, has_methods_of
@@ -140,7 +141,8 @@ cdef class Splitter:
     """
 
     def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True,
-                  feature_weights=None, always_tried=(), int n_random_splits=1, Py_ssize_t tree_features=0):
+                  feature_weights=None, always_tried=(), int n_random_splits=1, gain_factors=None,
+                  bint gain_factors_by_depth=False, Py_ssize_t tree_features=0):
         """Set what the splitter must know of the forest's parameters; forests call this method before trees are grown.
 
         Parameters
@@ -159,6 +161,11 @@ cdef class Splitter:
             Features that are tried in every node, beside `max_features` others. `feature_weights` must be given with them.
         n_random_splits : int, default=1
             How many thresholds are drawn for each feature, by splitters that draw them.
+        gain_factors : ndarray of shape (n_features,), dtype float64, optional
+            What the gain of a split is multiplied by if no split above it uses its feature: numbers above 0 and up to 1. None
+            means that all are 1.
+        gain_factors_by_depth : bool
+            Whether factors are taken to the power of a node's depth, where the root's is 1.
         tree_features : int
             Number of features that each tree draws at random: in the whole tree, all others are taken for constant. 0 means that
             trees draw none, and may use all features.
@@ -173,8 +180,13 @@ cdef class Splitter:
         self.feature_weights = feature_weights
         self.always_tried = tuple(always_tried)
         self.n_random_splits = n_random_splits
-        if feature_weights is not None or n_random_splits > 1:
+        self.gain_factors = gain_factors
+        self.gain_factors_by_depth = gain_factors_by_depth
+        self.has_preferences = feature_weights is not None or n_random_splits > 1 or gain_factors is not None
+        if self.has_preferences:
             self.grows_small_subtrees = False
+        if gain_factors is not None:
+            self.needs_path_features = True
         self.one_hot = one_hot
         self.tree_features = tree_features
         self.tuning = dict(tuning or {})
@@ -182,6 +194,8 @@ cdef class Splitter:
         return self
 
     def __dealloc__(self):
+        free(self.gain_factor)
+        free(self.kept_subset)
         free(self.first)
         free(self.found_constant)
         free(self.is_constant)
@@ -191,7 +205,8 @@ cdef class Splitter:
         """Return a copy of this splitter, with its class, its parameters and its settings of `configure`, without data."""
         splitter = self.__sklearn_clone__()
         return splitter.configure(self.max_features, self.one_hot, self.tuning, self.skip_constant_features,
-                                  self.feature_weights, self.always_tried, self.n_random_splits, self.tree_features)
+                                  self.feature_weights, self.always_tried, self.n_random_splits, self.gain_factors,
+                                  self.gain_factors_by_depth, self.tree_features)
 
     def runs_on(self, device):
         """Whether there is code of this splitter for another device than the CPU: never for one from elsewhere."""
@@ -256,6 +271,18 @@ cdef class Splitter:
         self.found_constant = <uint8_t*> malloc(n * sizeof(uint8_t))
         if self.is_constant == NULL or self.marks == NULL or self.first == NULL or self.found_constant == NULL:
             raise MemoryError()
+        if self.gain_factors is not None:
+            self.take_factors()
+        return 0
+
+    cdef int take_factors(self) except -1:
+        cdef Py_ssize_t j
+        self.gain_factor = <double*> malloc(self.data.n_features * sizeof(double))
+        self.kept_subset = <uint64_t*> calloc(self.cuts.categories.n_set_words + 1, sizeof(uint64_t))
+        if self.gain_factor == NULL or self.kept_subset == NULL:
+            raise MemoryError()
+        for j in range(self.data.n_features):
+            self.gain_factor[j] = self.gain_factors[j]
         return 0
 
     def join(self, Team team not None, int member):
@@ -321,14 +348,13 @@ cdef class Splitter:
         out[0] = search.best
         if not search.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
-            self.best_cut(node, out.feature, &self.rules, out)
+            self.try_feature(node, out.feature, out)
         return 0
 
     cdef int try_features(self, SharedSearch* search) except -1 nogil:
         """This thread's part in a shared search."""
         cdef bint leads = <PyObject*> self == search.leader, is_better
         cdef Py_ssize_t item, best_item = 0
-        cdef double before
         cdef Split best
         if leads:
             best = search.before
@@ -344,11 +370,8 @@ cdef class Splitter:
             item = self.team.take(&search.task)
             if item < 0:
                 break
-            before = best.score
-            (<Splitter> search.leader).found_constant[item] = self.best_cut(
-                search.node, (<Splitter> search.leader).first[item], &self.rules, &best)
-            if best.score > before:
-                best.feature = (<Splitter> search.leader).first[item]
+            (<Splitter> search.leader).found_constant[item] = self.try_feature(
+                search.node, (<Splitter> search.leader).first[item], &best)
         self.settle(search.node, &self.rules, &best)
         self.criterion.check()
         while best_item < search.task.n_items and (<Splitter> search.leader).first[best_item] != best.feature:
@@ -366,7 +389,8 @@ cdef class Splitter:
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t n_features = self.order.n_drawable, n_counted = 0, n_drawn, n_varying
-        cdef bint takes_first = node.n == 2 and self.is_built_in and self.criterion.has_one_score(node)
+        cdef bint takes_first = (node.n == 2 and self.is_built_in and self.gain_factor == NULL
+                                 and self.criterion.has_one_score(node))
         out.feature = -1
         out.score = -1.0
         out.payload = NULL
@@ -397,7 +421,6 @@ cdef class Splitter:
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil:
         """Try the features that `present` has found, in their order: all others are constant."""
         cdef Py_ssize_t i, feature, n_counted = 0
-        cdef double before
         for i in range(self.present.n):
             feature = self.present.feature(i)
             if not self.skip_constant_features:
@@ -406,10 +429,7 @@ cdef class Splitter:
                 break
             if self.is_constant[feature]:
                 continue
-            before = out.score
-            n_counted += not self.best_cut(node, feature, &self.rules, out)
-            if out.score > before:
-                out.feature = feature
+            n_counted += not self.try_feature(node, feature, out)
         return 0
 
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil:
@@ -419,7 +439,6 @@ cdef class Splitter:
         """
         cdef Py_ssize_t i, feature, n = 0, n_marks = self.n_marks, n_drawn = self.order.n_drawn
         cdef Py_ssize_t ahead = 0      # features whose codes are on their way
-        cdef double before
         while (n if counts_varying else self.order.n_drawn - n_drawn) < n_wanted and self.order.n_drawn < self.order.n_drawable:
             feature = self.order.next()
             if not self.is_constant[feature]:
@@ -442,12 +461,30 @@ cdef class Splitter:
                 memmove(self.first, self.first + i, (n - i) * sizeof(Py_ssize_t))
                 self.share_features(node, n - i, out)
                 break
-            before = out.score
-            if self.best_cut(node, self.first[i], &self.rules, out):
+            if self.try_feature(node, self.first[i], out):
                 self.mark(self.first[i], node.depth)
-            if out.score > before:
-                out.feature = self.first[i]
         return n - (self.n_marks - n_marks)
+
+    cdef int try_by_factor(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil:
+        """`try_feature` by the score times the feature's factor. The feature's own cuts are compared by their scores alone."""
+        cdef bint is_constant
+        cdef Split found
+        found.feature = -1
+        found.score = -1.0
+        found.payload = NULL
+        is_constant = self.best_cut(node, feature, &self.rules, &found)
+        self.settle(node, &self.rules, &found)
+        if found.score < 0.0:
+            return is_constant
+        if not in_subset(node.on_path, <uint32_t> feature):
+            found.score *= df_power(self.gain_factor[feature], node.depth + 1 if self.gain_factors_by_depth else 1)
+        if found.score > best.score:
+            if found.payload != NULL:      # which the next feature's cuts are written to
+                memcpy(self.kept_subset, found.payload, found.n_payload_words * sizeof(uint64_t))
+                found.payload = self.kept_subset
+            found.feature = feature
+            best[0] = found
+        return is_constant
 
     cdef inline bint fetches(self, const Node* node) noexcept nogil:
         """Whether a node's codes are worth asking for ahead: they are far from each other, and not in a block."""

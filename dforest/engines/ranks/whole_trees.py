@@ -1,10 +1,10 @@
 """Whole trees that are grown by their owners, which have the rows of all ranks.
 
-Some trees can't be grown from sums over rows: those of a splitter or a criterion that kernels lack, those by medians, and those
-that try a threshold between any two values. For these, each rank gets the codes and the targets of the rows of all ranks, once,
-and rows of X if the splitter looks at them. Of R ranks, rank r then grows the trees r, r + R, ... of a batch alone, from records
-that the other ranks send: rows are drawn and weighed where they are. Rows have the numbers, and records the order, that they have
-in one process, as splitters may look at both.
+Some trees can't be grown from sums over rows: those of a splitter or a criterion that kernels lack, or with preferences among
+features that they lack, those by medians, and those that try a threshold between any two values. For these, each rank gets the
+codes and the targets of the rows of all ranks, once, and rows of X if the splitter looks at them. Of R ranks, rank r then
+grows the trees r, r + R, ... of a batch alone, from records that the other ranks send: rows are drawn and weighed where they
+are. Rows have the numbers, and records the order, that they have in one process, as splitters may look at both.
 
 A `WholeTrees` owns the codes, targets and rows of all ranks.
 """

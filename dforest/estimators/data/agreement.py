@@ -37,7 +37,7 @@ class Partition(NamedTuple):
 
     place: int
     X: object
-    y: object
+    y: object = None
     sample_weight: object = None
     groups: object = None
     offset: object = None

@@ -28,7 +28,7 @@ from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
 from dforest.estimators.data.outputs import by_output, labels_of
-from dforest.estimators.data.preferences import feature_preferences
+from dforest.estimators.data.preferences import feature_preferences, gain_factors
 from dforest.estimators.data.sampling import groups_of, sampling_plan
 from dforest.estimators.data.validation import (
     MAX_ROWS,
@@ -71,6 +71,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     feature_weights = None
     always_split_features = None
     n_random_splits = 1
+    regularization_factor = 1.0
+    regularization_use_depth = False
 
     @abstractmethod
     def _plan(self):
@@ -131,9 +133,16 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
                 f"n_random_splits={self.n_random_splits} needs a splitter that draws thresholds; splitter={self.splitter!r} "
                 'searches them. Allowed are 1, or splitter="random"'
             )
+        factors = gain_factors(self, n_features)
+        if factors is not None and not splitter.is_built_in:
+            raise ValueError(
+                f"regularization_factor={self.regularization_factor!r} needs a built-in splitter, as another one may compare "
+                f"features by itself; splitter={splitter!r}. Allowed are 1, or a built-in splitter"
+            )
         return splitter.configure(
             count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
-            self.skip_constant_features, *feature_preferences(self, n_features), self.n_random_splits,
+            self.skip_constant_features, *feature_preferences(self, n_features), self.n_random_splits, factors,
+            self.regularization_use_depth,
         )  # fmt: skip
 
     @abstractmethod
@@ -307,7 +316,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             row_major=ranks.size > 1,  # as level-wise engines want them
             max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
         )
-        X = dense(rows.X) if needs_rows else None
+        X = None if not needs_rows else parts[0] if drawn is not None else dense(rows.X)
         share = None if ranks.size == 1 else rows.share
         return Problem(
             columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn

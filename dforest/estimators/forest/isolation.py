@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from dforest.config import in_kind, on_host
 from dforest.core.objective import PathObjective
-from dforest.core.search.isolation import average_path_length
+from dforest.core.search.isolation import ExtendedSplitter, average_path_length
 from dforest.engines.problem import GrowthRules, Targets
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import SPLITTERS, TUNING
@@ -74,9 +74,17 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
     - 2 (n - 1) / n the average path length in a tree of n draws that is grown to its end. A path is as long as its leaf is deep,
     and by c(m) longer if the leaf has m draws.
 
+    With `extension_level` from 1 on, a split adds up several features that vary in the node, each divided by its range there and
+    multiplied by a coefficient from the standard normal distribution. Rows whose sum is at most a threshold, which is uniform
+    between the least and the greatest sum in the node, go to the left. Categories and missing values count as random numbers that
+    are drawn for each feature of each split. Shapley values and other libraries' models need splits of single features.
+
     References
     ----------
     F. T. Liu, K. M. Ting, Z.-H. Zhou, "Isolation Forest", ICDM 2008.
+
+    S. Hariri, M. Carrasco Kind, R. J. Brunner, "Extended Isolation Forest", IEEE Transactions on Knowledge and Data Engineering
+    33(4), 2021.
 
     Examples
     --------
@@ -194,7 +202,12 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
                 )
         else:
             n_drawn = max(1, int(self.max_features * n_features))
-        splitter = SPLITTERS[self.method, "random"]()
+        if self.extension_level >= n_features:
+            raise ValueError(
+                f"extension_level={self.extension_level}, but X has {n_features} features: allowed are 0 to {n_features - 1}, as "
+                "a split combines one feature more"
+            )
+        splitter = ExtendedSplitter(self.extension_level) if self.extension_level else SPLITTERS[self.method, "random"]()
         return splitter.configure(1, self.categorical_split == "one_hot", TUNING, tree_features=n_drawn)
 
     def _after_growth(self, rows, plan, device, growth=None):
@@ -203,7 +216,7 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
         if self.contamination != "auto":
             packed = self.forest_.packed("soft", plan.n_threads)
             scores = np.concatenate([self._scores(packed.mean(part, plan.n_threads)) for part in rows.parts])
-            self.offset_ = float(np.percentile(scores, 100.0 * self.contamination))
+            self.offset_ = float(np.percentile(np.concatenate(rows.ranks.gather(scores)), 100.0 * self.contamination))
 
     @property
     def max_samples_(self):
@@ -273,7 +286,8 @@ class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
         names = "categorical_features", "ordinal_features", "categorical_split", "method", "max_bins", "device"
         own = {name: getattr(self, name) for name in names}
         depth = depth_limit(self.max_samples_) if "forest_" in self.__dict__ else None
-        return self._tree_class(max_features=1, max_depth=depth, **own)
+        splitter = ExtendedSplitter(self.extension_level) if self.extension_level else "random"
+        return self._tree_class(splitter=splitter, max_features=1, max_depth=depth, **own)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

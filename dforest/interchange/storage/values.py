@@ -29,6 +29,7 @@ from dforest.core.draws import Groups, Strata
 from dforest.core.objective import OBJECTIVES
 from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criteria import CRITERIA
+from dforest.core.search.isolation import ExtendedSplitter
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.fit_report import FitReport
 from dforest.engines.rows import RowShare
@@ -54,9 +55,12 @@ _RECORDS = {
 # Splitters, criteria and losses of dforest, by the names of their classes.
 _BUILT_IN = {
     cls.__name__: cls
-    for cls in [*CRITERIA.values(), *(getattr(module, name) for module in (criterion, loss, splitter) for name in module.__all__)]
+    for cls in [
+        ExtendedSplitter, *CRITERIA.values(),
+        *(getattr(module, name) for module in (criterion, loss, splitter) for name in module.__all__),
+    ]
     if isinstance(cls, type) and issubclass(cls, Component)
-}
+}  # fmt: skip
 CLASSES = [*_RECORDS.values(), *_BUILT_IN.values()]
 _METRICS = {name: given for name in metrics.__all__ if inspect.isfunction(given := getattr(metrics, name))}
 _MAX_DEPTH = 64  # of values in values
