@@ -83,3 +83,41 @@ class ReportPart:
         """A report, given also what tells the queries of ranking, if there are any."""
         check_number("verbose", verbose, Integral, "integers from 0", lambda n: n >= 0)
         return import_module("dforest.inspection.report.report").report_of(self, X, y, path, scoring, output, verbose, *told)
+
+
+class OutlierReportPart(ReportPart):
+    """What makes a forest that finds outliers report."""
+
+    def report(self, X=None, *, path=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
+
+        The page shows how the scores of rows are distributed, and how many rows are outliers; the rows of the lowest scores, with
+        the features that shorten their paths most, by `shap_values`; rows arranged by their proximity; the sizes of the trees,
+        and one tree; the data and the parameters; and the seed, versions and a digest of the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            Rows to show scores for, such as the training rows. None means that the page shows only what the forest itself knows.
+        path : str or path-like, optional
+            A file to write the page to. Whether it can be written is tried before anything is computed.
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
+
+        Returns
+        -------
+        dforest.inspection.report.report.Report
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
+
+        Raises
+        ------
+        OSError
+            If the file can't be written.
+        ValueError
+            If X doesn't fit the forest.
+        TypeError
+            If X is a Dask collection.
+        """
+        check_is_fitted(self)
+        return self._report_on(X, None, path, None, None, verbose)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -22,6 +23,7 @@ from dforest import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRanker,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomSurvivalForest,
@@ -29,6 +31,8 @@ from dforest import (
 )
 from dforest.criterion import PythonCriterion
 from dforest.inspection.report.chart import SERIES, STEPS
+from dforest.inspection.report.markup import number
+from dforest.inspection.report.outliers import value_of
 from dforest.inspection.report.study import Study
 from dforest.inspection.report.style import STYLE
 from dforest.splitter import PythonSplitter, Test
@@ -614,3 +618,27 @@ def test_survival_times():
     ):
         with pytest.raises(ValueError, match=message):
             forest.report(X, **given)
+
+
+def test_outliers():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.standard_normal(200), "kind": pd.Categorical(["usual"] * 199 + ["odd"])})
+    frame.loc[7, "x"] = 40.0
+    forest = IsolationForest(random_state=0, contamination=0.05).fit(frame)
+    words = check(forest.report(frame)).words
+    for text in ("Isolation forest for outliers", "Of the rows that the forest was grown on, 10 of 200 are outliers (5.0%)",
+                 "The colour is the mean path length", "They are in the order of the columns"):  # fmt: skip
+        assert text in words, text
+    lowest = np.argsort(forest.score_samples(frame), kind="stable")[:15].tolist()
+    assert {7, 199} <= set(lowest)
+    values = forest.shap_values(frame.iloc[[7, 199]]).values
+    assert re.search(rf"\b7 −0\.\d+ x = 40 \({number(values[0, 0])}\)", words)
+    assert f"kind = odd ({number(values[1, 1])})" in words
+    study = Study(forest, frame, None)
+    assert [value_of(study, value, 0) for value in (np.nan, np.inf)] == ["x = missing", "x = infinite"]
+    assert "Scores need rows" in check(forest.report()).words
+    check(forest.report(frame[:1]))
+    X = csr_matrix(rng.poisson(0.5, (100, 4)).astype(float))
+    assert "x[" in check(IsolationForest(random_state=0).fit(X).report(X)).words
+    extended = check(IsolationForest(extension_level=1, random_state=0).fit(X).report(X)).words
+    assert "what a single feature adds is not known" in extended and "Features that shorten" not in extended

@@ -21,6 +21,7 @@ from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
+from dforest.estimators.reporting import OutlierReportPart
 from dforest.estimators.results.shapley import ShapPart
 from dforest.sampling import RowSampling, WeightedSampling
 from dforest.warning import warn
@@ -45,7 +46,7 @@ def _lacking(name):
 
 
 @has_parameters("isolation forest", method="dense")
-class IsolationForest(OutlierMixin, ShapPart, ForestEstimator):
+class IsolationForest(OutlierMixin, OutlierReportPart, ShapPart, ForestEstimator):
     """An isolation forest, which finds outliers: rows that few random splits part from all others.
 
     Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again

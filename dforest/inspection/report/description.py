@@ -48,8 +48,10 @@ def data(study):
     """The section on data and parameters."""
     shown = study.order[:LISTED_FEATURES]
     head, numeric, lines = features_table(study, shown)
-    listing = table(head, lines, "Features, the most important ones first", numeric, class_="features")
-    said = f"The most important one comes first, by {study.model.importance if study.permutation is None else 'permutation'}."
+    listing = table(head, lines, "Features, in this order", numeric, class_="features")
+    said = "They are in the order of the columns."
+    if study.own_importance[0].any():
+        said = f"The most important one comes first, by {study.model.importance if study.permutation is None else 'permutation'}."
     if len(study.names) > len(shown):
         said += f" The first {len(shown):,} of {len(study.names):,} are listed."
     parts = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 
 from dforest.config import communicator
 from dforest.estimators.boosting.scores import probabilities
@@ -50,6 +50,8 @@ class ForestModel(Model):
             )  # fmt: skip
             self.axis, self.node_value = "Share of the statistics of all splits", "risk"
         self.title = "Extremely randomised trees" if estimator.splitter == "random" else "Random forest"
+        if is_outlier_detector(estimator):
+            self.title, self.node_value = "Isolation forest", "length"
 
     @property
     def leaves_rows_out(self):
@@ -58,7 +60,9 @@ class ForestModel(Model):
         return known and all(batch.kept is None for batch in self.estimator._batches) and communicator().size == 1
 
     def own_importances(self):
-        """(importances by impurity, their standard deviations over trees)."""
+        """(importances by impurity, their standard deviations over trees); zeros if there are no targets."""
+        if is_outlier_detector(self.estimator):
+            return np.zeros((2, len(self.is_categorical)))
         return impurity_importance(self.forest)
 
     def predict(self, X):

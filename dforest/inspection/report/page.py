@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from dforest.inspection.report import description, quality, sections
+from dforest.inspection.report import description, outliers, quality, sections
 from dforest.inspection.report.markup import Markup, element, escaped, joined, paragraph
 from dforest.inspection.report.style import STYLE
 
@@ -22,6 +22,9 @@ PARTS = [
 
 def parts_of(study):
     """The sections of a `Study`: a list of (anchor, name, function of the study that returns HTML)."""
+    if isinstance(study.target, outliers.Outliers):
+        kept = [part for part in PARTS if part[0] in ("map", "sizes", "data", "origin")]
+        return [("scores", "Scores", outliers.scores), *kept]
     if study.is_forest:
         return PARTS
     renamed = {"trees": "Would more iterations help?"}

@@ -74,11 +74,8 @@ def claims(label, claim, what):
     counts, edges = np.histogram(claim, np.linspace(0, most, 26))
     chart = Chart(PANEL[0], 110, label, what, "Rows")
     chart.bars((edges[1:] + edges[:-1]) / 2, np.log10(counts + 1.0), "c0", 0.45 * most / 25)
-    power = int(np.log10(counts.max() + 1))
-    chart.y.ticks = [(np.log10(10.0**k + 1), tick(10**k)) for k in range(0, power + 1, 1 + power // 3)]
-    chart.y.limit(0)
+    _of_counts(chart, counts)
     chart.x.limit(0, most)
-    chart.has_grid = False, True
     return chart.markup()
 
 
@@ -106,6 +103,25 @@ def agreement(label, quality):
     chart.points(quality.stated, quality.observed, "c0", class_="spots")
     chart.keys = [("mean target", "c0", "line"), ("equal", "muted", "dash")]
     return chart.markup()
+
+
+def scores(label, found, offset):
+    """How often which scores of outliers are there, on a scale of powers of ten."""
+    low, high = min(found.min(), offset), max(found.max(), offset)
+    counts, edges = np.histogram(found, np.linspace(low, high if high > low else low + 0.1, 41))
+    chart = Chart(*PANEL, label, "Score", "Rows")
+    chart.bars((edges[1:] + edges[:-1]) / 2, np.log10(counts + 1.0), "c0", 0.45 * (edges[1] - edges[0]))
+    _of_counts(chart, counts)
+    chart.strokes((offset, offset), (0, np.log10(counts.max() + 1.0)), "muted", "dotted")
+    return chart.markup()
+
+
+def _of_counts(chart, counts):
+    """Ticks at powers of ten, of bars that stand for logarithms of counts and one more."""
+    power = int(np.log10(counts.max() + 1))
+    chart.y.ticks = [(np.log10(10.0**k + 1), tick(10**k)) for k in range(0, power + 1, 1 + power // 3)]
+    chart.y.limit(0)
+    chart.has_grid = False, True
 
 
 def survival(label, named):

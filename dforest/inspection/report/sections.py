@@ -180,7 +180,7 @@ def proximity_map(study):
     if len(study.rows) < 3:
         return absent("A map needs at least three rows.")
     chosen, points, shares = study.map
-    noun = study.target.noun if study.has_targets else "prediction"
+    noun = study.target.noun if study.has_targets or not study.target.colours_targets else "prediction"
     if study.has_targets and study.target.colours_targets:
         by = study.rows.y[chosen]
     else:
@@ -194,8 +194,8 @@ def proximity_map(study):
         f"lowest node above it that has as many. The two coordinates stand for {percent(shares[0], 0)} and "
         f"{percent(shares[1], 0)} of the variance. The colour is the {noun}.",
     ]
-    if study.rows.is_training:
-        said.append("The forest was grown on these rows, which sets classes and targets further apart than those of new rows.")
+    if study.rows.is_training and study.target.of_training:
+        said.append(study.target.of_training)
     picture = figure(study.target.map(study, label, points, by))
     return element("div", element("div", *map(paragraph, said)), picture, class_="beside")
 

@@ -4,12 +4,12 @@ from functools import cached_property
 from warnings import catch_warnings
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
 from dforest.inspection.export import names_of_features
-from dforest.inspection.report import assessment, proximity, survival
+from dforest.inspection.report import assessment, outliers, proximity, survival
 from dforest.inspection.report.curve import Curve
 from dforest.inspection.report.digest import digest_of
 from dforest.inspection.report.facts import parameters_of, sizes_of
@@ -47,7 +47,7 @@ class Study:
     model : ForestModel or BoostedModel
     forest : dforest.core.forest.arrays.Forest
     rows : dforest.inspection.report.rows.Rows or None
-    target : Classes, Numbers, Rankings or Survival
+    target : Classes, Numbers, Rankings, Survival or Outliers
         What is said of the targets: see `dforest.inspection.report.targets`.
     classes : list of str
         Names of the classes; empty for regression.
@@ -65,8 +65,11 @@ class Study:
         self.forest = self.model.forest
         self.rows = None if X is None else Rows(estimator, X, y, told)
         is_ranker, has_times = isinstance(estimator, RankingTrees), isinstance(estimator, SurvivalTrees)
-        kind = Rankings if is_ranker else survival.Survival if has_times else Classes if is_classifier(estimator) else Numbers
-        self.target = kind()
+        if is_outlier_detector(estimator):
+            self.target = outliers.Outliers()
+        else:
+            kind = Rankings if is_ranker else survival.Survival if has_times else Classes if is_classifier(estimator) else Numbers
+            self.target = kind()
         self.classes = [clean(label) for label in getattr(estimator, "classes_", np.empty(0)).tolist()]
         self.names = [clean(name) for name in names_of_features(estimator, None)]
         self.rare = self._rare_class()

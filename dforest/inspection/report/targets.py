@@ -16,6 +16,7 @@ class Classes:
     task = "classification"
     noun = "class"
     colours_targets = True  # rows on the map; else predictions
+    of_training = "The forest was grown on these rows, which sets classes and targets further apart than those of new rows."
     no_curve = None  # why there is none, if that is another reason than for other forests
     error_name = "misclassification rate"
     of_boxes = "A box names the class of most weight, and its share."
@@ -76,7 +77,7 @@ class Numbers:
 
     task = "regression"
     noun = "target"
-    colours_targets, no_curve = True, None
+    colours_targets, of_training, no_curve = True, Classes.of_training, None
     error_name = "root mean squared error"
     of_boxes = "A box has the mean of its targets."
     of_map = "Rows apart from all others, or among others of quite another colour, are worth a look."
