@@ -13,7 +13,8 @@ import pytest
 from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import WORDS
-from dforest.estimators.parameters import OTHERS, PARAMETERS
+from dforest.estimators.entries import OTHERS
+from dforest.estimators.parameters import PARAMETERS
 
 DOC = Path(__file__).parent.parent / "doc"
 sys.path.insert(0, str(DOC / "_ext"))

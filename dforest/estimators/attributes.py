@@ -1,6 +1,6 @@
 """The attributes of fitted estimators, as docstrings describe them: one table of names, types and descriptions.
 
-`dforest.estimators.declaration` makes docstrings from it; the families are those of `dforest.estimators.parameters`.
+`dforest.estimators.declaration` makes docstrings from it; the families are those of `dforest.estimators.families`.
 """
 
 from dataclasses import dataclass

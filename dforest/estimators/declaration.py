@@ -63,8 +63,8 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     Parameters
     ----------
     family : str
-        Which entries of the tables are the estimator's: one of `dforest.estimators.parameters.FAMILIES`.
-    table : sequence of dforest.estimators.parameters.Parameter
+        Which entries of the tables are the estimator's: one of `dforest.estimators.families.FAMILIES`.
+    table : sequence of dforest.estimators.entries.Parameter
         That of boosted trees is `dforest.estimators.boosting.parameters.BOOSTING_PARAMETERS`.
     **defaults
         Defaults in which the estimator differs from the table.

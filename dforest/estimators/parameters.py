@@ -1,14 +1,12 @@
 """The parameters of all estimators: one table of names, types, defaults, constraints and descriptions.
 
-Families (`dforest.estimators.families`) say whose a parameter is. An *entry* is a `Parameter`, a row of the table
-`PARAMETERS`; the order of the entries is that of signatures and docstrings. A *group* is the title under which docstrings and the
-API reference list an entry; the entries of a group follow each other.
+The order of the entries (`dforest.estimators.entries`) is that of signatures and docstrings; those of a group follow each other.
+Families (`dforest.estimators.families`) say whose a parameter is.
 
 `dforest.estimators.declaration` makes constructors, constraints and docstrings from the table. An estimator names there the
 defaults in which it differs from the table.
 """
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
@@ -18,11 +16,11 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.search.logrank import SurvivalCriterion
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.constraints import Names, SubclassOf
+from dforest.estimators.entries import COLUMNS, COMPUTATION, ENSEMBLE, ESTIMATES, ROWS, SHAPE, SPLITS, Parameter
 from dforest.estimators.families import (
     CLASSIFIERS,
     EMBEDDINGS,
     FORESTS,
-    IN_TABLE,
     ISOLATION,
     PREDICTORS,
     REGRESSORS,
@@ -33,50 +31,6 @@ from dforest.estimators.families import (
 from dforest.sampling import BY_NAME, Sampling
 
 MAX_TREES = 2**32 - 1  # their numbers have 32 bits
-
-# The groups of parameters.
-ENSEMBLE = "Ensemble and its output"
-SPLITS = "Choice of splits"
-SHAPE = "Size and shape of trees"
-ROWS = "Training rows and their weights"
-COLUMNS = "Kinds of columns and constraints"
-ESTIMATES = "Estimates made in training"
-COMPUTATION = "Seed and computation"
-OTHERS = "Other parameters"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the constructors of some estimators.
-
-    Parameters
-    ----------
-    name : str
-    type : str
-        What values are allowed, as docstrings say it, without the default.
-    default : object
-        None, or a number, bool or str: nothing that can change.
-    constraint : list
-        What values are allowed, as scikit-learn checks it before a fit.
-    doc : str
-        Whole sentences. The names in `WORDS`, between braces, stand for other words in each family.
-    of : frozenset of str
-        The families whose estimators have the parameter.
-    by_position : bool
-        Whether it may be given by position; all others are given by name.
-    group : str
-        The title under which it is listed.
-    """
-
-    name: str
-    type: str
-    default: object
-    constraint: list
-    doc: str
-    of: frozenset = IN_TABLE
-    by_position: bool = False
-    group: str = OTHERS
-
 
 PARAMETERS = (
     Parameter(

@@ -25,11 +25,12 @@ from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterEr
 import dforest
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
+from dforest.estimators.entries import Parameter
 from dforest.estimators.families import FAMILIES, FORESTS, WORDS
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
 from dforest.estimators.kinds import RankingTrees, SurvivalTrees
-from dforest.estimators.parameters import PARAMETERS, Parameter
+from dforest.estimators.parameters import PARAMETERS
 
 FILE = Path(__file__).with_name("parameters.json")
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)

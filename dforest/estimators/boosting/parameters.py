@@ -7,17 +7,9 @@ from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOpt
 
 from dforest.core.boost.loss import Loss
 from dforest.estimators.constraints import Names, SubclassOf
+from dforest.estimators.entries import COLUMNS, COMPUTATION, ROWS, SHAPE, SPLITS, Parameter
 from dforest.estimators.families import BOOSTING
-from dforest.estimators.parameters import (
-    COLUMNS,
-    COMPUTATION,
-    MAX_TREES,
-    PARAMETERS,
-    ROWS,
-    SHAPE,
-    SPLITS,
-    Parameter,
-)
+from dforest.estimators.parameters import MAX_TREES, PARAMETERS
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
