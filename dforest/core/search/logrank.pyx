@@ -322,7 +322,8 @@ cdef class LogRankChooser(MovingChooser):
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
         cdef int64_t weight = <int64_t> node.records[record].count * node.records[record].weight >> self.of_node.shift
         self.move_to(sign * weight, self.of_node.place[record])
-        self.move_to(-sign * weight, self.of_node.entered[record])
+        if self.of_node.entered[record] > 0:
+            self.move_to(-sign * weight, self.of_node.entered[record])
 
     cdef void move_to(self, int64_t weight, Py_ssize_t place) noexcept nogil:
         """Let so much more weight on the left be at risk up to an event time."""
