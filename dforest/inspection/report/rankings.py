@@ -146,7 +146,8 @@ class Rankings(Numbers):
         by_query = table(["Queries", name], lines, title, {0, 1}, row_head=False)
         lines = [[f"{place:,}", f"{n:,}", number(there), number(best)] for place, n, there, best in quality.grades]
         heads = ["Place", "Queries", "Mean grade", "At best"]
-        by_place = table(heads, lines, "The mean grade of the rows at a place, by predictions and in the best order", {0, 1, 2, 3})
+        title = "The mean grade of the rows at a place, by predictions and in the best order"
+        by_place = table(heads, lines, title, {0, 1, 2, 3})
         both = element("div", element("div", element("h3", "Queries"), by_query),
                        element("div", element("h3", "Grades by place"), by_place), class_="beside")  # fmt: skip
         return [said, element("h3", "Quality"), figures_table(study), both]
