@@ -111,7 +111,7 @@ cdef class Strata(SamplingPlan):
     """
 
     parameters = ("stratum", "n_draws", "replace", "mass")
-    manner = "by class or by weight"
+    description = "by class or by weight"
 
     def __cinit__(self, stratum, n_draws, replace, mass=None):
         cdef Py_ssize_t n_rows
@@ -269,7 +269,7 @@ cdef class Groups(SamplingPlan):
     """
 
     parameters = ("group", "n_draws", "replace", "n_rows", "length")
-    manner = "in whole groups of rows"
+    description = "in whole groups of rows"
 
     def __cinit__(self, group, n_draws, replace, n_rows=None, length=None):
         self.replace = replace

@@ -81,7 +81,7 @@ cdef class SamplingPlan:
     ----------
     leaves_rows_out : bool
         Whether a tree may leave rows out of which it is known that they were left out, so that out-of-bag estimates can be made.
-    manner : str
+    description : str
         How rows are drawn, in words for people, such as "with replacement".
 
     Examples
@@ -97,7 +97,7 @@ cdef class SamplingPlan:
     """
 
     parameters = ()
-    manner = "by a plan of its own"
+    description = "by a plan of its own"
 
     def __cinit__(self, *args, **kwargs):
         if type(self) is SamplingPlan:
@@ -238,7 +238,7 @@ cdef class AllRows(SamplingPlan):
     array([1, 1, 1], dtype=uint32)
     """
 
-    manner = "each row once"
+    description = "each row once"
 
     cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                   Helpers* helpers) except -1 nogil:
@@ -272,7 +272,7 @@ cdef class Bootstrap(SamplingPlan):
     """
 
     parameters = ("n_draws",)
-    manner = "with replacement"
+    description = "with replacement"
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)
@@ -347,7 +347,7 @@ cdef class Subsample(SamplingPlan):
     """
 
     parameters = ("n_draws", "seed")
-    manner = "without replacement"
+    description = "without replacement"
 
     def __cinit__(self, n_draws, seed=None):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)
@@ -397,7 +397,7 @@ cdef class DrawnElsewhere(SamplingPlan):
     """
 
     parameters = ("n_draws",)
-    manner = "of rows that are not known"
+    description = "of rows that are not known"
 
     def __cinit__(self, n_draws):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS)

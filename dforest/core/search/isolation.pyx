@@ -12,7 +12,7 @@ node's *unit range*, so that no feature counts more than another for its unit of
 (hi - lo), with the least and the greatest finite value of the node. Each category, and a value that is missing, becomes a number
 that is drawn from [0, 1) for this feature of this node. A row goes left if the sum of these numbers, each times a coefficient
 drawn from the standard normal distribution, is at most a threshold. That is drawn from between the least and the greatest sum in
-the node, as isotree does, and not within the box around the node's rows as in [2]_, so that neither side is ever empty.
+the node, and not within the box around the node's rows as in [2]_, so that neither side is ever empty.
 
 A *term* of a split is what it says of one feature, in TERM_WORDS words. The payload of a split is the threshold, and then its
 terms. A splitter belongs to one thread and owns its working memory, with the payload of the split at hand.
@@ -41,7 +41,7 @@ cdef double EULER_GAMMA = 0.5772156649015329
 cdef double FARTHEST = 1e9         # in unit ranges: what lies farther away, as infinities do, counts as if it were there
 
 cdef enum:
-    STRETCH = 256                  # rows whose sums are computed at a time: they stay in the cache from one term to the next
+    BLOCK = 256                    # rows whose sums are computed at a time: they stay in the cache from one term to the next
 
 ctypedef fused real_t:
     float
@@ -284,13 +284,13 @@ cdef class ExtendedSplitter(Splitter):
 
     cdef int goes_left(self, const uint64_t* payload, Py_ssize_t n_words, const df_rows* X, const uint32_t* rows,
                        Py_ssize_t n, uint8_t* left) except -1 nogil:
-        cdef double[STRETCH] sums
+        cdef double[BLOCK] sums
         cdef double threshold
         cdef Py_ssize_t first = 0, i, m
         check_payload(payload, n_words, X)
         memcpy(&threshold, payload, sizeof(threshold))
         while first < n:
-            m = min(<Py_ssize_t> STRETCH, n - first)
+            m = min(<Py_ssize_t> BLOCK, n - first)
             add_up(<const Term*> (payload + 1), (n_words - 1) // TERM_WORDS, X, rows + first, m, sums)
             for i in range(m):
                 left[first + i] = sums[i] <= threshold

@@ -24,7 +24,7 @@ from dforest.estimators.forest.tree import SingleTree
 from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
-from dforest.estimators.reporting import ReportPart
+from dforest.estimators.reporting import SurvivalReportPart
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.results.survival import BLOCK_ROWS, LeafCurves, integrated_brier_score, uno_weights
@@ -348,7 +348,7 @@ class SurvivalPart(SurvivalTrees):
         return tags
 
 
-class SurvivalForest(ReportPart, ExportPart, PartialDependencePart, ShapPart, SurvivalPart, ForestEstimator):
+class SurvivalForest(SurvivalReportPart, ExportPart, PartialDependencePart, ShapPart, SurvivalPart, ForestEstimator):
     """What forests for survival times share."""
 
     @with_hints
@@ -356,48 +356,6 @@ class SurvivalForest(ReportPart, ExportPart, PartialDependencePart, ShapPart, Su
         return super().fit(X, y, sample_weight, groups)
 
     fit.__doc__ = _with_survival_y(ForestEstimator.fit)
-
-    def report(self, X=None, y=None, *, path=None, scoring=None, verbose=0):
-        """Make a report: one HTML page, which needs no network.
-
-        It is that of `RandomForestRegressor.report`, but for the section on predictions, which shows Harrell's and Uno's
-        concordance, the integrated Brier score, and mean survival functions beside Kaplan-Meier estimates, of all rows and of
-        groups by their risk. Partial dependence is that of the risk, and importances by permutation are falls of the concordance.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
-            Rows to show predictions for, preferably rows that were not used for training. If they are the training rows in
-            their order, the forest recognises them, and with `oob_score` the page shows out-of-bag predictions. None means that
-            the page shows only what the estimator itself knows.
-        y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2) or (n_rows, 3), optional
-            Their events, times, and entries, as for `fit`. None means that the page says nothing about the quality of
-            predictions.
-        path : str or path-like, optional
-            A file to write the page to. Whether it can be written is tried before anything is computed.
-        scoring : {"harrell", "uno"}, default=None
-            By which concordance predictions are judged at the head of the page, in the curve by the number of trees, and in
-            importances by permutation. None means "harrell".
-        verbose : int, default=0
-            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
-            2 a line for each.
-
-        Returns
-        -------
-        dforest.inspection.report.report.Report
-            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
-
-        Raises
-        ------
-        OSError
-            If the file can't be written.
-        ValueError
-            If X or y don't fit the estimator, if y is given without X, or if there is no such `scoring`.
-        TypeError
-            If X or y are Dask collections.
-        """
-        check_is_fitted(self)
-        return self._report_on(X, y, path, scoring, None, verbose)
 
     def _known_targets(self, y):
         event, time, entry = check_survival(y)
