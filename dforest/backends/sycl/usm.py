@@ -7,6 +7,7 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest.backends.strided import contiguous, from_lowest
 from dforest.backends.sycl.devices import find_device
 
 
@@ -31,7 +32,7 @@ def rows_of(array, device):
     from dforest.backends.sycl.runtime import DeviceArray
 
     shape, dtype, strides = _layout(array)
-    if len(shape) != 2 or 0 in shape or dtype not in (np.float32, np.float64) or strides != _contiguous(shape):
+    if len(shape) != 2 or 0 in shape or dtype not in (np.float32, np.float64) or strides != contiguous(shape, dtype.itemsize):
         return None
     memory = _memory(array)
     memory.sycl_queue.wait()  # for what is to fill it
@@ -46,8 +47,7 @@ def on_host(array):
     memory = _memory(array)
     memory.sycl_queue.wait()
     held = np.ascontiguousarray(memory.copy_to_host()).view(np.uint8)  # from the lowest address on
-    first = sum((n - 1) * -step for n, step in zip(shape, strides, strict=True) if step < 0) * dtype.itemsize
-    return np.ndarray(shape, dtype, held, first, [step * dtype.itemsize for step in strides])
+    return np.ndarray(shape, dtype, held, from_lowest(shape, strides, dtype.itemsize)[0], strides)
 
 
 def like(array, result):
@@ -71,13 +71,8 @@ def like(array, result):
 
 
 def _layout(array):
-    """(shape, dtype, strides in entries)."""
+    """(shape, dtype, strides in bytes)."""
     interface = array.__sycl_usm_array_interface__
-    shape = tuple(interface["shape"])
-    strides = interface.get("strides")
-    return shape, np.dtype(interface["typestr"]), _contiguous(shape) if strides is None else tuple(strides)
-
-
-def _contiguous(shape):
-    """Strides of C-contiguous arrays."""
-    return tuple(int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
+    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    strides = interface.get("strides")  # in entries
+    return shape, dtype, contiguous(shape, dtype.itemsize) if strides is None else tuple(n * dtype.itemsize for n in strides)

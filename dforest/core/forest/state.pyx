@@ -98,7 +98,7 @@ def expand(small):
     if not isinstance(small, dict):
         raise TypeError(f"the arrays of a forest are a {type(small).__name__}; allowed are those in a dict")
     offsets = part(small, "node_offsets", "i").astype(np.int64)
-    leaf = bits(small, "leaf", int(offsets[-1]) if len(offsets) else -1)
+    leaf = bits(small, "leaf", int(offsets[len(offsets) - 1]) if len(offsets) else -1)
     n = len(leaf)
     inner = ~leaf
     n_inner = int(inner.sum())
@@ -415,7 +415,7 @@ def check_length(name, n, expected):
 
 def check_offsets(name, offsets, n, least):
     """Raise unless offsets lead from 0 to n in steps of some least size."""
-    if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != n or (offsets[1:] < offsets[:-1] + least).any():
+    if len(offsets) < 1 or offsets[0] != 0 or offsets[len(offsets) - 1] != n or (offsets[1:] < offsets[:-1] + least).any():
         raise ValueError(f"{name} must rise from 0 to {n}, by {least} or more each")
 
 

@@ -34,7 +34,8 @@ class Tuning:
         # What is counted at once: on a CPU, half of what its second cache holds; elsewhere two groups share a unit's memory.
         together_bytes = min(self.local_bytes // 2, 1 << 17) if device.is_cpu else self.local_bytes // 2
         self.together_bytes = given.get("together_bytes", together_bytes)
-        self.batch_bytes = given.get("batch_bytes", min(device.memory_bytes // 4, 1 << 32))
+        batch_bytes = device.memory_bytes // 4  # a processor needs no more trees at a time to be busy
+        self.batch_bytes = given.get("batch_bytes", min(batch_bytes, 1 << 32) if device.is_cpu else batch_bytes)
         self.array_bytes = given.get("array_bytes", device.array_bytes)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
         self.slice_records = given.get("slice_records", 1 << 20 if device.is_cpu else 1 << 24)

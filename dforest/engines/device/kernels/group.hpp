@@ -1,4 +1,4 @@
-// What kernels know of where they run: SYCL's part is here and nowhere else.
+// What kernels know of where they run: that of SYCL is in sycl_items.hpp, that of CUDA in cuda_items.hpp, and nowhere else.
 //
 // `each` runs a phase of a kernel for every item of a group, and no item goes on before all are done. Between phases all items
 // take the same way: what decides it lies in memory or comes from `sum` and its like, never in an item alone. So a host can run a
@@ -118,6 +118,16 @@ struct df_group {
             before += counts[(size_t) item];
         }
     }
+    // For the numbers i below n, in any order: `use(i, test(i), how many of those before it the test is true of)`.
+    template <class Test, class Use> void rank(int64_t n, Test test, Use use) const
+    {
+        int64_t before = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const bool is = test(i);
+            use(i, is, before);
+            before += is;
+        }
+    }
     // Add up sums over records, `count(item)` of each item, and call `phase(item, before)` with those of all items before it.
     template <class Count, class Phase> void after_sums(Count count, Phase phase) const
     {
@@ -144,61 +154,51 @@ static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to
 
 #else
 
-#include <sycl/atomic_ref.hpp>
-#include <sycl/ext/oneapi/free_function_queries.hpp>
-#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
-#include <sycl/ext/oneapi/experimental/work_group_memory.hpp>
-#include <sycl/group_algorithm.hpp>
-#include <sycl/group_barrier.hpp>
-#include <sycl/nd_item.hpp>
-
-#define DF_KERNEL extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<1>)) void
-#define DF_LOCAL sycl::ext::oneapi::experimental::work_group_memory<char[]> df_local
-#define DF_EACH_GROUP(group) const df_group group(&df_local[0]);
+// What a language of devices says of the items of a group: `df_items` numbers them, lets them wait for each other, and adds up,
+// compares and scans what they hold; then there are atomic operations, and how a kernel is declared.
+#ifdef DF_ON_CUDA
+#include "cuda_items.hpp"
+#else
+#include "sycl_items.hpp"
+#endif
 
 struct df_group {
     int64_t number, n_groups, n_items;
     char *local;
 
-    explicit df_group(char *memory) : local(memory)
+    explicit df_group(char *memory)
+        : number(df_items::group()), n_groups(df_items::n_groups()), n_items(df_items::count()), local(memory)
     {
-        const sycl::nd_item<1> at = sycl::ext::oneapi::this_work_item::get_nd_item<1>();
-        number = (int64_t) at.get_group_linear_id();
-        n_groups = (int64_t) at.get_group_range(0);
-        n_items = (int64_t) at.get_local_range(0);
     }
-    static sycl::group<1> all() { return sycl::ext::oneapi::this_work_item::get_work_group<1>(); }
-    static int64_t item() { return (int64_t) all().get_local_linear_id(); }
     void wait() const
     {
         if (n_items > 1)
-            sycl::group_barrier(all());
+            df_items::wait();
     }
 
     // It waits before, too: what decided the way here may be written to now.
     template <class Phase> void each(Phase phase) const
     {
         wait();
-        phase(item());
+        phase(df_items::item());
         wait();
     }
     template <class Phase> int64_t sum(Phase phase) const
     {
-        int64_t total = phase(item());
+        int64_t total = phase(df_items::item());
         if (n_items > 1)
-            total = sycl::reduce_over_group(all(), total, sycl::plus<int64_t>());
+            total = df_items::sum(total);
         wait();
         return total;
     }
     template <class Phase> df_big exact_sum(Phase phase) const
     {
-        df_big total = phase(item());
+        df_big total = phase(df_items::item());
         if (n_items > 1) { // quarters of 32 bits, which do not overflow
             const df_big own = total;
-            const int64_t a = sycl::reduce_over_group(all(), (int64_t) (uint32_t) own.low, sycl::plus<int64_t>());
-            const int64_t b = sycl::reduce_over_group(all(), (int64_t) (own.low >> 32), sycl::plus<int64_t>());
-            const int64_t c = sycl::reduce_over_group(all(), own.high, sycl::plus<int64_t>());
-            total = of_quarters(a, b, c);
+            const int64_t a = df_items::sum((int64_t) (uint32_t) own.low);
+            const int64_t b = df_items::sum((int64_t) (own.low >> 32));
+            total = of_quarters(a, b, df_items::sum(own.high));
         }
         wait();
         return total;
@@ -213,35 +213,41 @@ struct df_group {
     {
         df_total own;
         df_total_open(&own);
-        phase(item(), &own);
+        phase(df_items::item(), &own);
         if (n_items > 1) { // digits below 2^32, which do not overflow
             df_total_carry(&own);
-            own.begin = sycl::reduce_over_group(all(), own.begin, sycl::minimum<int32_t>());
-            own.end = sycl::reduce_over_group(all(), own.end, sycl::maximum<int32_t>());
+            own.begin = df_items::lowest(own.begin);
+            own.end = -df_items::lowest(-own.end);
             for (int32_t k = own.begin; k < own.end; k++)
-                own.digit[k] = sycl::reduce_over_group(all(), own.digit[k], sycl::plus<int64_t>());
+                own.digit[k] = df_items::sum(own.digit[k]);
         }
         wait();
         return df_total_value(&own, power);
     }
     template <class Number, class Phase> Number lowest(Phase phase) const
     {
-        Number found = phase(item());
+        Number found = phase(df_items::item());
         if (n_items > 1)
-            found = sycl::reduce_over_group(all(), found, sycl::minimum<Number>());
+            found = df_items::lowest(found);
         wait();
         return found;
     }
     template <class Count, class Phase> void after(Count count, Phase phase) const
     {
-        const int64_t own = count(item());
+        const int64_t own = count(df_items::item());
         wait();
         if (n_items > 1) {
-            const int64_t before = sycl::exclusive_scan_over_group(all(), own, sycl::plus<int64_t>());
-            const int64_t total = sycl::reduce_over_group(all(), own, sycl::plus<int64_t>());
-            phase(item(), before, total);
+            int64_t total;
+            const int64_t before = df_items::sum_before(own, &total);
+            phase(df_items::item(), before, total);
         } else
             phase(0, 0, own);
+        wait();
+    }
+    template <class Test, class Use> void rank(int64_t n, Test test, Use use) const
+    {
+        wait();
+        df_items::rank(n, test, use);
         wait();
     }
     template <class Count, class Phase> void after_sums(Count count, Phase phase) const
@@ -249,21 +255,21 @@ struct df_group {
         df_sums before = {{0, 0}, 0, 0};
         wait();
         if (n_items > 1) {
-            const df_sums own = count(item());
-            const auto sum_before = [](int64_t x) { return sycl::exclusive_scan_over_group(all(), x, sycl::plus<int64_t>()); };
+            const df_sums own = count(df_items::item());
+            const auto sum_before = [](int64_t x) {
+                int64_t total;
+                return df_items::sum_before(x, &total);
+            };
             wait();
             before.weight = sum_before(own.weight);
             before.n = sum_before(own.n);
             const int64_t a = sum_before((int64_t) (uint32_t) own.sum.low), b = sum_before((int64_t) (own.sum.low >> 32));
             before.sum = of_quarters(a, b, sum_before(own.sum.high));
         }
-        phase(item(), before);
+        phase(df_items::item(), before);
         wait();
     }
 };
-
-template <class Word, sycl::memory_scope scope>
-using df_atomic = sycl::atomic_ref<Word, sycl::memory_order::relaxed, scope, sycl::access::address_space::generic_space>;
 
 // To what the items of a group share.
 static inline void df_add(const df_group &group, uint32_t *to, uint32_t x)
@@ -271,23 +277,7 @@ static inline void df_add(const df_group &group, uint32_t *to, uint32_t x)
     if (group.n_items == 1)
         *to += x;
     else
-        df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_add(x);
-}
-static inline void df_set_bits(uint32_t *to, uint32_t bits)
-{
-    df_atomic<uint32_t, sycl::memory_scope::work_group>(*to).fetch_or(bits);
-}
-// To what all groups share. DF_NO_ATOMIC64: the two halves one by one, with a carry; the sum is the same.
-static inline void df_add_anywhere(uint64_t *to, uint64_t x)
-{
-#ifdef DF_NO_ATOMIC64
-    uint32_t *half = (uint32_t *) to;
-    const uint32_t low = (uint32_t) x, high = (uint32_t) (x >> 32);
-    const uint32_t before = df_atomic<uint32_t, sycl::memory_scope::device>(half[0]).fetch_add(low);
-    df_atomic<uint32_t, sycl::memory_scope::device>(half[1]).fetch_add(high + (before + low < before));
-#else
-    df_atomic<uint64_t, sycl::memory_scope::device>(*to).fetch_add(x);
-#endif
+        df_atomic_add_in_group(to, x);
 }
 
 static inline void df_add_shared(const df_group &group, int64_t *to, int64_t x)

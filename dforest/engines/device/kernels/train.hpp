@@ -415,23 +415,12 @@ DF_INLINE void df_move(const df_group &group, const Draw *draws, const uint8_t *
         const df_chunk chunk = chunks[c];
         const Draw *own = draws + chunk.first;
         const uint8_t *is_left = sides + chunk.first;
-        const int64_t share = (chunk.n + group.n_items - 1) / group.n_items;
-        group.after(
-            [&](int64_t item) {
-                int64_t left = 0;
-                for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++)
-                    left += is_left[i];
-                return left;
-            },
-            [&](int64_t item, int64_t before, int64_t) {
-                Draw *left = scratch + to_left[c] + before;
-                Draw *right = scratch + to_right[c] + item * share - before;
-                for (int64_t i = item * share; i < (item + 1) * share && i < chunk.n; i++) {
-                    Draw *to = is_left[i] ? left : right; // no branch to be guessed
-                    left += is_left[i];
-                    right += 1 - is_left[i];
-                    *to = own[i];
-                }
+        Draw *left = scratch + to_left[c], *right = scratch + to_right[c];
+        group.rank(
+            chunk.n, [&](int64_t i) { return is_left[i] != 0; },
+            [&](int64_t i, bool goes_left, int64_t before) {
+                Draw *to = goes_left ? left + before : right + (i - before); // no branch to be guessed
+                *to = own[i];
             });
     }
 }

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
 import dforest
-from dforest.backends.sycl.device import SyclDevice
 from dforest.core.search.dense import RandomDenseSplitter
 from dforest.criterion import PythonCriterion
 from dforest.engines.device.training import Tuning
@@ -22,12 +21,6 @@ FORESTS = {
     "random": (dforest.ExtraTreesClassifier, dforest.ExtraTreesRegressor),
     "random edges": tuple(partial(kind, method="hist") for kind in (dforest.ExtraTreesClassifier, dforest.ExtraTreesRegressor)),
 }
-
-
-@pytest.fixture
-def where(device):
-    """A name of the device."""
-    return device.queue.sycl_device.filter_string
 
 
 def assert_same(estimator, X, y, where, weight=None, tuning=None):
@@ -182,20 +175,19 @@ def test_columns_without_values_and_features_that_part_nothing(where, strategy):
 
 
 @pytest.mark.slow
-def test_devices_without_atomics_of_64_bits(where):
+def test_devices_without_atomics_of_64_bits(no_atomic64, where):
     X, y = load_digits(return_X_y=True)
-    tuning = {"no_atomic64": True, "subtree_up_to": 50, "chunk": 64, "n_items": 8}
+    tuning = {"subtree_up_to": 50, "chunk": 64, "n_items": 8}
     assert_same(dforest.RandomForestClassifier(3, random_state=0), X, y, where, None, tuning)
     X, y = load_diabetes(return_X_y=True)
     assert_same(dforest.RandomForestRegressor(3, random_state=0), X, y, where, None, tuning)
 
 
 @pytest.mark.slow
-def test_what_is_built_for_other_devices_than_cpus(device):
-    other = SyclDevice(device.queue)
-    other.is_cpu = False
-    assert Tuning(other, {}).n_items > 1
-    with standing_in(other):
+def test_what_is_built_for_other_devices_than_cpus(another):
+    another.is_cpu = False
+    assert Tuning(another, {}).n_items > 1
+    with standing_in(another):
         for seed in range(40, 50):
             estimator, X, y, weight = random_fit(seed)
             here = clone(estimator).fit(X, y, weight)
@@ -224,11 +216,10 @@ def test_what_follows_from_a_forest(where):
     assert differences(clone(here).set_params(n_estimators=33).fit(X, y), there) == []
 
 
-def test_a_queue_says_where(device, where):
+def test_a_name_says_where(device, where):
     X, y = load_iris(return_X_y=True)
     before = device.n_launches
-    with dforest.config_context(queue=device.queue):
-        there = dforest.RandomForestClassifier(3, random_state=0).fit(X, y)
+    there = dforest.RandomForestClassifier(3, random_state=0, device=where).fit(X, y)
     assert device.n_launches > before
     assert differences(dforest.RandomForestClassifier(3, random_state=0).fit(X, y), there) == []
 

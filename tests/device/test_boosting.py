@@ -5,7 +5,7 @@ import pytest
 from helpers.device_forests import differences, fit_there, standing_in
 from sklearn.base import clone
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor, config_context
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 
 @pytest.mark.parametrize("sizes", [{}, {"subtree_up_to": 0, "chunk": 50, "n_items": 7, "ahead": 4}])
@@ -39,11 +39,10 @@ def test_models_are_those_of_the_processor(device, model, sizes, weighting):
         assert here.apply(X).tobytes() == there.apply(X).tobytes()
 
 
-def test_a_queue_chooses_the_device(device):
+def test_a_name_chooses_the_device(device, where):
     X = np.arange(200.0).reshape(100, 2)
     model = HistGradientBoostingRegressor(max_iter=2, random_state=0)
-    with config_context(queue=device.queue):
-        there = clone(model).fit(X, X[:, 1])
-        prediction = there.predict(X)
+    there = clone(model).set_params(device=where).fit(X, X[:, 1])
+    prediction = there.predict(X)
     assert there.fit_report_.device == device.name
     assert prediction.tobytes() == model.fit(X, X[:, 1]).predict(X).tobytes()

@@ -6,6 +6,7 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.device_forests import standing_in
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
 from dforest import (
@@ -15,10 +16,8 @@ from dforest import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
-    config_context,
     load,
 )
-from dforest.backends.sycl.device import SyclDevice
 from dforest.core.predict.packed import PackedForest
 from dforest.engines.device import predictor
 from dforest.engines.device.predictor import DevicePredictor
@@ -38,7 +37,8 @@ def check(model, X, device):
     expected = {name: getattr(model, name)(X) for name in names}
     path = model.decision_path(X)
     before = device.n_launches
-    with config_context(queue=device.queue):
+    with standing_in(device):
+        there.set_params(device="sycl")
         for name in names:
             same(getattr(there, name)(X), expected[name])
         found = there.decision_path(X)
@@ -141,8 +141,8 @@ def test_the_smallest_numbers_are_not_zero(device, dtype):
     X, y = np.repeat(x, 5)[:, None], np.repeat(np.arange(8), 5)
     for method in ("hist", "dense"):
         model = DecisionTreeClassifier(method=method, random_state=0).fit(X, y)
-        with config_context(queue=device.queue):
-            np.testing.assert_array_equal(model.predict(X), y)
+        with standing_in(device):
+            np.testing.assert_array_equal(model.set_params(device="sycl").predict(X), y)
 
 
 def test_labels_of_frames(device):
@@ -164,10 +164,10 @@ def test_forests_from_a_model_file(device, mmap, tmp_path):
         model.save(tmp_path / f"{number}")
         loaded = load(tmp_path / f"{number}", mmap=mmap)
         before = device.n_launches
-        with config_context(queue=device.queue):
-            same(loaded.predict(X), model.predict(X))
+        with standing_in(device):
+            same(loaded.set_params(device="sycl").predict(X), model.predict(X))
         assert device.n_launches > before
-        check(loaded, X, device)
+        check(loaded.set_params(device=None), X, device)
 
 
 def test_trees_of_a_forest(device):
@@ -181,8 +181,8 @@ def test_copies_end_with_the_forest(device):
     X, y = load_iris(return_X_y=True)
     held, kept = device.n_bytes_held, len(device.copies)
     model = RandomForestClassifier(4, random_state=0).fit(X, y)
-    with config_context(queue=device.queue):
-        model.predict(X)
+    with standing_in(device):
+        model.set_params(device="sycl").predict(X)
         once = device.n_bytes_held
         model.predict(X)
     assert held < once == device.n_bytes_held
@@ -192,16 +192,15 @@ def test_copies_end_with_the_forest(device):
     assert (device.n_bytes_held, len(device.copies)) == (held, kept)
 
 
-def test_threads_predict_at_once(device, part_queues):
+def test_threads_predict_at_once(device, another):
     X, y = load_digits(return_X_y=True)
     models = [RandomForestClassifier(10, random_state=i).fit(X, y) for i in range(2)]
-    queues = [*part_queues, device.queue, device.queue]
+    devices = [another, another, device, device]
     found = {}
 
     def work(number):
-        model = models[number % 2]
-        with config_context(queue=queues[number]):
-            found[number] = [model.predict_proba(X[i:]) for i in range(40)]
+        there = DevicePredictor(devices[number], models[number % 2].forest_.packed())
+        found[number] = [there.mean(X[i:]) for i in range(40)]
 
     threads = [Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -215,27 +214,24 @@ def test_threads_predict_at_once(device, part_queues):
 
 
 @pytest.mark.slow
-def test_devices_without_atomics(device, tuning):
-    tuning["no_atomic64"] = True
+def test_devices_without_atomics(device, no_atomic64):
     X, y = load_iris(return_X_y=True)
     check(RandomForestClassifier(4, random_state=0).fit(X, y), X, device)
 
 
-def test_a_device_of_its_own_context(device, part_queues):
+def test_devices_of_their_own_contexts(device, parts):
     X, y = load_iris(return_X_y=True)
     packed = RandomForestClassifier(4, random_state=0).fit(X, y).forest_.packed()
-    other = SyclDevice(part_queues[0])
-    for used in (device, other, device):
+    for used in (device, *parts, device):
         same(DevicePredictor(used, packed).mean(X), packed.mean(X, 1))
 
 
 @pytest.mark.slow
-def test_what_is_built_for_other_devices_than_cpus(device):
+def test_what_is_built_for_other_devices_than_cpus(another):
     X, y = problem(np.float32, 500, False, True, 9)
     packed = RandomForestClassifier(9, categorical_features=[0, 3], random_state=0).fit(X, y).forest_.packed()
-    other = SyclDevice(device.queue)
-    other.is_cpu = False
-    assert other.n_items > 1
-    there = DevicePredictor(other, packed)
+    another.is_cpu = False
+    assert another.n_items > 1
+    there = DevicePredictor(another, packed)
     for name in ("mean", "most", "apply"):
         same(getattr(there, name)(X), getattr(packed, name)(X, 1))

@@ -18,14 +18,9 @@ from dforest.engines.device.recorder import Recorder
 X, Y = load_breast_cancer(return_X_y=True)
 
 
-@pytest.fixture
-def there(device):
-    return device.queue.sycl_device.filter_string
-
-
-def test_a_fit_on_a_device(device, there):
+def test_a_fit_on_a_device(device, where):
     launches, held = device.n_launches, device.n_bytes_held
-    forest = RandomForestRegressor(5, random_state=0, device=there).fit(X, Y)
+    forest = RandomForestRegressor(5, random_state=0, device=where).fit(X, Y)
     report = forest.fit_report_
     assert (report.device, report.n_trees) == (device.name, 5)
     assert report.n_launches == device.n_launches - launches
@@ -42,8 +37,8 @@ def test_a_fit_on_a_device(device, there):
     assert str(report).startswith(f"{device.name}: 5 trees in ")
 
 
-def test_more_batches_run_more_and_hold_less(there, tuning):
-    model = RandomForestClassifier(8, random_state=0, device=there)
+def test_more_batches_run_more_and_hold_less(where, tuning):
+    model = RandomForestClassifier(8, random_state=0, device=where)
     tuning["batch_bytes"] = 1 << 30
     at_once = model.fit(X, Y).fit_report_
     tuning["batch_bytes"] = 1 << 18
@@ -53,11 +48,11 @@ def test_more_batches_run_more_and_hold_less(there, tuning):
     assert one_by_one.bytes_most < at_once.bytes_most
 
 
-def test_a_tree_and_a_warm_start(device, there):
-    assert DecisionTreeClassifier(device=there).fit(X, Y).fit_report_.n_trees == 1
+def test_a_tree_and_a_warm_start(device, where):
+    assert DecisionTreeClassifier(device=where).fit(X, Y).fit_report_.n_trees == 1
     forest = RandomForestClassifier(2, random_state=0, warm_start=True).fit(X, Y)
     assert forest.fit_report_.device == "cpu"
-    report = forest.set_params(n_estimators=5, device=there).fit(X, Y).fit_report_
+    report = forest.set_params(n_estimators=5, device=where).fit(X, Y).fit_report_
     assert (report.device, report.n_trees) == (device.name, 3)
     assert not differences(forest, RandomForestClassifier(5, random_state=0).fit(X, Y))
     with pytest.warns(UserWarning, match="does not fit new trees"):
@@ -65,8 +60,8 @@ def test_a_tree_and_a_warm_start(device, there):
     assert (report.device, report.n_trees, report.kernels) == (device.name, 0, {})
 
 
-def test_fits_at_once_are_counted_apart(device, there):
-    models = [RandomForestClassifier(3, random_state=0, max_depth=depth, device=there) for depth in (2, 9, 2, 9)]
+def test_fits_at_once_are_counted_apart(device, where):
+    models = [RandomForestClassifier(3, random_state=0, max_depth=depth, device=where) for depth in (2, 9, 2, 9)]
     alone = [model.fit(X, Y).fit_report_ for model in models]
     launches = device.n_launches
     with ThreadPoolExecutor(4) as pool:

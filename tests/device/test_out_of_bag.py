@@ -14,12 +14,6 @@ ATTRIBUTES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def where(device):
-    """A name of the device."""
-    return device.queue.sycl_device.filter_string
-
-
 def assert_same(estimator, X, y, where, weight=None):
     estimator = clone(estimator).set_params(oob_score=True, variable_importance="mda_raw", random_state=0)
     here = clone(estimator).fit(X, y, weight)

@@ -9,20 +9,10 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from helpers.device_rows import ROWS, most
 
-from dforest.backends.sycl.device import SyclDevice, _explained
 from dforest.engines.device import backend
 from dforest.errors import DeviceError
-
-ROWS = np.random.default_rng(0).random((1000, 3))
-
-
-def most(device, rows=ROWS, **how):
-    """The place of the largest entry of each row."""
-    out = device.zeros(len(rows), np.int64)
-    n_block = 7
-    device.run("df_most", -(-len(rows) // n_block), device.array(rows), rows.shape[1], len(rows), n_block, out, **how)
-    return out.get()
 
 
 @pytest.mark.parametrize("n_items", [None, 1, 4, 64])
@@ -95,7 +85,7 @@ def test_wrong_arguments(device):
         (TypeError, "df_most: means is of type float64, not float32", (device.array(ROWS.astype("f")), 3, 1000, 10, out)),
         (TypeError, "df_most: means is an array on a device, or None, not ndarray", (ROWS, 3, 1000, 10, out)),
         (TypeError, "df_most: n_outputs is an integer, not float", (rows, 3.0, 1000, 10, out)),
-        (TypeError, "df_most: n_rows is an integer, not DeviceArray", (rows, 3, rows, 10, out)),
+        (TypeError, "df_most: n_rows is an integer, not (Device|Cuda)Array", (rows, 3, rows, 10, out)),
         (ValueError, "df_most: n_rows=9223372036854775808; allowed are integers of 64 bits", (rows, 3, 2**63, 10, out)),
     ]
     for kind, message, arguments in cases:
@@ -122,14 +112,8 @@ def test_no_groups_do_nothing(device):
     assert device.n_launches == before
 
 
-def test_memory_of_another_context(device, part_queues):
-    part = SyclDevice(part_queues[0])
-    with pytest.raises(ValueError, match="df_most: means lies in the memory of another context"):
-        device.run("df_most", 1, part.array(ROWS), 3, 1000, 1000, device.empty(1000, np.int64))
-
-
 @pytest.mark.slow
-def test_threads_and_devices_at_once(device, part_queues):
+def test_threads_and_devices_at_once(device, another):
     found = {}
 
     def work(number, used):
@@ -138,58 +122,12 @@ def test_threads_and_devices_at_once(device, part_queues):
             np.array_equal(most(used, rows), rows.argmax(axis=1)) for rows in (rng.random((50 + number, 3)) for _ in range(100))
         )
 
-    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([*map(SyclDevice, part_queues), device, device])]
+    threads = [Thread(target=work, args=(i, used)) for i, used in enumerate([another, another, device, device])]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert found == dict.fromkeys(range(4), True)
-
-
-@pytest.mark.slow
-def test_devices_without_atomics_of_64_bits_are_built_for(device, tuning):
-    tuning["no_atomic64"] = True
-    np.testing.assert_array_equal(most(device), ROWS.argmax(axis=1))
-
-
-class Pretended:
-    """A queue whose device lacks something."""
-
-    def __init__(self, queue, **lacks):
-        self.sycl_device = Pretended.Device(queue.sycl_device, lacks)
-        self.addressof_ref = queue.addressof_ref
-
-    class Device:
-        def __init__(self, device, lacks):
-            self.device, self.lacks = device, lacks
-
-        def __getattr__(self, name):
-            return self.lacks[name] if name in self.lacks else getattr(self.device, name)
-
-
-def test_a_device_without_float64_is_refused(device):
-    with pytest.raises(DeviceError, match="the device 'Slow thing' does not support float64"):
-        SyclDevice(Pretended(device.queue, has_aspect_fp64=False, name=" Slow thing"))
-
-
-def test_what_the_compiler_says_is_told(device, monkeypatch):
-    from dforest.engines.device import kernel_source
-
-    lost = SyclDevice(device.queue)
-    monkeypatch.setattr(kernel_source, "main", lambda: "#include <no_such_header>\n")
-    with pytest.raises(DeviceError, match=r"(?s)could not be built.*C\+\+'s header <no_such_header> is missing.*apt-get install"):
-        most(lost)
-    monkeypatch.setattr(kernel_source, "main", lambda: "this is no code\n")
-    with pytest.raises(DeviceError, match=r"(?s)could not be built for the device.*error:"):
-        most(lost)
-    monkeypatch.undo()
-    np.testing.assert_array_equal(most(lost), ROWS.argmax(axis=1))
-    assert lost.build_seconds > 0
-
-
-def test_only_headers_of_the_standard_library_are_missed():
-    other = DeviceError("error: unknown type name 'algorithm'")
-    assert _explained(other) == str(other)
 
 
 def test_arrays_on_a_device_are_not_pickled(device):
@@ -198,7 +136,7 @@ def test_arrays_on_a_device_are_not_pickled(device):
 
 
 @pytest.mark.slow
-def test_after_a_fork(device):
+def test_after_a_fork(where):
     code = """
 import os, sys
 import numpy as np
@@ -220,6 +158,6 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, device.queue.sycl_device.filter_string], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code, where], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr

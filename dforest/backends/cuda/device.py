@@ -1,0 +1,165 @@
+"""An NVIDIA GPU to work with: its memory and its kernels.
+
+A `CudaDevice` owns a stream, a pool of memory and the kernels loaded into the GPU's context, all of which are made when they are
+first needed and stay for the life of the process. A launch does not wait for its kernel to end: what follows on the stream does,
+and `CudaArray.get` waits for all of it. So an error of a kernel is told by a later call.
+"""
+
+from contextlib import contextmanager
+from time import perf_counter
+
+import numpy as np
+
+from dforest.backends.cuda import compiler
+from dforest.backends.cuda.driver import Context, CudaError, attribute, bindings, call, check_process
+from dforest.backends.cuda.memory import CudaArray
+from dforest.engines.device import backend
+from dforest.errors import DeviceError
+
+_ITEMS, _MAX_ITEMS = 128, 256  # of a group; the latter is DF_MAX_ITEMS of cuda_items.hpp
+_STATIC_BYTES = 1 << 10  # of a group's memory, which the kernels' own variables take
+_OLDEST = (7, 0)  # compute capability
+
+
+class CudaDevice(backend.Device):
+    """An NVIDIA GPU.
+
+    Parameters
+    ----------
+    number : int
+        As CUDA counts GPUs.
+
+    Attributes
+    ----------
+    number : int
+    stream : object
+        On which all work is done in order.
+
+    Raises
+    ------
+    DeviceError
+        If the GPU lacks what the kernels need.
+    """
+
+    def __init__(self, number):
+        self.number = number
+        self._context = context = Context(number)
+        name = call("cuDeviceGetName", 256, context.gpu).decode(errors="replace").rstrip("\0 ")
+        capability = tuple(attribute(context.gpu, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
+        if capability < _OLDEST:
+            raise DeviceError(
+                f"the device {name!r} has compute capability {capability[0]}.{capability[1]}; kernels need "
+                f"{_OLDEST[0]}.{_OLDEST[1]} or a later one"
+            )
+        self._architecture = f"sm_{capability[0]}{capability[1]}"
+        memory_bytes = int(call("cuDeviceTotalMem", context.gpu))
+        super().__init__(
+            name,
+            is_cpu=False,
+            n_units=attribute(context.gpu, "MULTIPROCESSOR_COUNT"),
+            local_bytes=attribute(context.gpu, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") - _STATIC_BYTES,
+            memory_bytes=memory_bytes,
+            array_bytes=memory_bytes,
+            max_items=_MAX_ITEMS,
+        )
+        self._functions = {}  # by kernel
+        with context:
+            self.stream = call("cuStreamCreate", bindings().CUstream_flags.CU_STREAM_NON_BLOCKING)
+            self._pool = self._made_pool() if attribute(context.gpu, "MEMORY_POOLS_SUPPORTED") else None
+
+    @property
+    def n_items(self):
+        return backend.TUNING.get("n_items") or _ITEMS
+
+    def _made_pool(self):
+        driver = bindings()
+        wanted = driver.CUmemPoolProps()
+        wanted.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        wanted.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        wanted.location.id = self.number
+        pool = call("cuMemPoolCreate", wanted)
+        # So much is kept for the next arrays when it is given back; to take memory from the driver each time would be slow.
+        kept = driver.cuuint64_t(self.memory_bytes // 4)
+        call("cuMemPoolSetAttribute", pool, driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, kept)
+        return pool
+
+    def build(self):
+        """Do nothing: each kernel is built when it is first run, see `compiler`."""
+
+    def check_usable(self):
+        check_process()
+
+    @contextmanager
+    def at_work(self, what):
+        """Work on the device inside the block; errors say what failed, and where."""
+        check_process()
+        try:
+            with self._context:
+                yield
+        except CudaError as error:
+            raise DeviceError(f"{what} failed on the device {self.name!r}: {error}") from None
+
+    def wait(self):
+        """Wait for all work that was given to the device."""
+        with self.at_work("a kernel"):
+            call("cuStreamSynchronize", self.stream)
+
+    def wait_for_all(self):
+        """Wait for all work in the GPU's context, that of other libraries too."""
+        with self.at_work("work"):
+            call("cuCtxSynchronize")
+
+    def allocate(self, n_bytes):
+        """The address of new memory. Raise CudaError if there is not that much."""
+        check_process()
+        with self._context:
+            if self._pool is None:
+                return int(call("cuMemAlloc", n_bytes))
+            return int(call("cuMemAllocFromPoolAsync", n_bytes, self._pool, self.stream))
+
+    def free(self, address, is_lent):
+        """Give memory back, after all work on it; is_lent: other streams may be at work on it."""
+        with self._context:
+            if self._pool is None:
+                return call("cuMemFree", address)
+            if is_lent:
+                call("cuCtxSynchronize")
+            call("cuMemFreeAsync", address, self.stream)
+
+    def empty(self, shape, dtype, account=None):
+        return CudaArray(self, shape, dtype, account or self.account)
+
+    def takes(self, argument):
+        if not isinstance(argument, CudaArray):
+            return False
+        if argument.device is not self:
+            raise ValueError(f"lies in the memory of another device, {argument.device.name!r}")
+        return True
+
+    def launch(self, kernel, n_groups, n_items, n_local, arguments):
+        words = [argument.address if isinstance(argument, CudaArray) else argument or 0 for argument in arguments]
+        words = np.array([word % (1 << 64) for word in (*words, n_local)], np.uint64)
+        pointers = words.ctypes.data + np.arange(len(words), dtype=np.uint64) * np.uint64(words.itemsize)
+        function = self._function(kernel)
+        with self.at_work(f"kernel {kernel}"):
+            call("cuLaunchKernel", function, n_groups, 1, 1, n_items, 1, 1, n_local, self.stream, pointers.ctypes.data, 0)
+
+    def _function(self, kernel):
+        """A kernel as a function in the GPU's context."""
+        found = self._functions.get(kernel)
+        if found is None:
+            with self.lock:
+                found = self._functions.get(kernel)
+                if found is None:
+                    found = self._functions[kernel] = self._loaded(kernel)
+        return found
+
+    def _loaded(self, kernel):
+        start = perf_counter()
+        code = compiler.build(kernel, self._architecture)
+        with self.at_work(f"loading the kernel {kernel}"):
+            function = call("cuModuleGetFunction", call("cuModuleLoadData", code), kernel.encode())
+            larger = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            call("cuFuncSetAttribute", function, larger, self.local_bytes)
+        self.build_seconds += perf_counter() - start
+        return function

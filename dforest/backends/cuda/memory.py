@@ -1,0 +1,119 @@
+"""Arrays in the memory of a GPU.
+
+Memory is taken from a pool and given back in the order of the device's stream, and so are copies and kernels: memory that is
+given back is not taken again before the kernels that use it have ended.
+"""
+
+from contextlib import suppress
+from math import prod
+
+import numpy as np
+
+from dforest.backends.cuda.driver import CudaError, call, check_process
+from dforest.errors import DeviceError
+
+
+class CudaArray:
+    """An array in the memory of a GPU: see `dforest.engines.device.backend.DeviceArray`.
+
+    It has CUDA's array interface, so that libraries such as CuPy and PyTorch take it without a copy.
+
+    Parameters
+    ----------
+    device : CudaDevice
+    shape : tuple of int
+    dtype : dtype
+    account : Account
+        Where new memory, and copies, are entered.
+    owner : object, optional
+        Of the memory, which is at `address` then; without one, it is new and the array's own.
+    address : int, optional
+
+    Raises
+    ------
+    DeviceError
+        If there is not that much memory.
+    """
+
+    def __init__(self, device, shape, dtype, account, owner=None, address=0):
+        self.address = None  # until there is memory to give back
+        self.device, self.account, self.owner = device, account, owner
+        self.shape = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+        if min(self.shape, default=0) < 0:
+            raise ValueError(f"shape={self.shape}; allowed are numbers from 0")
+        self.dtype = np.dtype(dtype)
+        self.nbytes = prod(self.shape) * self.dtype.itemsize
+        self._is_lent = False  # to another library, which may be at work on it on a stream of its own
+        if owner is not None:
+            self.address = address
+            return
+        try:
+            self.address = device.allocate(min(max(self.nbytes, 1), 1 << 62))
+        except CudaError as error:
+            raise DeviceError(
+                f"{self.nbytes} bytes of memory could not be allocated on the device {device.name!r}, which has "
+                f"{device.memory_bytes} bytes in all; dforest already uses {account.n_bytes} bytes there ({error})"
+            ) from None
+        account.hold(self.nbytes)
+
+    def __del__(self):
+        if self.address is None or self.owner is not None:
+            return
+        self.account.hold(-self.nbytes)
+        with suppress(DeviceError):  # the memory of a lost context is lost with it
+            check_process()
+            self.device.free(self.address, self._is_lent)
+
+    def __reduce__(self):
+        raise TypeError("an array on a device can't be pickled; get() copies it to a NumPy array")
+
+    def __len__(self):
+        return self.shape[0]
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def __cuda_array_interface__(self):
+        """The array, once all that writes to it has ended; version 3, without a stream to wait for."""
+        self.device.wait()
+        self._is_lent = True
+        return {
+            "shape": self.shape, "typestr": self.dtype.str, "data": (self.address if self.nbytes else 0, False),
+            "strides": None, "stream": None, "version": 3,
+        }  # fmt: skip
+
+    def ravel(self):
+        """This array's memory as an array of one dimension."""
+        return CudaArray(self.device, (prod(self.shape),), self.dtype, self.account, self, self.address)
+
+    def write(self, array, first=0):
+        """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are."""
+        array = np.asarray(array, order="C")
+        start, n = first * self.dtype.itemsize, array.nbytes
+        if array.dtype != self.dtype:
+            raise TypeError(f"an array of {array.dtype} written to one of {self.dtype}")
+        if not 0 <= start <= self.nbytes - n:
+            raise ValueError(f"{array.size} entries written from entry {first} on to an array of shape {self.shape}")
+        if n == 0:
+            return
+        with self.device.at_work("a copy to the device"):
+            call("cuMemcpyHtoDAsync", self.address + start, array.ctypes.data, n, self.device.stream)
+        self.account.write(n)
+
+    def fill(self, byte):
+        """Set all bytes to one."""
+        if self.nbytes:
+            with self.device.at_work("setting memory"):
+                call("cuMemsetD8Async", self.address, byte, self.nbytes, self.device.stream)
+
+    def get(self):
+        """A copy as a NumPy array, made when all work before it has been done."""
+        result = np.empty(self.shape, self.dtype)
+        if self.nbytes:
+            with self.device.at_work("a kernel, or a copy from the device,"):
+                call("cuMemcpyDtoHAsync", result.ctypes.data, self.address, self.nbytes, self.device.stream)
+                call("cuStreamSynchronize", self.device.stream)
+        self.account.read(self.nbytes)
+        return result

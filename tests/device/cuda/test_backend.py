@@ -1,0 +1,188 @@
+"""CUDA's backend without a GPU: all that stands between estimators and the driver, with a driver that is none."""
+
+import pickle
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from helpers.device_forests import differences, random_fit, tuned
+from helpers.fake_cuda import FakeDriver, Status
+from helpers.host_device import compile_kernels, load_kernels
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+import dforest
+from dforest import HistGradientBoostingRegressor, RandomForestClassifier
+from dforest.backends import find_device
+from dforest.backends.cuda import compiler, devices, driver
+from dforest.errors import DeviceError
+
+X, Y = load_iris(return_X_y=True)
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A driver with two GPUs."""
+    found = FakeDriver(load_kernels(compile_kernels()), n_gpus=2)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", found)
+    monkeypatch.setattr(compiler, "build", lambda kernel, architecture: kernel.encode())
+    monkeypatch.setattr(devices, "_devices", {})
+    monkeypatch.setattr(driver, "_process", None)
+    with tuned({"n_items": 4}):
+        yield found
+        devices._devices.clear()
+
+
+class LibraryArray:
+    """An array of another library, as far as the interface goes, in memory of the fake GPU."""
+
+    def __init__(self, array, **interface):
+        self.array = np.asarray(array)
+        self.__cuda_array_interface__ = self.array.__array_interface__ | {"version": 3, "stream": None} | interface
+
+    def __array_namespace__(self):
+        return LibraryArray
+
+    @staticmethod
+    def asarray(result):
+        return result
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+
+class OnlyDLPack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return 2, 1
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+
+def test_devices_have_names(fake):
+    _, *gpus, _ = dforest.devices()
+    assert [(gpu.device, gpu.name, gpu.usable) for gpu in gpus] == [("cuda:0", "Fake GPU 0", True), ("cuda:1", "Fake GPU 1", True)]
+    assert find_device("cuda") is find_device("cuda:0") is not find_device("cuda:1")
+    with pytest.raises(DeviceError, match=r"device='cuda:2': there is no such GPU; there are .*\"cuda:1\" \(Fake GPU 1\)"):
+        RandomForestClassifier(device="cuda:2").fit(X, Y)
+    assert fake.stack == []
+
+
+def test_old_gpus_are_refused(fake):
+    fake.attributes["major"] = 6
+    _, gpu, *_ = dforest.devices()
+    assert not gpu.usable and "compute capability 6.0; kernels need 7.0" in gpu.reason
+
+
+def test_without_a_gpu(fake):
+    fake.n_gpus = 0
+    _, gpu, _ = dforest.devices()
+    assert (gpu.device, gpu.usable) == ("cuda", False) and "CUDA_ERROR_NO_DEVICE" in gpu.reason
+    with pytest.raises(DeviceError, match="device='cuda': CUDA_ERROR_NO_DEVICE"):
+        RandomForestClassifier(device="cuda").fit(X, Y)
+
+
+def test_without_cuda_bindings(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    with pytest.raises(DeviceError, match="NVIDIA GPUs need cuda-bindings and NVRTC: pip install 'cuda-bindings"):
+        RandomForestClassifier(device="cuda").fit(X, Y)
+    assert any(info.device == "cuda" and "pip install" in info.reason for info in dforest.devices())
+
+
+@pytest.mark.parametrize("pools", [0, 1])
+@pytest.mark.parametrize("seed", range(20, 26))
+def test_forests_are_those_of_the_processor(fake, seed, pools):
+    fake.attributes["pools"] = pools
+    estimator, X, y, weight = random_fit(seed)
+    here = clone(estimator).fit(X, y, weight)
+    there = clone(estimator).set_params(device="cuda").fit(X, y, weight)
+    assert not differences(here, there)
+    assert here.predict(X).tobytes() == there.predict(X).tobytes()
+    del there
+    assert fake.held == {} and fake.stack == []
+
+
+def test_boosted_trees_are_those_of_the_processor(fake):
+    model = HistGradientBoostingRegressor(max_iter=3, random_state=0)
+    here, there = clone(model).fit(X, Y), clone(model).set_params(device="cuda:1").fit(X, Y)
+    assert there.fit_report_.device == "Fake GPU 1"
+    assert not differences(here, there)
+
+
+def test_arrays_are_used_where_they_lie(fake):
+    model = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    expected = model.predict_proba(X)
+    there = LibraryArray(np.ascontiguousarray(X))
+    device = find_device("cuda")
+    written = device.account.n_bytes_written
+    found = model.predict_proba(there)
+    np.testing.assert_array_equal(found.get(), expected)
+    once = device.account.n_bytes_written - written
+    model.predict_proba(there)
+    assert once > 0 and device.account.n_bytes_written - written == once  # the forest, and no row
+    assert found.__cuda_array_interface__["data"][0] in fake.held
+    for other in (X[::-1], X[:, ::-1], X.T.copy().T, X[5:90:7]):
+        np.testing.assert_array_equal(model.predict_proba(LibraryArray(other)).get(), model.predict_proba(np.array(other)))
+    np.testing.assert_array_equal(model.predict_proba(OnlyDLPack(X.copy())).get(), expected)
+    assert not differences(RandomForestClassifier(3, random_state=0).fit(there, LibraryArray(Y)), model)
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(LibraryArray(X[:0]))
+
+
+def test_arrays_and_names_must_agree(fake):
+    model = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="device='cuda:1' is .* but the arrays given are on \"cuda:0\""):
+        model.set_params(device="cuda:1").predict(LibraryArray(X))
+    with pytest.raises(ValueError, match="device='gpu', but the queue of config_context, or the arrays given, are of a device of"):
+        model.set_params(device="gpu").predict(LibraryArray(X))
+    with pytest.raises(ValueError, match="has a mask, which is not supported"):
+        model.set_params(device=None).predict(LibraryArray(X, mask=True))
+
+
+def test_memory_that_is_not_there(fake):
+    device = find_device("cuda")
+    with pytest.raises(DeviceError, match=rf"{1 << 33} bytes of memory could not be allocated on the device 'Fake GPU 0', which"):
+        device.empty(1 << 30, np.float64)
+    model = RandomForestClassifier(3, random_state=0, device="cuda").fit(X, Y)
+    before = dict(vars(model))
+    fake.memory_bytes = 1000
+    with pytest.raises(DeviceError, match="bytes of memory could not be allocated"):
+        model.fit(X[:, :2], Y)
+    assert vars(model) == before and fake.held == {}
+
+
+def test_a_lost_device(fake):
+    """The model stays, predicts on the processor, and a later fit says why it can't."""
+    model = RandomForestClassifier(3, random_state=0, device="cuda").fit(X, Y)
+    expected, before = model.predict(X), dict(vars(model))
+    fake.lost = Status.CUDA_ERROR_ILLEGAL_ADDRESS
+    for use in (lambda: model.fit(X[:, :2], Y), lambda: model.predict(X)):
+        with pytest.raises(DeviceError, match="CUDA_ERROR_ILLEGAL_ADDRESS: as the fake driver says"):
+            use()
+    assert vars(model) == before and fake.stack == []
+    np.testing.assert_array_equal(model.set_params(device=None).predict(X), expected)
+
+
+def test_arrays_say_what_they_are_not_written(fake):
+    array = find_device("cuda").zeros((3, 4), np.float32)
+    with pytest.raises(TypeError, match="an array of float64 written to one of float32"):
+        array.write(np.ones(2))
+    with pytest.raises(ValueError, match="2 entries written from entry 11 on"):
+        array.write(np.ones(2, np.float32), 11)
+    with pytest.raises(TypeError, match="can't be pickled"):
+        pickle.dumps(array)
+    with pytest.raises(ValueError, match="lies in the memory of another device, 'Fake GPU 0'"):
+        find_device("cuda:1").run("df_most", 1, find_device("cuda").zeros(3, np.float64), 3, 1, 1, None)
+
+
+def test_a_forked_process_is_told(fake, monkeypatch):
+    device = find_device("cuda")
+    monkeypatch.setattr(driver.os, "getpid", lambda: -1)
+    for use in (lambda: find_device("cuda"), lambda: device.zeros(3, np.int8), lambda: device.run("df_most", 0)):
+        with pytest.raises(DeviceError, match="forked"):
+            use()

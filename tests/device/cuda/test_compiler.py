@@ -1,0 +1,57 @@
+"""Kernels built by NVRTC, which needs no GPU, and what is kept of them."""
+
+import os
+
+import pytest
+
+from dforest.backends.cuda import compiler
+from dforest.engines.device import kernel_source
+from dforest.errors import DeviceError
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    """Where built kernels are kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("CUDA_CACHE_DISABLE", raising=False)
+    try:
+        compiler._version()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    return tmp_path / "dforest" / "cuda"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", kernel_source.kernels())
+def test_all_kernels_are_built(kernel):
+    assert compiler.build(kernel, "sm_90")[:4] == b"\x7fELF"
+
+
+def test_built_kernels_are_kept(folder, monkeypatch):
+    code = compiler.build("df_most", "sm_90")
+    (file,) = folder.iterdir()
+    assert file.read_bytes() == code and b"df_most" in code and b"df_mean" not in code
+    file.write_bytes(b"kept")
+    assert compiler.build("df_most", "sm_90") == b"kept"
+    assert compiler.build("df_most", "sm_80")[:4] == b"\x7fELF"
+    monkeypatch.setattr(kernel_source, "main", lambda: '#include "predict.hpp"\n')
+    assert compiler.build("df_most", "sm_90")[:4] == b"\x7fELF"
+    assert len(list(folder.iterdir())) == 3
+    monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
+    assert compiler.build("df_apply", "sm_90")[:4] == b"\x7fELF"
+    assert len(list(folder.iterdir())) == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_can_not_be_written(folder):
+    folder.parent.mkdir()
+    folder.parent.chmod(0o500)
+    assert compiler.build("df_most", "sm_90")[:4] == b"\x7fELF"
+
+
+def test_what_the_compiler_says_is_told(monkeypatch):
+    monkeypatch.setattr(kernel_source, "main", lambda: "this is no code\n")
+    with pytest.raises(DeviceError, match=r"(?s)kernel df_most could not be built by NVRTC: NVRTC_ERROR_COMPILATION.*df_most.cu"):
+        compiler.build("df_most", "sm_90")
+    with pytest.raises(DeviceError, match="NVRTC_ERROR_INVALID_OPTION"):
+        compiler.build("df_most", "sm_1")
