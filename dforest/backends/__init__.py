@@ -21,7 +21,7 @@ class Backend(NamedTuple):
     interface : str
         An attribute that arrays in the memory of its devices have, and no others.
     dlpack : tuple of int
-        The types of its devices in DLPack's protocol, by which arrays without the interface are known.
+        The types of its devices in DLPack, by which arrays without the interface are known.
     queue : str
         An attribute that queues on its devices have, and no others.
     devices : str

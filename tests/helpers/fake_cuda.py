@@ -132,7 +132,7 @@ class FakeDriver:
             ctypes.memmove(to, source, n_bytes)
         return self._done()
 
-    cuMemcpyDtoHAsync = cuMemcpyHtoDAsync
+    cuMemcpyDtoHAsync = cuMemcpyDtoDAsync = cuMemcpyHtoDAsync
 
     def cuMemsetD8Async(self, address, byte, n_bytes, stream):  # noqa: N802
         ctypes.memset(address, byte, n_bytes)

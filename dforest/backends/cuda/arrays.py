@@ -4,12 +4,12 @@ What comes in is borrowed; what goes out is owned by the arrays that are made of
 GPU's context is waited for: not all libraries say on which stream they fill it.
 """
 
-import ctypes
 from importlib import import_module
 
 import numpy as np
 
 from dforest.backends.cuda.devices import device_of
+from dforest.backends.cuda.dlpack import layout_of
 from dforest.backends.cuda.driver import bindings, call, count_devices
 from dforest.backends.cuda.memory import CudaArray
 from dforest.backends.strided import contiguous, from_lowest
@@ -68,23 +68,23 @@ def like(array, result):
         if result.dtype.kind not in "biuf":
             return result
         result = queue_of(array).array(result)
-    library = _library(array)
-    return result if library is None else library(result)
+    result, library = result.for_others(), _library(array)
+    return result if library is None else library.from_dlpack(result)
 
 
 def _library(array):
-    """What makes an array of a library of another one, without a copy; None: it stays dforest's."""
+    """The library of an array, which takes others by DLPack; None: results stay dforest's."""
     if hasattr(array, "__array_namespace__"):
-        return array.__array_namespace__().asarray
-    if type(array).__module__.partition(".")[0] == "torch":
-        return lambda result: import_module("torch").as_tensor(result, device=array.device)
-    return None
+        return array.__array_namespace__()
+    library = import_module(type(array).__module__.partition(".")[0])
+    return library if hasattr(library, "from_dlpack") else None
 
 
 def _layout(array):
     """(owner of the memory, shape, dtype, strides in bytes, address)."""
     if not hasattr(array, "__cuda_array_interface__"):
-        return _of_dlpack(array)
+        capsule = array.__dlpack__()
+        return capsule, *layout_of(capsule)
     interface = array.__cuda_array_interface__
     if interface.get("mask") is not None:
         raise ValueError("an array on a GPU has a mask, which is not supported; allowed are arrays without one")
@@ -92,36 +92,3 @@ def _layout(array):
     strides = interface.get("strides")
     strides = contiguous(shape, dtype.itemsize) if strides is None else tuple(strides)
     return array, shape, dtype, strides, interface["data"][0]
-
-
-class _Tensor(ctypes.Structure):
-    """DLTensor of DLPack, with which its DLManagedTensor begins."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("first", ctypes.c_uint64),
-    )  # fmt: skip
-
-
-_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # by DLPack's codes of types
-
-
-def _of_dlpack(array):
-    """`_layout` by DLPack. The owner is the capsule, which gives the memory back when it ends, as nobody consumes it."""
-    capsule = array.__dlpack__()
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
-    if tensor.code not in _KINDS or tensor.lanes != 1:
-        raise ValueError(
-            f"an array on a GPU has entries of DLPack's type {tensor.code} with {tensor.lanes} lanes; allowed are integers, "
-            "floating point numbers and truth values"
-        )
-    dtype = np.dtype(f"{_KINDS[tensor.code]}{tensor.bits // 8}")
-    shape = tuple(tensor.shape[: tensor.ndim])
-    if tensor.strides:
-        strides = tuple(n * dtype.itemsize for n in tensor.strides[: tensor.ndim])
-    else:
-        strides = contiguous(shape, dtype.itemsize)
-    return capsule, shape, dtype, strides, (tensor.data or 0) + tensor.first

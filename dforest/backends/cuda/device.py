@@ -5,6 +5,8 @@ first needed and stay for the life of the process. A launch does not wait for it
 and `CudaArray.get` waits for all of it. So an error of a kernel is told by a later call.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -13,10 +15,10 @@ import numpy as np
 from dforest.backends.cuda import compiler
 from dforest.backends.cuda.driver import Context, CudaError, attribute, bindings, call, check_process
 from dforest.backends.cuda.memory import CudaArray
-from dforest.engines.device import backend
+from dforest.engines.device import backend, kernel_source
 from dforest.errors import DeviceError
 
-_ITEMS, _MAX_ITEMS = 128, 256  # of a group; the latter is DF_MAX_ITEMS of cuda_items.hpp
+_ITEMS = 256  # of a group, at most: DF_MAX_ITEMS of cuda_items.hpp
 _STATIC_BYTES = 1 << 10  # of a group's memory, which the kernels' own variables take
 _OLDEST = (7, 0)  # compute capability
 
@@ -60,12 +62,12 @@ class CudaDevice(backend.Device):
             local_bytes=attribute(context.gpu, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") - _STATIC_BYTES,
             memory_bytes=memory_bytes,
             array_bytes=memory_bytes,
-            max_items=_MAX_ITEMS,
+            max_items=_ITEMS,
         )
         self._functions = {}  # by kernel
         with context:
             self.stream = call("cuStreamCreate", bindings().CUstream_flags.CU_STREAM_NON_BLOCKING)
-            self._pool = self._made_pool() if attribute(context.gpu, "MEMORY_POOLS_SUPPORTED") else None
+            self._pool = self._made_pool() if attribute(context.gpu, "MEMORY_POOLS_SUPPORTED") else None  # not everywhere
 
     @property
     def n_items(self):
@@ -83,8 +85,14 @@ class CudaDevice(backend.Device):
         call("cuMemPoolSetAttribute", pool, driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, kept)
         return pool
 
-    def build(self):
-        """Do nothing: each kernel is built when it is first run, see `compiler`."""
+    def build(self, header=None):
+        """Build kernels that are not built yet, each for itself, by as many threads as there are processors."""
+        start = perf_counter()
+        wanted = [kernel for kernel in kernel_source.kernels(header) if kernel not in self._functions]
+        if wanted:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(self._function, wanted))
+            self.build_seconds += perf_counter() - start
 
     def check_usable(self):
         check_process()
@@ -109,22 +117,21 @@ class CudaDevice(backend.Device):
         with self.at_work("work"):
             call("cuCtxSynchronize")
 
-    def allocate(self, n_bytes):
-        """The address of new memory. Raise CudaError if there is not that much."""
+    def allocate(self, n_bytes, is_pooled):
+        """The address of new memory, of the pool, or of its own. Raise CudaError if there is not that much."""
         check_process()
         with self._context:
-            if self._pool is None:
-                return int(call("cuMemAlloc", n_bytes))
-            return int(call("cuMemAllocFromPoolAsync", n_bytes, self._pool, self.stream))
+            if is_pooled and self._pool is not None:
+                return int(call("cuMemAllocFromPoolAsync", n_bytes, self._pool, self.stream))
+            return int(call("cuMemAlloc", n_bytes))
 
-    def free(self, address, is_lent):
-        """Give memory back, after all work on it; is_lent: other streams may be at work on it."""
+    def free(self, address, is_pooled):
+        """Give memory back, after all work on it."""
         with self._context:
-            if self._pool is None:
-                return call("cuMemFree", address)
-            if is_lent:
-                call("cuCtxSynchronize")
-            call("cuMemFreeAsync", address, self.stream)
+            if is_pooled and self._pool is not None:
+                call("cuMemFreeAsync", address, self.stream)
+            else:
+                call("cuMemFree", address)
 
     def empty(self, shape, dtype, account=None):
         return CudaArray(self, shape, dtype, account or self.account)
@@ -140,26 +147,20 @@ class CudaDevice(backend.Device):
         words = [argument.address if isinstance(argument, CudaArray) else argument or 0 for argument in arguments]
         words = np.array([word % (1 << 64) for word in (*words, n_local)], np.uint64)
         pointers = words.ctypes.data + np.arange(len(words), dtype=np.uint64) * np.uint64(words.itemsize)
-        function = self._function(kernel)
+        start = perf_counter()
+        is_new, function = kernel not in self._functions, self._function(kernel)
+        self.build_seconds += perf_counter() - start if is_new else 0
         with self.at_work(f"kernel {kernel}"):
             call("cuLaunchKernel", function, n_groups, 1, 1, n_items, 1, 1, n_local, self.stream, pointers.ctypes.data, 0)
 
     def _function(self, kernel):
-        """A kernel as a function in the GPU's context."""
+        """A kernel as a function in the GPU's context, which is built if need be."""
         found = self._functions.get(kernel)
-        if found is None:
-            with self.lock:
-                found = self._functions.get(kernel)
-                if found is None:
-                    found = self._functions[kernel] = self._loaded(kernel)
-        return found
-
-    def _loaded(self, kernel):
-        start = perf_counter()
+        if found is not None:
+            return found
         code = compiler.build(kernel, self._architecture)
         with self.at_work(f"loading the kernel {kernel}"):
             function = call("cuModuleGetFunction", call("cuModuleLoadData", code), kernel.encode())
             larger = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             call("cuFuncSetAttribute", function, larger, self.local_bytes)
-        self.build_seconds += perf_counter() - start
-        return function
+        return self._functions.setdefault(kernel, function)

@@ -1,7 +1,8 @@
 """Arrays in the memory of a GPU.
 
-Memory is taken from a pool and given back in the order of the device's stream, and so are copies and kernels: memory that is
-given back is not taken again before the kernels that use it have ended.
+Memory is taken from a pool and given back in the order of the device's stream, as copies and kernels are done: memory that is
+given back is not taken again before the kernels that use it have ended. What other libraries are handed has memory of its own,
+outside of the pool, which is given back when all work on the GPU has ended: they may use it on streams of their own.
 """
 
 from contextlib import suppress
@@ -9,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from dforest.backends.cuda.dlpack import CUDA, capsule_of
 from dforest.backends.cuda.driver import CudaError, call, check_process
 from dforest.errors import DeviceError
 
@@ -16,7 +18,7 @@ from dforest.errors import DeviceError
 class CudaArray:
     """An array in the memory of a GPU: see `dforest.engines.device.backend.DeviceArray`.
 
-    It has CUDA's array interface, so that libraries such as CuPy and PyTorch take it without a copy.
+    It has CUDA's array interface and that of DLPack, so that libraries such as CuPy, PyTorch and JAX take it without a copy.
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ class CudaArray:
     owner : object, optional
         Of the memory, which is at `address` then; without one, it is new and the array's own.
     address : int, optional
+    is_pooled : bool
+        Whether new memory is the pool's.
 
     Raises
     ------
@@ -35,7 +39,7 @@ class CudaArray:
         If there is not that much memory.
     """
 
-    def __init__(self, device, shape, dtype, account, owner=None, address=0):
+    def __init__(self, device, shape, dtype, account, owner=None, address=0, is_pooled=True):
         self.address = None  # until there is memory to give back
         self.device, self.account, self.owner = device, account, owner
         self.shape = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
@@ -43,12 +47,12 @@ class CudaArray:
             raise ValueError(f"shape={self.shape}; allowed are numbers from 0")
         self.dtype = np.dtype(dtype)
         self.nbytes = prod(self.shape) * self.dtype.itemsize
-        self._is_lent = False  # to another library, which may be at work on it on a stream of its own
+        self._is_pooled = is_pooled
         if owner is not None:
             self.address = address
             return
         try:
-            self.address = device.allocate(min(max(self.nbytes, 1), 1 << 62))
+            self.address = device.allocate(min(max(self.nbytes, 1), 1 << 62), is_pooled)
         except CudaError as error:
             raise DeviceError(
                 f"{self.nbytes} bytes of memory could not be allocated on the device {device.name!r}, which has "
@@ -62,7 +66,7 @@ class CudaArray:
         self.account.hold(-self.nbytes)
         with suppress(DeviceError):  # the memory of a lost context is lost with it
             check_process()
-            self.device.free(self.address, self._is_lent)
+            self.device.free(self.address, self._is_pooled)
 
     def __reduce__(self):
         raise TypeError("an array on a device can't be pickled; get() copies it to a NumPy array")
@@ -78,15 +82,30 @@ class CudaArray:
     def __cuda_array_interface__(self):
         """The array, once all that writes to it has ended; version 3, without a stream to wait for."""
         self.device.wait()
-        self._is_lent = True
         return {
             "shape": self.shape, "typestr": self.dtype.str, "data": (self.address if self.nbytes else 0, False),
             "strides": None, "stream": None, "version": 3,
         }  # fmt: skip
 
+    def __dlpack__(self, **_):
+        """A capsule of DLPack, once all that writes to the array has ended."""
+        self.device.wait()
+        return capsule_of(self, self.device.number)
+
+    def __dlpack_device__(self):
+        return CUDA, self.device.number
+
     def ravel(self):
         """This array's memory as an array of one dimension."""
         return CudaArray(self.device, (prod(self.shape),), self.dtype, self.account, self, self.address)
+
+    def for_others(self):
+        """A copy that other libraries may be handed."""
+        copy = CudaArray(self.device, self.shape, self.dtype, self.account, is_pooled=False)
+        if self.nbytes:
+            with self.device.at_work("a copy on the device"):
+                call("cuMemcpyDtoDAsync", copy.address, self.address, self.nbytes, self.device.stream)
+        return copy
 
     def write(self, array, first=0):
         """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are."""

@@ -109,7 +109,7 @@ class HostDevice(Device):
         self.adds_words = self.kernels.max_items == 1
         self._fill = fill
 
-    def build(self):
+    def build(self, header=None):
         """Do nothing: the kernels have been built."""
 
     def array(self, array, account=None):

@@ -158,8 +158,10 @@ class Device(ABC):
         """Items of a group, if `run` is not told."""
 
     @abstractmethod
-    def build(self):
-        """Build the kernels of `kernel_source`, if they are not built yet.
+    def build(self, header=None):
+        """Build the kernels of `kernel_source`, or those that a header declares, if they are not built yet.
+
+        Kernels that are run are built if need be; this is for those who know that they will run many.
 
         Raises
         ------
@@ -252,7 +254,6 @@ class Device(ABC):
             raise ValueError(f"{kernel}: n_local={n_local}; the device {self.name!r} allows up to {self.local_bytes}")
         if n_groups < 0:
             raise ValueError(f"{kernel}: n_groups={n_groups}; allowed are numbers from 0")
-        self.build()
         if n_groups == 0:
             return
         with self.lock:

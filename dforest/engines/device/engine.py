@@ -75,7 +75,7 @@ class DeviceSession(Session):
         self._n_threads = n_threads
         self._recorder = Recorder(device)
         with self._recorder.timed("build"):
-            device.build()
+            device.build("train.hpp")
         with self._recorder.timed("upload"):
             self._training = Training(self._recorder, problem, tuning)
         self._sizes = _subtree_up_to(problem, tuning), tuning.histogram_bytes, tuning.extra_features
@@ -128,7 +128,7 @@ class DeviceBoostingSession(BoostingSession):
         self._recorder = Recorder(device)
         tuning = Tuning(self._recorder, backend.TUNING)
         with self._recorder.timed("build"):
-            self._recorder.build()
+            self._recorder.build("boost.hpp")
         with self._recorder.timed("upload"):
             weights = self._weights(problem)
             shard = DeviceBoostingShard(self._recorder, tuning, problem, weights)

@@ -91,6 +91,7 @@ def main():
 
 
 @cache
-def kernels():
-    """All kernels: a dict of names to lists of `Parameter`."""
-    return {name: parameters for text in files().values() for name, parameters in parse(text).items()}
+def kernels(header=None):
+    """All kernels, or those that a header declares: a dict of names to lists of `Parameter`."""
+    texts = files().values() if header is None else [files()[header]]
+    return {name: parameters for text in texts for name, parameters in parse(text).items()}

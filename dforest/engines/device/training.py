@@ -23,7 +23,7 @@ class Tuning:
     def __init__(self, device, given):
         # On a CPU one item does best alone, and its group may have much to do; elsewhere many items share a group.
         self.subtree_up_to = given.get("subtree_up_to", 1 << 13 if device.is_cpu else 1000)
-        self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 11)
+        self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 13)
         self.n_items = given.get("n_items", device.n_items)
         self.n_groups = given.get("n_groups", device.n_groups)
         self.n_growing = given.get("n_growing", 8 * device.n_units)
@@ -31,11 +31,11 @@ class Tuning:
         # Some is left for what the compiler puts there.
         self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
         self.n_together = given.get("n_together", 0)
-        # What is counted at once: on a CPU, half of what its second cache holds; elsewhere two groups share a unit's memory.
-        together_bytes = min(self.local_bytes // 2, 1 << 17) if device.is_cpu else self.local_bytes // 2
+        # What is counted at once: on a CPU, half of what its second cache holds; elsewhere four groups share a unit's memory.
+        together_bytes = min(self.local_bytes // 2, 1 << 17) if device.is_cpu else self.local_bytes // 4
         self.together_bytes = given.get("together_bytes", together_bytes)
-        batch_bytes = device.memory_bytes // 4  # a processor needs no more trees at a time to be busy
-        self.batch_bytes = given.get("batch_bytes", min(batch_bytes, 1 << 32) if device.is_cpu else batch_bytes)
+        batch_bytes = min(device.memory_bytes // 4, 1 << 32) if device.is_cpu else device.memory_bytes // 2
+        self.batch_bytes = given.get("batch_bytes", batch_bytes)
         self.array_bytes = given.get("array_bytes", device.array_bytes)
         self.histogram_bytes = given.get("histogram_bytes", 1 << 28)
         self.slice_records = given.get("slice_records", 1 << 20 if device.is_cpu else 1 << 24)

@@ -88,7 +88,7 @@ class RankSession(Session):
         tuning = Tuning(device, backend.TUNING)
         self._recorder = Recorder(device)
         with self._recorder.timed("build"):
-            device.build()
+            device.build("train.hpp")
         with self._recorder.timed("upload"):
             self._training = Training(self._recorder, problem, tuning)
         self._pieces = problem.share.pieces()

@@ -1,5 +1,6 @@
 """CUDA's backend without a GPU: all that stands between estimators and the driver, with a driver that is none."""
 
+import ctypes
 import pickle
 import shutil
 import sys
@@ -16,6 +17,7 @@ import dforest
 from dforest import HistGradientBoostingRegressor, RandomForestClassifier
 from dforest.backends import find_device
 from dforest.backends.cuda import compiler, devices, driver
+from dforest.backends.cuda.dlpack import layout_of
 from dforest.errors import DeviceError
 
 X, Y = load_iris(return_X_y=True)
@@ -46,11 +48,24 @@ class LibraryArray:
         return LibraryArray
 
     @staticmethod
-    def asarray(result):
-        return result
+    def from_dlpack(result):
+        """What libraries do: they take the capsule, and have its memory as long as they want."""
+        assert result.__dlpack_device__() == (2, 0)
+        capsule = result.__dlpack__(stream=None)
+        shape, dtype, _, address = layout_of(capsule)
+        found = np.frombuffer((ctypes.c_uint8 * result.nbytes).from_address(address), dtype).reshape(shape)
+        return Taken(found, capsule)
 
     def __dlpack_device__(self):
         return 2, 0
+
+
+class Taken:
+    def __init__(self, array, capsule):
+        self.array, self.capsule = array, capsule
+
+    def get(self):
+        return self.array.copy()
 
 
 class OnlyDLPack:
@@ -66,7 +81,8 @@ class OnlyDLPack:
 
 def test_devices_have_names(fake):
     _, *gpus, _ = dforest.devices()
-    assert [(gpu.device, gpu.name, gpu.usable) for gpu in gpus] == [("cuda:0", "Fake GPU 0", True), ("cuda:1", "Fake GPU 1", True)]
+    expected = [("cuda:0", "Fake GPU 0", True), ("cuda:1", "Fake GPU 1", True)]
+    assert [(gpu.device, gpu.name, gpu.usable) for gpu in gpus] == expected
     assert find_device("cuda") is find_device("cuda:0") is not find_device("cuda:1")
     with pytest.raises(DeviceError, match=r"device='cuda:2': there is no such GPU; there are .*\"cuda:1\" \(Fake GPU 1\)"):
         RandomForestClassifier(device="cuda:2").fit(X, Y)
@@ -125,20 +141,23 @@ def test_arrays_are_used_where_they_lie(fake):
     once = device.account.n_bytes_written - written
     model.predict_proba(there)
     assert once > 0 and device.account.n_bytes_written - written == once  # the forest, and no row
-    assert found.__cuda_array_interface__["data"][0] in fake.held
+    assert found.array.ctypes.data in fake.held
     for other in (X[::-1], X[:, ::-1], X.T.copy().T, X[5:90:7]):
         np.testing.assert_array_equal(model.predict_proba(LibraryArray(other)).get(), model.predict_proba(np.array(other)))
     np.testing.assert_array_equal(model.predict_proba(OnlyDLPack(X.copy())).get(), expected)
     assert not differences(RandomForestClassifier(3, random_state=0).fit(there, LibraryArray(Y)), model)
     with pytest.raises(ValueError, match="0 sample"):
         model.predict(LibraryArray(X[:0]))
+    del model, found
+    device.copies.clear()
+    assert fake.held == {}
 
 
 def test_arrays_and_names_must_agree(fake):
     model = RandomForestClassifier(3, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="device='cuda:1' is .* but the arrays given are on \"cuda:0\""):
         model.set_params(device="cuda:1").predict(LibraryArray(X))
-    with pytest.raises(ValueError, match="device='gpu', but the queue of config_context, or the arrays given, are of a device of"):
+    with pytest.raises(ValueError, match="device='gpu', but the queue of config_context, or the arrays given, are of a"):
         model.set_params(device="gpu").predict(LibraryArray(X))
     with pytest.raises(ValueError, match="has a mask, which is not supported"):
         model.set_params(device=None).predict(LibraryArray(X, mask=True))

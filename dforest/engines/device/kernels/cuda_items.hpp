@@ -100,6 +100,20 @@ struct df_items {
 
 // To what the items of a group share.
 static inline void df_atomic_add_in_group(uint32_t *to, uint32_t x) { atomicAdd_block(to, x); }
+// In a group's own memory 64 bits are added in two halves, the lower one first, whose carry goes into the other: there the hardware
+// adds 32 bits alone, and would repeat an exchange of 64 until nobody comes between.
+static inline void df_atomic_add_in_group(uint64_t *to, uint64_t x)
+{
+    if (!__isShared(to)) {
+        atomicAdd((unsigned long long *) to, (unsigned long long) x);
+        return;
+    }
+    uint32_t *half = (uint32_t *) to;
+    const uint32_t low = (uint32_t) x, high = (uint32_t) (x >> 32);
+    const uint32_t carry = low && atomicAdd_block(half, low) + low < low;
+    if (high + carry)
+        atomicAdd_block(half + 1, high + carry);
+}
 static inline void df_set_bits(uint32_t *to, uint32_t bits) { atomicOr_block(to, bits); }
 // To what all groups share.
 static inline void df_add_anywhere(uint64_t *to, uint64_t x) { atomicAdd((unsigned long long *) to, (unsigned long long) x); }

@@ -285,7 +285,7 @@ static inline void df_add_shared(const df_group &group, int64_t *to, int64_t x)
     if (group.n_items == 1)
         *to += x;
     else
-        df_add_anywhere((uint64_t *) to, (uint64_t) x);
+        df_atomic_add_in_group((uint64_t *) to, (uint64_t) x);
 }
 
 #endif

@@ -77,4 +77,6 @@ static inline void df_add_anywhere(uint64_t *to, uint64_t x)
 #endif
 }
 
+static inline void df_atomic_add_in_group(uint64_t *to, uint64_t x) { df_add_anywhere(to, x); }
+
 #endif
