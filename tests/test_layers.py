@@ -33,7 +33,9 @@ MAY_IMPORT = {
     "backends": {"backends"},
     # A backend: what it implements, and the source of the kernels.
     "backends.host": {"backends.host", "core.threads", *BACKEND},
-    "backends.sycl": {"backends.devices", "backends.sycl", *BACKEND},
+    "backends.cuda": {"backends.cuda", "backends.devices", "backends.strided", *BACKEND},
+    "backends.sycl": {"backends.devices", "backends.strided", "backends.sycl", *BACKEND},
+    "backends.strided": set(),
     "estimators.boosting.early_stopping": CORE,
     "estimators.boosting.loop": {"engines.fitting", "spmd.communicator", *CORE},
     "estimators.boosting.losses": {"spmd.communicator", *CORE},

@@ -242,6 +242,21 @@ class Engine(ABC):
     takes_sparse = False
     takes_drawn = False
 
+    def code_columns(self, X, max_codes, weight, kinds, counts_missing):
+        """The columns of a matrix, coded where the engine works; None: they are to be coded on the processor.
+
+        Parameters
+        ----------
+        X, max_codes, weight, kinds, counts_missing
+            As of `dforest.core.coding.columns.code_columns`.
+
+        Returns
+        -------
+        list of CodedColumn, or None
+            For the next problem that the engine opens a session for.
+        """
+        return None
+
     @abstractmethod
     def open(self, problem):
         """A `Session` for a problem, or, for a `BoostingProblem`, a `dforest.engines.boosting.BoostingSession`.

@@ -6,6 +6,8 @@ is the host's.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dforest.engines.boosting_memory import bytes_of_trees
 from dforest.engines.layout import Layout
 from dforest.engines.memory import bytes_of_codes, bytes_of_forest, bytes_of_values, distinct_rows
@@ -89,8 +91,10 @@ class LevelMemoryEstimate:
 
 def _row_major_bytes(columns):
     """Of the codes row by row, and of those of them that are a copy."""
-    n_bytes = len(columns[0].codes) * len(columns) * max(column.codes.itemsize for column in columns)
-    return n_bytes, 0 if columns[0].codes.base is not None and columns[0].codes.base.ndim == 2 else n_bytes
+    codes = columns[0].codes
+    n_bytes = len(codes) * len(columns) * max(column.codes.itemsize for column in columns)
+    is_copied = isinstance(codes, np.ndarray) and (codes.base is None or codes.base.ndim != 2)  # else they may be on a device
+    return n_bytes, n_bytes * is_copied
 
 
 def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_together, large, histogram_bytes, room=0,

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from dforest.core.boost.quantiles import NO_KEY
+from dforest.engines.device.coding import codes_there
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
 from dforest.engines.nodes import range_entries
@@ -72,7 +73,9 @@ class DeviceBoostingShard(BoostingShard):
         table["kind"] = [int(column.kind) for column in columns]
         self.columns = device.array(table)
         self.places_there = device.array(self.places)
-        self.codes = device.array(rows_of_codes(_bytes_of_codes(columns, self.is_wide), np.dtype(np.uint8)))
+        self.codes = codes_there(columns)
+        if self.codes is None:
+            self.codes = device.array(rows_of_codes(_bytes_of_codes(columns, self.is_wide), np.dtype(np.uint8)))
         self.y = device.array(np.ascontiguousarray(problem.y.T))
         self.times = None if weights.times is None else device.array(weights.times)
         self.weight = None if weights.weight is None else device.array(weights.weight)

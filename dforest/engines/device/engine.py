@@ -6,7 +6,7 @@ from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
 from dforest.engines.boosting_driver import Iterations, RowWeights
-from dforest.engines.device import backend
+from dforest.engines.device import backend, coding
 from dforest.engines.device.boosting import DeviceBoostingShard
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
@@ -35,15 +35,29 @@ class DeviceEngine(Engine):
         self.device = device
         self.n_threads = n_threads
         self.name = device.name
+        self._recorder = None  # of what was done for the next session
+
+    def code_columns(self, X, max_codes, weight, kinds, counts_missing):
+        tuning = Tuning(self.device, backend.TUNING)
+        if self.device.is_cpu or not coding.is_coded_there(X, max_codes, weight, kinds, counts_missing):
+            return None
+        if coding.least_bytes(X) > tuning.batch_bytes:
+            return None
+        self._recorder = recorder = Recorder(self.device)
+        with recorder.timed("build"):
+            recorder.build("coding.hpp")
+        with recorder.timed("upload"):
+            return coding.code_columns(recorder, tuning, X, max_codes, kinds, counts_missing)
 
     def open(self, problem):
+        recorder, self._recorder = self._recorder or Recorder(self.device), None
         if isinstance(problem, BoostingProblem):
-            return DeviceBoostingSession(problem, self.device)
+            return DeviceBoostingSession(problem, recorder)
         what = f"a forest on the device {self.name!r}"
         criterion = name_of(problem.criterion) or problem.criterion
         if criterion not in OF_KERNELS:
             raise ValueError(f"criterion={criterion!r} is not supported for {what}; allowed are {', '.join(OF_KERNELS)}")
-        return DeviceSession(problem, self.device, self.n_threads)
+        return DeviceSession(problem, recorder, self.n_threads)
 
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
         device = self.device
@@ -67,15 +81,15 @@ def _subtree_up_to(problem, tuning):
 
 
 class DeviceSession(Session):
-    """A device at work on a problem; see `Session`. What the device knows of the problem stays there from call to call."""
+    """A device, as its `Recorder`, at work on a problem; see `Session`. What it knows of the problem stays from call to call."""
 
-    def __init__(self, problem, device, n_threads):
+    def __init__(self, problem, recorder, n_threads):
         super().__init__(problem)
-        tuning = Tuning(device, backend.TUNING)
+        tuning = Tuning(recorder, backend.TUNING)
         self._n_threads = n_threads
-        self._recorder = Recorder(device)
+        self._recorder = recorder
         with self._recorder.timed("build"):
-            device.build("train.hpp")
+            recorder.build("train.hpp")
         with self._recorder.timed("upload"):
             self._training = Training(self._recorder, problem, tuning)
         self._sizes = _subtree_up_to(problem, tuning), tuning.histogram_bytes, tuning.extra_features
@@ -121,11 +135,12 @@ class DeviceBoostingSession(BoostingSession):
     Parameters
     ----------
     problem : BoostingProblem
-    device : dforest.engines.device.backend.Device
+    recorder : Recorder
+        Of the device.
     """
 
-    def __init__(self, problem, device):
-        self._recorder = Recorder(device)
+    def __init__(self, problem, recorder):
+        self._recorder = recorder
         tuning = Tuning(self._recorder, backend.TUNING)
         with self._recorder.timed("build"):
             self._recorder.build("boost.hpp")

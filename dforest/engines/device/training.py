@@ -5,6 +5,7 @@ A `Training` owns the memory it holds on the device; kernels own nothing.
 
 import numpy as np
 
+from dforest.engines.device.coding import codes_there
 from dforest.engines.layout import Layout
 from dforest.errors import DeviceError
 from dforest.rules.records import constants, record
@@ -110,7 +111,9 @@ class Training:
         problem["n_directions"] = layout.n_directions
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
         dtype = np.dtype(f"u{int(problem['code_bytes'])}")
-        self.codes = device.array(rows_of_codes([column.codes for column in stated.columns], dtype))
+        self.codes = codes_there(stated.columns)
+        if self.codes is None:
+            self.codes = device.array(rows_of_codes([column.codes for column in stated.columns], dtype))
         self.numbers = [device.array(numbers) for numbers in (layout.values, layout.lows, layout.highs)]
         self.columns = device.array(layout.table)
         self.outputs = None if layout.outputs is None else device.array(layout.outputs)

@@ -176,7 +176,7 @@ class RankBoostingSession(DeviceBoostingSession):
 
     def __init__(self, problem, ranks, device):
         self._ranks = ranks
-        super().__init__(problem, device)
+        super().__init__(problem, Recorder(device))
 
     def _weights(self, problem):
         return RowWeights.of(problem, self._ranks)

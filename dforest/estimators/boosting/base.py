@@ -44,6 +44,7 @@ from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.coding import coded_columns
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, training_rows
 from dforest.estimators.data.outputs import by_output
@@ -58,7 +59,6 @@ from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
 from dforest.estimators.support import DEVICE, Fit, check_support, places_of
-from dforest.spmd.binning import code_columns_together
 from dforest.warning import warn
 
 AUTO_STOPPING_ABOVE = 10_000  # rows
@@ -351,9 +351,9 @@ class BoostingEstimator(
         X, y, weight, bin_weight, offset, queries, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
-        columns = code_columns_together(
-            ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds, self._features.n_categories,
-            row_major=ranks.size > 1, counts_missing=False, max_stored=MAX_STORED if engine.takes_sparse else 0.0,
+        columns = coded_columns(
+            engine, ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds,
+            self._features.n_categories, counts_missing=False, max_stored=MAX_STORED,
         )  # fmt: skip
         rules = BoostingRules(
             learning_rate=self.learning_rate,

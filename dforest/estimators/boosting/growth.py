@@ -61,8 +61,9 @@ class BoostedGrowth(Growth):
         self._tasks.begin(forest)
 
     def tell_of_end(self, forest):
-        """Tell callbacks that the fit has ended."""
+        """Tell callbacks that the fit has ended, and let go of all that it took: `fitted` leads back here."""
         self._tasks.end(forest)
+        self.problem = self._training = self._held_out = self._monitor = self._fitted = None
 
     def start(self, problem, training, held_out, monitor, engine, **settings):
         """Begin with growing.

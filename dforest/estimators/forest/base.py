@@ -25,6 +25,7 @@ from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_sums
 from dforest.estimators.callbacks import FitTasks, with_callbacks
 from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.coding import coded_columns
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
 from dforest.estimators.data.outputs import by_output, labels_of
@@ -45,7 +46,6 @@ from dforest.estimators.results import pruning
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
 from dforest.estimators.support import DEVICE, Fit, check_support, places_of
-from dforest.spmd.binning import code_columns_together
 
 SPLITTERS = {
     ("hist", "best"): HistSplitter,
@@ -304,7 +304,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         drawn, parts = self._drawn_rows(plan, rows, sampling, splitter, engine), rows.parts
         if drawn is not None:
             targets, parts = targets.of_rows(drawn.numbers), [parts[0][drawn.numbers]]
-        columns = code_columns_together(
+        columns = coded_columns(
+            engine,
             ranks,
             parts,
             self.max_bins if self.method == "hist" else 0,
@@ -312,9 +313,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             plan.n_threads,
             self._features.kinds,
             self._features.n_categories,
-            splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
-            row_major=ranks.size > 1,  # as level-wise engines want them
-            max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse and engine.takes_sparse else 0.0,
+            takes_keys=splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
+            max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse else 0.0,
         )
         X = None if not needs_rows else parts[0] if drawn is not None else dense(rows.X)
         share = None if ranks.size == 1 else rows.share

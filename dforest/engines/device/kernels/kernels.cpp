@@ -3,6 +3,7 @@
 
 #include "boost.hpp"
 #include "boost_leaves.hpp"
+#include "coding.hpp"
 #include "out_of_bag.hpp"
 #include "predict.hpp"
 #include "train.hpp"
