@@ -12,6 +12,7 @@ from helpers.device_forests import differences
 from sklearn.datasets import load_breast_cancer
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest.engines.device import kernel_source
 from dforest.engines.device.backend import Account
 from dforest.engines.device.recorder import Recorder
 
@@ -28,7 +29,7 @@ def test_a_fit_on_a_device(device, where):
     assert list(report.kernels) == sorted(report.kernels)
     # Codes, integer and exact targets.
     data = X.size + 4 * len(X) + 8 * len(X)
-    assert data < report.bytes_written < 10 * data
+    assert data < report.bytes_written < 10 * data + (0 if device.is_cpu else X.nbytes)  # which other devices code themselves
     assert 0 < report.bytes_read
     assert data < report.bytes_most <= device.n_bytes_most
     assert device.n_bytes_held == held
@@ -44,7 +45,8 @@ def test_more_batches_run_more_and_hold_less(where, tuning):
     tuning["batch_bytes"] = 1 << 18
     one_by_one = model.fit(X, Y).fit_report_
     assert at_once.kernels.keys() == one_by_one.kernels.keys()
-    assert all(one_by_one.kernels[name] > n for name, n in at_once.kernels.items())
+    of_trees = kernel_source.kernels("train.hpp")
+    assert all(one_by_one.kernels[name] > n for name, n in at_once.kernels.items() if name in of_trees)
     assert one_by_one.bytes_most < at_once.bytes_most
 
 

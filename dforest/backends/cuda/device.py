@@ -5,12 +5,11 @@ first needed and stay for the life of the process. A launch does not wait for it
 and `CudaArray.get` waits for all of it. So an error of a kernel is told by a later call.
 """
 
+import ctypes
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
-
-import numpy as np
 
 from dforest.backends.cuda import compiler
 from dforest.backends.cuda.driver import Context, CudaError, attribute, bindings, call, check_process
@@ -144,14 +143,17 @@ class CudaDevice(backend.Device):
         return True
 
     def launch(self, kernel, n_groups, n_items, n_local, arguments):
-        words = [argument.address if isinstance(argument, CudaArray) else argument or 0 for argument in arguments]
-        words = np.array([word % (1 << 64) for word in (*words, n_local)], np.uint64)
-        pointers = words.ctypes.data + np.arange(len(words), dtype=np.uint64) * np.uint64(words.itemsize)
+        # A word for each argument, and after them where each of these words is.
+        words = [argument.address if isinstance(argument, CudaArray) else argument or 0 for argument in (*arguments, n_local)]
+        n = len(words)
+        there = (ctypes.c_int64 * (2 * n))(*words)
+        first = ctypes.addressof(there)
+        there[n:] = range(first, first + 8 * n, 8)
         start = perf_counter()
         is_new, function = kernel not in self._functions, self._function(kernel)
         self.build_seconds += perf_counter() - start if is_new else 0
         with self.at_work(f"kernel {kernel}"):
-            call("cuLaunchKernel", function, n_groups, 1, 1, n_items, 1, 1, n_local, self.stream, pointers.ctypes.data, 0)
+            call("cuLaunchKernel", function, n_groups, 1, 1, n_items, 1, 1, n_local, self.stream, first + 8 * n, 0)
 
     def _function(self, kernel):
         """A kernel as a function in the GPU's context, which is built if need be."""

@@ -8,6 +8,7 @@ A *stream* is a queue of work that a GPU does in order.
 """
 
 import os
+from functools import cache
 from importlib import import_module
 
 from dforest.errors import DeviceError
@@ -31,6 +32,7 @@ class CudaError(DeviceError):
         self.is_out_of_memory = is_out_of_memory
 
 
+@cache
 def bindings(name="driver"):
     """The module of cuda-bindings for the driver, or for the compiler, "nvrtc".
 

@@ -5,6 +5,7 @@ given back is not taken again before the kernels that use it have ended. What ot
 outside of the pool, which is given back when all work on the GPU has ended: they may use it on streams of their own.
 """
 
+import sys
 from contextlib import suppress
 from math import prod
 
@@ -61,7 +62,7 @@ class CudaArray:
         account.hold(self.nbytes)
 
     def __del__(self):
-        if self.address is None or self.owner is not None:
+        if self.address is None or self.owner is not None or sys.is_finalizing():  # the process ends, and its memory with it
             return
         self.account.hold(-self.nbytes)
         with suppress(DeviceError):  # the memory of a lost context is lost with it

@@ -29,12 +29,14 @@ def fake(monkeypatch):
     """A driver with two GPUs."""
     found = FakeDriver(load_kernels(compile_kernels()), n_gpus=2)
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", found)
+    driver.bindings.cache_clear()
     monkeypatch.setattr(compiler, "build", lambda kernel, architecture: kernel.encode())
     monkeypatch.setattr(devices, "_devices", {})
     monkeypatch.setattr(driver, "_process", None)
     with tuned({"n_items": 4}):
         yield found
         devices._devices.clear()
+    driver.bindings.cache_clear()
 
 
 class LibraryArray:
@@ -105,6 +107,7 @@ def test_without_a_gpu(fake):
 
 def test_without_cuda_bindings(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    driver.bindings.cache_clear()
     with pytest.raises(DeviceError, match="NVIDIA GPUs need cuda-bindings and NVRTC: pip install 'cuda-bindings"):
         RandomForestClassifier(device="cuda").fit(X, Y)
     assert any(info.device == "cuda" and "pip install" in info.reason for info in dforest.devices())
