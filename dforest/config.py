@@ -1,6 +1,6 @@
 """Where work is to be done, and who else takes part: what holds for a block of code, and what follows from where data lie.
 
-Arrays *on a device* are those that `dforest.backends` knows, such as dpnp's, which have SYCL's USM array interface.
+Arrays *on a device* are those that `dforest.backends` knows, such as CuPy's, PyTorch's, JAX's and dpnp's.
 """
 
 from contextlib import contextmanager
@@ -83,8 +83,8 @@ def queue_of(*arrays):
             own = functions_for(array).queue_of(array)
             if queue not in (None, own):
                 raise ValueError(
-                    "the arrays given, or an array and config_context, have different SYCL queues; allowed is one queue: make "
-                    "all arrays on the same queue, or copy them to the host"
+                    "the arrays given, or an array and config_context, are on different devices or have different SYCL queues; "
+                    "allowed is one device, and one queue: make all arrays there, or copy them to the host"
                 )
             queue = own
     return queue

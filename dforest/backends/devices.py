@@ -38,13 +38,13 @@ class DeviceInfo:
 
 
 def devices():
-    """List the devices that trees can be grown on: the processor, and SYCL devices such as GPUs.
+    """List the devices that trees can be grown on: the processor, NVIDIA's GPUs, and SYCL devices such as Intel's GPUs.
 
     Returns
     -------
     list of DeviceInfo
-        The first entry is "cpu", the processor, which needs no SYCL; then comes every SYCL device. If there are none, an entry
-        "sycl" that is not usable has the reason.
+        The first entry is "cpu", the processor, which needs nothing else; then come every GPU of NVIDIA's ("cuda:0") and every
+        SYCL device. If there are none of a kind, an entry "cuda" or "sycl" that is not usable has the reason.
 
     Examples
     --------

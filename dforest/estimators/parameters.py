@@ -560,11 +560,12 @@ PARAMETERS = (
         "str or None",
         None,
         [str, None],
-        """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
-        filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
-        `dforest.devices` lists what there is. None means the device that holds X, if X is an array on a device, such as one of
-        dpnp; else the device of ``dforest.config_context(queue=...)``; else the processor. Where trees are grown on a SYCL
-        device, importances by impurity and pruning run on the processor.""",
+        """Where trees are grown and predictions are made. "cpu" is the processor; "cuda" or "cuda:1", say, is one of NVIDIA's
+        GPUs; "gpu", "sycl" (SYCL's default device) or a filter string such as "level_zero:gpu:1" is a SYCL device. All give
+        results equal to the processor's to the bit; `dforest.devices` lists what there is. None means the device that holds X,
+        if X is an array on a device, such as one of CuPy, PyTorch, JAX or dpnp; else the device of
+        ``dforest.config_context(queue=...)``; else the processor. Where trees are grown on a device, importances by impurity
+        and pruning run on the processor.""",
         group=COMPUTATION,
     ),
     Parameter(

@@ -1,4 +1,4 @@
-"""`fit_report_` of fits on the CPU; tests/sycl has the tests of fits on devices."""
+"""`fit_report_` of fits on the CPU; tests/device has the tests of fits on devices."""
 
 import pickle
 from dataclasses import FrozenInstanceError

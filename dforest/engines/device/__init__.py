@@ -6,11 +6,11 @@ Nothing here knows whose device it is. A backend (a folder of `dforest.backends`
   constructor), `n_items`, `build`, `empty`, `takes`, `launch`, and `check_usable` where a process may lose a device;
 - a class of arrays with what `dforest.engines.device.backend.DeviceArray` lists: `shape`, `dtype`, `nbytes`, `len`, `get`,
   `write`, `fill`;
-- a compiler for the kernels, whose source `kernel_source` has, and in ``kernels/group.hpp`` what groups and items, barriers,
-  atomic additions and reductions over a group are there;
+- a compiler for the kernels, whose source `kernel_source` has, and, in a header that ``kernels/group.hpp`` includes, what groups
+  and items, barriers, atomic additions and reductions over a group are there;
 - if users name its devices, an entry in `dforest.backends.BACKENDS`.
 
 `dforest.backends.host` is the smallest backend, whose kernels are compiled with dforest.
-`dforest.testing.engine_check.check_engine`, `tests/host` and `tests/sycl` tell whether a backend's forests are the processor's,
+`dforest.testing.engine_check.check_engine`, `tests/host` and `tests/device` tell whether a backend's forests are the processor's,
 to the bit.
 """

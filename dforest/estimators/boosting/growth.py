@@ -61,9 +61,9 @@ class BoostedGrowth(Growth):
         self._tasks.begin(forest)
 
     def tell_of_end(self, forest):
-        """Tell callbacks that the fit has ended, and let go of all that it took: `fitted` leads back here."""
+        """Tell callbacks that the fit has ended."""
         self._tasks.end(forest)
-        self.problem = self._training = self._held_out = self._monitor = self._fitted = None
+        self._fitted = None  # which leads back here, and to all that the fit took
 
     def start(self, problem, training, held_out, monitor, engine, **settings):
         """Begin with growing.

@@ -400,11 +400,11 @@ BOOSTING_PARAMETERS = (
         "str or None",
         None,
         [str, None],
-        """Where trees are grown and predictions are made. "cpu" is the processor; "gpu", "sycl" (SYCL's default device) or a
-        filter string such as "level_zero:gpu:1" is a SYCL device, which gives results equal to the processor's to the bit;
-        `dforest.devices` lists what there is. None means the device where X lies, if X is an array on a device; else the
-        device of ``dforest.config_context(queue=...)``; else the processor. What SYCL devices don't support, such as more than
-        255 bins, raises ValueError. Baselines, scores and staged predictions are computed by the processor.""",
+        """Where trees are grown and predictions are made. "cpu" is the processor; "cuda" or "cuda:1", say, is one of NVIDIA's
+        GPUs; "gpu", "sycl" (SYCL's default device) or a filter string such as "level_zero:gpu:1" is a SYCL device. All give
+        results equal to the processor's to the bit; `dforest.devices` lists what there is. None means the device where X lies,
+        if X is an array on a device; else the device of ``dforest.config_context(queue=...)``; else the processor. What devices
+        don't support raises ValueError. Baselines, scores and staged predictions are computed by the processor.""",
         of=BOOSTING,
         group=COMPUTATION,
     ),
