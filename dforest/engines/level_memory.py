@@ -90,11 +90,12 @@ class LevelMemoryEstimate:
 
 
 def _row_major_bytes(columns):
-    """Of the codes row by row, and of those of them that are a copy."""
+    """Of the codes row by row; of those of them that are a copy; and of those on the host, where a device has them too."""
     codes = columns[0].codes
     n_bytes = len(codes) * len(columns) * max(column.codes.itemsize for column in columns)
-    is_copied = isinstance(codes, np.ndarray) and (codes.base is None or codes.base.ndim != 2)  # else they may be on a device
-    return n_bytes, n_bytes * is_copied
+    if not isinstance(codes, np.ndarray):  # the device has made them
+        return n_bytes, 0, 0
+    return n_bytes, 0 if codes.base is not None and codes.base.ndim == 2 else n_bytes, n_bytes
 
 
 def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_together, large, histogram_bytes, room=0,
@@ -128,7 +129,7 @@ def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_
     targets, layout, columns = problem.targets, Layout(problem), problem.columns
     n_rows, n_together = len(targets.classes), min(n_trees, n_together)
     given = targets.classes, targets.numbers, targets.weight, targets.exact_weight
-    matrix, copied = _row_major_bytes(columns)
+    matrix, copied, uploaded = _row_major_bytes(columns)
     there = sum(array.nbytes for array in given if array is not None) + 3 * 8 * len(layout.values)
     n_records = -(-distinct_rows(problem.sampling, problem.n_rows) * n_rows // problem.n_rows)
     draws = 2 * record("df_record").itemsize + 1
@@ -149,7 +150,7 @@ def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_
         batch += n_together * nodes // 2 + (of_subtrees if room == 0 else n_together * nodes // 2)
     else:
         on_device = matrix + there + batch + of_subtrees + histograms
-        rows, batch, histograms = matrix, 2 * n_together * nodes, 0
+        rows, batch, histograms = uploaded, 2 * n_together * nodes, 0
     return LevelMemoryEstimate(
         bytes_of_codes(columns), bytes_of_values(columns), rows, batch, histograms, messages, 0, forest, moving, True, on_device,
         n_threads,
@@ -181,7 +182,7 @@ def boosting_memory(problem, n_trees, n_leaves, n_threads, is_host, n_ahead, his
     """
     columns, facts, n_rows, n_sums = problem.columns, problem.loss.facts, len(problem.y), problem.n_sums
     n_outputs = n_sums // problem.n_trees_per_iteration
-    matrix, copied = _row_major_bytes(columns)
+    matrix, copied, uploaded = _row_major_bytes(columns)
     has_hessian = problem.weight is not None or not facts.has_constant_hessian
     of_row = n_sums * (8 + 8 + 4 + (8 + 4) * has_hessian) + 4 + 4 + 1 + 8 * n_outputs * (not is_host or n_outputs > 1)
     of_row += (problem.n_drawn is not None) * (1 + 4 + 4) + (problem.weight is not None) * (4 + 8)
@@ -196,7 +197,7 @@ def boosting_memory(problem, n_trees, n_leaves, n_threads, is_host, n_ahead, his
     rows, on_device = copied + of_row * n_rows, 0
     if not is_host:
         on_device = matrix + of_row * n_rows + histograms
-        rows, histograms = matrix + 8 * n_sums * n_rows, 0
+        rows, histograms = uploaded + 8 * n_sums * n_rows, 0
     table = 2 * n_leaves * (record("df_open_node").itemsize + record("df_boost_cut").itemsize + 64)
     return LevelMemoryEstimate(
         bytes_of_codes(columns), bytes_of_values(columns), rows, table, histograms, 0, scores, forest, moving, False, on_device,

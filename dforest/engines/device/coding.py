@@ -24,19 +24,31 @@ class DeviceCodes:
         Of all columns.
     number : int
         Of the column.
+    copies : list
+        What all columns share: a copy of the matrix on the host, when one has been asked for.
 
     Attributes
     ----------
     dtype : numpy.dtype
-    itemsize, nbytes : int
+    itemsize : int
+    nbytes : int
+        On the host: 0.
     """
 
-    def __init__(self, matrix, number):
-        self.matrix, self.number = matrix, number
-        self.dtype, self.itemsize, self.nbytes = matrix.dtype, matrix.dtype.itemsize, len(matrix) * matrix.dtype.itemsize
+    nbytes = 0
+
+    def __init__(self, matrix, number, copies):
+        self.matrix, self.number, self._copies = matrix, number, copies
+        self.dtype, self.itemsize = matrix.dtype, matrix.dtype.itemsize
 
     def __len__(self):
         return len(self.matrix)
+
+    def __getitem__(self, rows):
+        """Some codes as a NumPy array."""
+        if not self._copies:
+            self._copies.append(self.matrix.get())
+        return self._copies[0][rows, self.number]
 
 
 def codes_there(columns):
@@ -56,9 +68,14 @@ def is_coded_there(X, max_codes, weight, kinds, counts_missing):
     )
 
 
-def least_bytes(X):
-    """Memory of the device that it takes to code a matrix column by column."""
-    return X.nbytes + X.size + 2 * X[:, 0].nbytes
+def bytes_there(n_rows, n_features, itemsize, tuning):
+    """The memory of a device that it takes to code a matrix of numbers of so many bytes."""
+    return n_rows * (n_features * (itemsize + 1) + 2 * itemsize * _columns_at_once(n_rows, n_features, itemsize, tuning))
+
+
+def _columns_at_once(n_rows, n_features, itemsize, tuning):
+    """How many columns are sorted at the same time: as many as have room for their keys, twice over."""
+    return max(1, min(n_features, tuning.batch_bytes // (2 * itemsize * n_rows)))
 
 
 def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
@@ -84,7 +101,7 @@ def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
     highs = device.empty((n_features, max_codes), key_dtype)
     lows_found, highs_found = (np.empty(highs.shape, key_dtype) for _ in range(2))
     n_bins, n_missing = np.empty(n_features, np.int64), np.empty(n_features, np.int64)
-    width = int(max(1, min(n_features, tuning.batch_bytes // (2 * key_dtype.itemsize * n_rows))))
+    width = _columns_at_once(n_rows, n_features, key_dtype.itemsize, tuning)
     for first in range(0, n_features, width):
         own = slice(first, min(first + width, n_features))
         found = _bins(device, tuning, there, is_double, own, max_codes, counts_missing)
@@ -93,10 +110,11 @@ def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
     codes = device.empty(X.shape, np.uint8)
     device.run("df_write_codes", min(tuning.n_groups, -(-n_rows // n_items)), there, is_double, n_rows, n_features, max_codes,
                highs, device.array(n_bins), codes, n_items=n_items)  # fmt: skip
-    columns = []
+    columns, copies = [], []
     for j, (n, kind) in enumerate(zip(n_bins.tolist(), kinds, strict=True)):
         lows, highs = (values_of_keys(np.ascontiguousarray(keys[j, :n])) for keys in (lows_found, highs_found))
-        columns.append(CodedColumn(DeviceCodes(codes, j), edges_between(lows, highs), lows, highs, bool(n_missing[j]), int(kind)))
+        own = DeviceCodes(codes, j, copies)
+        columns.append(CodedColumn(own, edges_between(lows, highs), lows, highs, bool(n_missing[j]), int(kind)))
     return columns
 
 

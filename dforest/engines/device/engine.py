@@ -1,5 +1,6 @@
 """A device as an engine: it grows the trees that `dforest.engines.cpu` grows, to the bit."""
 
+from dataclasses import replace
 
 from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import OF_KERNELS, name_of
@@ -41,7 +42,7 @@ class DeviceEngine(Engine):
         tuning = Tuning(self.device, backend.TUNING)
         if self.device.is_cpu or not coding.is_coded_there(X, max_codes, weight, kinds, counts_missing):
             return None
-        if coding.least_bytes(X) > tuning.batch_bytes:
+        if X.nbytes > tuning.batch_bytes:
             return None
         self._recorder = recorder = Recorder(self.device)
         with recorder.timed("build"):
@@ -60,6 +61,18 @@ class DeviceEngine(Engine):
         return DeviceSession(problem, recorder, self.n_threads)
 
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
+        found = self._estimate_growth(problem, n_trees, n_leaves, n_distinct, scores)
+        columns, tuning = problem.columns, Tuning(self.device, backend.TUNING)
+        n_rows, n_features, itemsize = len(columns[0].codes), len(columns), columns[0].values.dtype.itemsize
+        if self.device.is_cpu or n_rows * n_features * itemsize > tuning.batch_bytes:
+            return found
+        if any(column.kind == coding.CATEGORICAL or column.has_keys or column.codes.itemsize > 1 for column in columns):
+            return found
+        # Unless bins weigh rows, which a problem does not tell, columns are coded there, before trees take memory.
+        return replace(found, on_device=max(found.on_device, coding.bytes_there(n_rows, n_features, itemsize, tuning)))
+
+    def _estimate_growth(self, problem, n_trees, n_leaves, n_distinct, scores):
+        """The `LevelMemoryEstimate` of what follows when columns have codes."""
         device = self.device
         tuning, n_threads = Tuning(device, backend.TUNING), self.n_threads
         if isinstance(problem, BoostingProblem):
