@@ -70,7 +70,10 @@ def _backend_with(array):
             return backend
     if not hasattr(array, "__dlpack_device__"):
         return None
-    kind, _ = array.__dlpack_device__()
+    try:
+        kind, _ = array.__dlpack_device__()
+    except Exception:  # libraries' own, of arrays that lie on several devices, or on none
+        return None
     return next((backend for backend in BACKENDS if kind in backend.dlpack), None)
 
 

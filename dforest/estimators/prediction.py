@@ -108,7 +108,7 @@ class PredictionPart:
         return self.forest_.packed(voting, 1 if is_packed else count_threads(getattr(self, "n_jobs", None)))
 
     def _device(self, *arrays):
-        """Where to work, given the data: a `Device`, or None for the processor without SYCL."""
+        """Where to work, given the data: a `Device`, or None for the processor."""
         queue = queue_of(*arrays)
         if queue is None and self.device in (None, "cpu"):
             return None

@@ -43,6 +43,7 @@ class FakeDriver:
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR="major", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR="minor",
         CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT="units", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN="local",
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED="pools",
+        CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES="reads host",
     )  # fmt: skip
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUmemAllocationType = SimpleNamespace(CU_MEM_ALLOCATION_TYPE_PINNED=1)
@@ -54,7 +55,7 @@ class FakeDriver:
 
     def __init__(self, kernels, n_gpus=1, memory_bytes=1 << 30):
         self.kernels, self.n_gpus, self.memory_bytes = kernels, n_gpus, memory_bytes
-        self.attributes = {"major": 9, "minor": 0, "units": 4, "local": 1 << 16, "pools": 1}
+        self.attributes = {"major": 9, "minor": 0, "units": 4, "local": 1 << 16, "pools": 1, "reads host": 0}
         self.held, self.stack, self.lost = {}, [], Status.CUDA_SUCCESS
 
     @staticmethod
@@ -69,6 +70,9 @@ class FakeDriver:
 
     def cuInit(self, flags):  # noqa: N802
         return (Status.CUDA_SUCCESS if self.n_gpus else Status.CUDA_ERROR_NO_DEVICE,)
+
+    def cuDriverGetVersion(self):  # noqa: N802
+        return Status.CUDA_SUCCESS, 13000
 
     def cuDeviceGetCount(self):  # noqa: N802
         return Status.CUDA_SUCCESS, self.n_gpus

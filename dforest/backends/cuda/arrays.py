@@ -37,7 +37,9 @@ def rows_of(array, device):
     device : CudaDevice
     """
     owner, shape, dtype, strides, address = _layout(array)
-    if len(shape) != 2 or 0 in shape or dtype not in (np.float32, np.float64) or strides != contiguous(shape, dtype.itemsize):
+    if len(shape) != 2 or 0 in shape or dtype not in (np.float32, np.float64) or address % dtype.itemsize:
+        return None
+    if strides != contiguous(shape, dtype.itemsize):
         return None
     device.wait_for_all()
     return CudaArray(device, shape, dtype, device.account, owner, address)
@@ -76,8 +78,8 @@ def _library(array):
     """The library of an array, which takes others by DLPack; None: results stay dforest's."""
     if hasattr(array, "__array_namespace__"):
         return array.__array_namespace__()
-    library = import_module(type(array).__module__.partition(".")[0])
-    return library if hasattr(library, "from_dlpack") else None
+    packages = (kind.__module__.partition(".")[0] for kind in type(array).__mro__ if kind is not object)
+    return next((library for library in map(import_module, packages) if hasattr(library, "from_dlpack")), None)
 
 
 def _layout(array):

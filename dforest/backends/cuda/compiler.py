@@ -7,6 +7,7 @@ digest of all that it was made of, so that nobody has to tell a stale file from 
 import os
 import re
 import tempfile
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -14,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from dforest.backends.cuda.driver import bindings
 from dforest.engines.device import kernel_source
 from dforest.errors import DeviceError
+from dforest.extras import install_command
 
 # Each operation is rounded, as on the processor; what has no mark of CUDA's is code for the GPU.
 _OPTIONS = ("--std=c++17", "--fmad=false", "--device-as-default-execution-space", "--disable-warnings",
@@ -29,7 +31,7 @@ def build(kernel, architecture):
     ----------
     kernel : str
     architecture : str
-        As NVRTC calls it: "sm_90", say.
+        As `architecture_for` gives it.
 
     Returns
     -------
@@ -44,12 +46,46 @@ def build(kernel, architecture):
     files = {name: _only(kernel, text) for name, text in _headers().items()}
     options = (*_OPTIONS, f"--gpu-architecture={architecture}")
     path = _kept_at(kernel, repr((source, sorted(files.items()), options, _version())))
-    if path is not None and path.is_file():
+    try:
         return path.read_bytes()
-    code = _compiled(kernel, source, files, options)
+    except (OSError, AttributeError):  # there is no such file, or no such path
+        code = _compiled(kernel, source, files, options)
     if path is not None:
         _keep(path, code)
     return code
+
+
+def architecture_for(capability):
+    """What kernels are built for: "sm_90", say, or, for GPUs newer than the compiler, code that the driver goes on to compile.
+
+    Parameters
+    ----------
+    capability : int
+        Ten times the compute capability of a GPU.
+
+    Raises
+    ------
+    DeviceError
+        If the compiler does not know GPUs that old; or if there is no compiler.
+    """
+    known = sorted(int(number) for number in _nvrtc("nvrtcGetSupportedArchs"))
+    if capability in known:
+        return f"sm_{capability}"
+    if capability < known[0]:
+        raise DeviceError(
+            f"NVRTC of CUDA {_version()[0]} builds kernels for GPUs of compute capability {known[0] / 10} or a later one, not of "
+            f"{capability / 10}; for older ones install that of CUDA 12: {install_command('cuda12')}"
+        )
+    return f"compute_{max(number for number in known if number < capability)}"
+
+
+def check_driver(version):
+    """Raise DeviceError unless a driver of a version, such as 13000 for CUDA 13.0, runs what NVRTC makes."""
+    if version // 1000 < _version()[0]:
+        raise DeviceError(
+            f"NVIDIA's driver runs CUDA {version // 1000}, but NVRTC is of CUDA {_version()[0]}; install a newer driver, or the "
+            f"packages of CUDA 12: {install_command('cuda12')}"
+        )
 
 
 def _only(kernel, text):
@@ -104,27 +140,33 @@ def _compiled(kernel, source, files, options):
             _nvrtc("nvrtcGetProgramLog", program, log)
             said = log.decode(errors="replace").rstrip("\0 \n")
             raise DeviceError(f"the kernel {kernel} could not be built by NVRTC: {error}\n{said}") from None
-        code = b" " * _nvrtc("nvrtcGetCUBINSize", program)
-        _nvrtc("nvrtcGetCUBIN", program, code)
+        form = "PTX" if any("=compute_" in option for option in options) else "CUBIN"
+        code = b" " * _nvrtc(f"nvrtcGet{form}Size", program)
+        _nvrtc(f"nvrtcGet{form}", program, code)
         return code
     finally:
         bindings("nvrtc").nvrtcDestroyProgram(program)
 
 
 def _kept_at(kernel, made_of):
-    """Where a kernel is kept; None if the user has told CUDA to keep nothing."""
+    """Where a kernel is kept; None if the user has told CUDA to keep nothing, or has no folder for such."""
     if os.environ.get("CUDA_CACHE_DISABLE", "0") not in ("", "0"):
         return None
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # without a home
+        return None
     return Path(home) / "dforest" / "cuda" / f"{kernel}-{sha256(made_of.encode()).hexdigest()}.cubin"
 
 
 def _keep(path, code):
     """Write a file whole or not at all. Where nothing can be written, the next process builds the kernel again."""
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(code)
-        os.replace(file.name, path)
-    except OSError:
-        return
+            try:
+                file.write(code)
+                file.flush()
+                os.replace(file.name, path)
+            except OSError:
+                os.unlink(file.name)

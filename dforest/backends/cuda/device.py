@@ -7,8 +7,10 @@ and `CudaArray.get` waits for all of it. So an error of a kernel is told by a la
 
 import ctypes
 import os
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Lock
 from time import perf_counter
 
 from dforest.backends.cuda import compiler
@@ -19,7 +21,8 @@ from dforest.errors import DeviceError
 
 _ITEMS = 256  # of a group, at most: DF_MAX_ITEMS of cuda_items.hpp
 _STATIC_BYTES = 1 << 10  # of a group's memory, which the kernels' own variables take
-_OLDEST = (7, 0)  # compute capability
+_KEPT_BYTES = 1 << 30
+_OLDEST = 70  # ten times the compute capability
 
 
 class CudaDevice(backend.Device):
@@ -44,18 +47,12 @@ class CudaDevice(backend.Device):
 
     def __init__(self, number):
         self.number = number
+        self._architecture = compiler.architecture_for(capability_of(number))
+        compiler.check_driver(call("cuDriverGetVersion"))
         self._context = context = Context(number)
-        name = call("cuDeviceGetName", 256, context.gpu).decode(errors="replace").rstrip("\0 ")
-        capability = tuple(attribute(context.gpu, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
-        if capability < _OLDEST:
-            raise DeviceError(
-                f"the device {name!r} has compute capability {capability[0]}.{capability[1]}; kernels need "
-                f"{_OLDEST[0]}.{_OLDEST[1]} or a later one"
-            )
-        self._architecture = f"sm_{capability[0]}{capability[1]}"
         memory_bytes = int(call("cuDeviceTotalMem", context.gpu))
         super().__init__(
-            name,
+            name_of(number),
             is_cpu=False,
             n_units=attribute(context.gpu, "MULTIPROCESSOR_COUNT"),
             local_bytes=attribute(context.gpu, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") - _STATIC_BYTES,
@@ -64,6 +61,9 @@ class CudaDevice(backend.Device):
             max_items=_ITEMS,
         )
         self._functions = {}  # by kernel
+        self._building = defaultdict(Lock)  # by kernel
+        # Whether the GPU reads memory of the host where it is, so that a copy to it does not take a copy of its own first.
+        self.reads_host = bool(attribute(context.gpu, "PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES"))
         with context:
             self.stream = call("cuStreamCreate", bindings().CUstream_flags.CU_STREAM_NON_BLOCKING)
             self._pool = self._made_pool() if attribute(context.gpu, "MEMORY_POOLS_SUPPORTED") else None  # not everywhere
@@ -79,19 +79,17 @@ class CudaDevice(backend.Device):
         wanted.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
         wanted.location.id = self.number
         pool = call("cuMemPoolCreate", wanted)
-        # So much is kept for the next arrays when it is given back; to take memory from the driver each time would be slow.
-        kept = driver.cuuint64_t(self.memory_bytes // 4)
+        # So much is kept for the next arrays when it is given back; to take all memory from the driver each time would be slow.
+        kept = driver.cuuint64_t(_KEPT_BYTES)
         call("cuMemPoolSetAttribute", pool, driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, kept)
         return pool
 
     def build(self, header=None):
-        """Build kernels that are not built yet, each for itself, by as many threads as there are processors."""
-        start = perf_counter()
+        """Build kernels that are not built yet, each for itself, by as many threads as there are processors for this process."""
         wanted = [kernel for kernel in kernel_source.kernels(header) if kernel not in self._functions]
         if wanted:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
                 list(pool.map(self._function, wanted))
-            self.build_seconds += perf_counter() - start
 
     def check_usable(self):
         check_process()
@@ -149,9 +147,7 @@ class CudaDevice(backend.Device):
         there = (ctypes.c_int64 * (2 * n))(*words)
         first = ctypes.addressof(there)
         there[n:] = range(first, first + 8 * n, 8)
-        start = perf_counter()
-        is_new, function = kernel not in self._functions, self._function(kernel)
-        self.build_seconds += perf_counter() - start if is_new else 0
+        function = self._function(kernel)
         with self.at_work(f"kernel {kernel}"):
             call("cuLaunchKernel", function, n_groups, 1, 1, n_items, 1, 1, n_local, self.stream, first + 8 * n, 0)
 
@@ -160,9 +156,41 @@ class CudaDevice(backend.Device):
         found = self._functions.get(kernel)
         if found is not None:
             return found
-        code = compiler.build(kernel, self._architecture)
+        with self.lock:
+            building = self._building[kernel]
+        with building:
+            if kernel not in self._functions:
+                start = perf_counter()
+                self._functions[kernel] = self._loaded(kernel, compiler.build(kernel, self._architecture))
+                with self.lock:
+                    self.build_seconds += perf_counter() - start
+        return self._functions[kernel]
+
+    def _loaded(self, kernel, code):
         with self.at_work(f"loading the kernel {kernel}"):
             function = call("cuModuleGetFunction", call("cuModuleLoadData", code), kernel.encode())
             larger = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             call("cuFuncSetAttribute", function, larger, self.local_bytes)
-        return self._functions.setdefault(kernel, function)
+        return function
+
+
+def name_of(number):
+    """What a GPU is called; it is not made ready for work."""
+    return call("cuDeviceGetName", 256, call("cuDeviceGet", number)).decode(errors="replace").rstrip("\0 ")
+
+
+def capability_of(number):
+    """Ten times the compute capability of a GPU, which is not made ready for work.
+
+    Raises
+    ------
+    DeviceError
+        If kernels need a later one.
+    """
+    gpu = call("cuDeviceGet", number)
+    major, minor = (attribute(gpu, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
+    if 10 * major + minor < _OLDEST:
+        raise DeviceError(
+            f"the device {name_of(number)!r} has compute capability {major}.{minor}; kernels need {_OLDEST / 10} or a later one"
+        )
+    return 10 * major + minor

@@ -14,6 +14,8 @@ _lock = Lock()
 
 def list_devices():
     """A `DeviceInfo` for each GPU that CUDA sees; if it sees none, one for "cuda" that has the reason."""
+    from dforest.backends.cuda.compiler import architecture_for
+    from dforest.backends.cuda.device import capability_of, name_of
     from dforest.backends.cuda.driver import count_devices
 
     try:
@@ -24,15 +26,18 @@ def list_devices():
         return [DeviceInfo("cuda", "", False, "NVIDIA's driver sees no GPU")]
     found = []
     for number in range(n):
+        reason = ""
         try:
-            found.append(DeviceInfo(f"cuda:{number}", device_of(number).name, True))
+            architecture_for(capability_of(number))
         except DeviceError as error:
-            found.append(DeviceInfo(f"cuda:{number}", "", False, str(error)))
+            reason = str(error)
+        found.append(DeviceInfo(f"cuda:{number}", name_of(number), not reason, reason))
     return found
 
 
 def find_device(device=None, queue=None):
     """See `dforest.backends.find_device`; the queue of arrays on a GPU is the GPU's `CudaDevice`."""
+    from dforest.backends.cuda.device import name_of
     from dforest.backends.cuda.driver import count_devices
 
     if device is None:
@@ -43,7 +48,7 @@ def find_device(device=None, queue=None):
         raise DeviceError(f"device={device!r}: {error}") from error
     number = int(device.partition(":")[2] or 0)
     if number >= n:
-        there = ", ".join(f'"cuda:{i}" ({device_of(i).name})' for i in range(n)) or "none"
+        there = ", ".join(f'"cuda:{i}" ({name_of(i)})' for i in range(n)) or "none"
         raise DeviceError(f"device={device!r}: there is no such GPU; there are {there}")
     found = device_of(number)
     if queue not in (None, found):

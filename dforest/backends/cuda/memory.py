@@ -69,6 +69,9 @@ class CudaArray:
             check_process()
             self.device.free(self.address, self._is_pooled)
 
+    def __array__(self, *_, **__):
+        raise TypeError("an array on a device is no NumPy array; get() copies it to one")
+
     def __reduce__(self):
         raise TypeError("an array on a device can't be pickled; get() copies it to a NumPy array")
 
@@ -120,6 +123,8 @@ class CudaArray:
             return
         with self.device.at_work("a copy to the device"):
             call("cuMemcpyHtoDAsync", self.address + start, array.ctypes.data, n, self.device.stream)
+            if self.device.reads_host:
+                call("cuStreamSynchronize", self.device.stream)  # whose array may change, or end, after this
         self.account.write(n)
 
     def fill(self, byte):

@@ -1,4 +1,4 @@
-/* What kernels use of C's standard library, for NVRTC, which brings mathematical functions and copies of memory, but no headers. */
+/* What kernels use of C's standard library, for NVRTC, which has mathematical functions and copies memory, but brings no headers. */
 #ifndef DFOREST_CUDA_STANDARD_H
 #define DFOREST_CUDA_STANDARD_H
 

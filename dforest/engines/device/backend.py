@@ -87,7 +87,7 @@ class DeviceArray(Protocol):
         """A NumPy array: a copy, or the memory itself where it is the host's, which changes when kernels write there again."""
 
     def write(self, array, first=0):
-        """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are.
+        """Copy a NumPy array, which may change afterwards, to where entry `first` of this array, seen as flat, and the next are.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class Device(ABC):
 
     @abstractmethod
     def launch(self, kernel, n_groups, n_items, n_local, arguments):
-        """Run a kernel, the arguments of which have been checked, and wait for its end."""
+        """Run a kernel, the arguments of which have been checked; see `run`."""
 
     def check_usable(self):
         """Raise DeviceError where this process can't use the device, after a fork, say. By default it can."""
@@ -220,7 +220,7 @@ class Device(ABC):
         return made
 
     def run(self, kernel, n_groups, *arguments, n_items=None, n_local=8):
-        """Run a kernel and wait for its end.
+        """Run a kernel, after all that was given to the device before; `DeviceArray.get` waits for its end.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class Device(ABC):
             If there is no such kernel, if memory lies where the kernel can't reach it, or if groups are larger than the device
             allows.
         DeviceError
-            If the kernel fails, or could not be built.
+            If the kernel could not be built, or fails; a backend that does not wait for kernels tells of that later.
         """
         self.check_usable()
         n_items = self.n_items if n_items is None else index(n_items)

@@ -68,14 +68,19 @@ def is_coded_there(X, max_codes, weight, kinds, counts_missing):
     )
 
 
+def columns_at_once(n_rows, n_features, itemsize, tuning):
+    """How many columns are sorted at a time, of numbers of so many bytes: those whose keys, twice over, have room beside X.
+
+    0: X itself has no room, with its codes and the keys of a column.
+    """
+    room = tuning.batch_bytes - n_rows * n_features * (itemsize + 1)
+    return max(0, min(n_features, room // (2 * itemsize * n_rows)))
+
+
 def bytes_there(n_rows, n_features, itemsize, tuning):
-    """The memory of a device that it takes to code a matrix of numbers of so many bytes."""
-    return n_rows * (n_features * (itemsize + 1) + 2 * itemsize * _columns_at_once(n_rows, n_features, itemsize, tuning))
-
-
-def _columns_at_once(n_rows, n_features, itemsize, tuning):
-    """How many columns are sorted at the same time: as many as have room for their keys, twice over."""
-    return max(1, min(n_features, tuning.batch_bytes // (2 * itemsize * n_rows)))
+    """The memory of a device that it takes to code a matrix."""
+    width = columns_at_once(n_rows, n_features, itemsize, tuning)
+    return n_rows * (n_features * (itemsize + 1) + 2 * itemsize * width)
 
 
 def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
@@ -86,7 +91,7 @@ def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
     device : Device
     tuning : dforest.engines.device.training.Tuning
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
-        Which, with keys of as many bytes twice over, is on the device meanwhile; if that is too much memory, of a few columns.
+        It is on the device meanwhile, with the keys of as many columns as `columns_at_once` says.
     max_codes, kinds, counts_missing
         As of `dforest.core.coding.columns.code_columns`.
 
@@ -101,10 +106,10 @@ def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
     highs = device.empty((n_features, max_codes), key_dtype)
     lows_found, highs_found = (np.empty(highs.shape, key_dtype) for _ in range(2))
     n_bins, n_missing = np.empty(n_features, np.int64), np.empty(n_features, np.int64)
-    width = _columns_at_once(n_rows, n_features, key_dtype.itemsize, tuning)
+    width = max(1, columns_at_once(n_rows, n_features, key_dtype.itemsize, tuning))
     for first in range(0, n_features, width):
         own = slice(first, min(first + width, n_features))
-        found = _bins(device, tuning, there, is_double, own, max_codes, counts_missing)
+        found = _bins(device, tuning, there, key_dtype, own, max_codes, counts_missing)
         lows_found[own], highs_found[own], n_bins[own], n_missing[own] = (array.get() for array in found)
     highs.write(highs_found)
     codes = device.empty(X.shape, np.uint8)
@@ -118,10 +123,10 @@ def code_columns(device, tuning, X, max_codes, kinds, counts_missing):
     return columns
 
 
-def _bins(device, tuning, x, is_double, own, max_codes, counts_missing):
+def _bins(device, tuning, x, key_dtype, own, max_codes, counts_missing):
     """The lowest and the highest keys of the bins of some columns, how many bins there are, and how many missing values."""
     n_rows, n_features = x.shape
-    n, n_items, key_dtype = own.stop - own.start, tuning.n_items, np.dtype(np.uint64 if is_double else np.uint32)
+    n, n_items, is_double = own.stop - own.start, tuning.n_items, int(x.dtype == np.float64)
     keys, other = (device.empty((n, n_rows), key_dtype) for _ in range(2))
     device.run("df_make_keys", min(tuning.n_groups, -(-n_rows // n_items)), x, is_double, n_rows, n_features, own.start, n, keys,
                n_items=n_items)  # fmt: skip

@@ -42,7 +42,7 @@ class DeviceEngine(Engine):
         tuning = Tuning(self.device, backend.TUNING)
         if self.device.is_cpu or not coding.is_coded_there(X, max_codes, weight, kinds, counts_missing):
             return None
-        if X.nbytes > tuning.batch_bytes:
+        if coding.columns_at_once(*X.shape, X.itemsize, tuning) == 0:
             return None
         self._recorder = recorder = Recorder(self.device)
         with recorder.timed("build"):
@@ -64,7 +64,7 @@ class DeviceEngine(Engine):
         found = self._estimate_growth(problem, n_trees, n_leaves, n_distinct, scores)
         columns, tuning = problem.columns, Tuning(self.device, backend.TUNING)
         n_rows, n_features, itemsize = len(columns[0].codes), len(columns), columns[0].values.dtype.itemsize
-        if self.device.is_cpu or n_rows * n_features * itemsize > tuning.batch_bytes:
+        if self.device.is_cpu or coding.columns_at_once(n_rows, n_features, itemsize, tuning) == 0:
             return found
         if any(column.kind == coding.CATEGORICAL or column.has_keys or column.codes.itemsize > 1 for column in columns):
             return found

@@ -63,7 +63,7 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         The rows that the forest was grown on, numbered. Their `sample_weight` weighs them in mean errors.
     n_threads : int
     device : Device, optional
-        Where to work if all rows lie in one part. None means the processor without SYCL.
+        Where to work if all rows lie in one part. None means the processor.
 
     Returns
     -------

@@ -148,7 +148,7 @@ def row_ranges_of(forest, rows, n_threads, device=None, dealer=None):
     rows : TrainingRows
     n_threads : int
     device : Device, optional
-        None means the processor without SYCL. For a device, all threads deal draws out.
+        None means the processor. For a device, all threads deal draws out.
     dealer : DrawDealer, optional
         Of these rows, if they are divided; None: one is made.
 
@@ -197,7 +197,7 @@ def estimate(forest, rows, voting, n_threads, device=None):
     voting : {"soft", "hard"}
     n_threads : int
     device : Device, optional
-        Where to work if all rows lie in one part. None means the processor without SYCL.
+        Where to work if all rows lie in one part. None means the processor.
 
     Returns
     -------

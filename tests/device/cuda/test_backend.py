@@ -17,7 +17,7 @@ import dforest
 from dforest import HistGradientBoostingRegressor, RandomForestClassifier
 from dforest.backends import find_device
 from dforest.backends.cuda import compiler, devices, driver
-from dforest.backends.cuda.dlpack import layout_of
+from dforest.backends.cuda.dlpack import capsule_of, layout_of
 from dforest.errors import DeviceError
 
 X, Y = load_iris(return_X_y=True)
@@ -31,12 +31,15 @@ def fake(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", found)
     driver.bindings.cache_clear()
     monkeypatch.setattr(compiler, "build", lambda kernel, architecture: kernel.encode())
+    monkeypatch.setattr(compiler, "_nvrtc", lambda name: {"nvrtcVersion": (13, 0), "nvrtcGetSupportedArchs": [75, 90]}[name])
+    compiler._version.cache_clear()
     monkeypatch.setattr(devices, "_devices", {})
     monkeypatch.setattr(driver, "_process", None)
     with tuned({"n_items": 4}):
         yield found
         devices._devices.clear()
     driver.bindings.cache_clear()
+    compiler._version.cache_clear()
 
 
 class LibraryArray:
@@ -95,6 +98,21 @@ def test_old_gpus_are_refused(fake):
     fake.attributes["major"] = 6
     _, gpu, *_ = dforest.devices()
     assert not gpu.usable and "compute capability 6.0; kernels need 7.0" in gpu.reason
+    fake.attributes["major"] = 7  # of which CUDA 13 knows those from 7.5 on
+    with pytest.raises(DeviceError, match=r"capability 7\.5 or a later one, not of 7\.0; .*'nvidia-cuda-nvrtc-cu12"):
+        RandomForestClassifier(device="cuda").fit(X, Y)
+    assert fake.held == {} and fake.stack == []
+
+
+def test_newer_gpus_get_code_for_older_ones(fake):
+    fake.attributes["major"] = 12
+    assert dforest.devices()[1].usable and find_device("cuda")._architecture == "compute_90"
+
+
+def test_older_drivers_are_refused(fake, monkeypatch):
+    monkeypatch.setattr(fake, "cuDriverGetVersion", lambda: (Status.CUDA_SUCCESS, 12040), raising=False)
+    with pytest.raises(DeviceError, match="driver runs CUDA 12, but NVRTC is of CUDA 13; install a newer driver, or"):
+        find_device("cuda")
 
 
 def test_without_a_gpu(fake):
@@ -156,6 +174,32 @@ def test_arrays_are_used_where_they_lie(fake):
     assert fake.held == {}
 
 
+def test_an_exception_outlives_what_is_handed_over(fake):
+    """The capsule ends while an exception is on its way."""
+    array = find_device("cuda").zeros(3, np.float64).for_others()
+
+    def refuse():
+        raise KeyError("refused")
+
+    with pytest.raises(KeyError, match="refused"):
+        [capsule_of(array, 0), refuse()]
+    with pytest.raises(TypeError, match="int"):
+        int(capsule_of(array, 0))
+    del array
+    assert fake.held == {}
+    with pytest.raises(TypeError, match="can't be handed over by DLPack"):
+        capsule_of(find_device("cuda").zeros(3, np.dtype([("a", np.int32)])), 0)
+
+
+def test_what_no_device_has_is_the_hosts(fake):
+    class Spread(list):
+        def __dlpack_device__(self):
+            raise BufferError("on several devices")
+
+    model = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(Spread(X.tolist())), model.predict(X))
+
+
 def test_arrays_and_names_must_agree(fake):
     model = RandomForestClassifier(3, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="device='cuda:1' is .* but the arrays given are on \"cuda:0\""):
@@ -198,6 +242,8 @@ def test_arrays_say_what_they_are_not_written(fake):
         array.write(np.ones(2, np.float32), 11)
     with pytest.raises(TypeError, match="can't be pickled"):
         pickle.dumps(array)
+    with pytest.raises(TypeError, match="get"):
+        np.asarray(array)
     with pytest.raises(ValueError, match="lies in the memory of another device, 'Fake GPU 0'"):
         find_device("cuda:1").run("df_most", 1, find_device("cuda").zeros(3, np.float64), 3, 1, 1, None)
 

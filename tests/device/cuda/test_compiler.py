@@ -49,6 +49,20 @@ def test_a_folder_that_can_not_be_written(folder):
     assert compiler.build("df_most", "sm_90")[:4] == b"\x7fELF"
 
 
+def test_what_kernels_are_built_for(folder, monkeypatch):
+    assert compiler.architecture_for(90) == "sm_90"
+    newest = compiler.architecture_for(9990)
+    assert newest.startswith("compute_") and b".version" in compiler.build("df_most", newest)
+    with pytest.raises(DeviceError, match=r"not of 3\.0; for older ones install that of CUDA 12"):
+        compiler.architecture_for(30)
+    compiler.check_driver(1000 * compiler._version()[0])
+    with pytest.raises(DeviceError, match="driver runs CUDA 9, but NVRTC is of CUDA"):
+        compiler.check_driver(9020)
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setattr(compiler.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    assert compiler.build("df_most", "sm_90")[:4] == b"\x7fELF"  # and kept nowhere
+
+
 def test_what_the_compiler_says_is_told(monkeypatch):
     monkeypatch.setattr(kernel_source, "main", lambda: "this is no code\n")
     with pytest.raises(DeviceError, match=r"(?s)kernel df_most could not be built by NVRTC: NVRTC_ERROR_COMPILATION.*df_most.cu"):

@@ -1,9 +1,9 @@
 // From columns of numbers to bins, as `dforest.core.coding` makes them on the processor: keys are sorted, bins are dealt out, and
 // each row gets codes.
 //
-// Keys (rules/keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group sorts a
-// chunk of keys by giving each item a range of these, and a counter of its own for each value of the digit. Keys of missing values
-// come last.
+// Keys (rules/keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group sorts
+// a chunk of keys by giving each item a range of these, and a counter of its own for each value of the digit. Keys of missing
+// values come last.
 #ifndef DFOREST_KERNELS_CODING_HPP
 #define DFOREST_KERNELS_CODING_HPP
 
@@ -59,7 +59,8 @@ struct df_key_range_of_item {
     int64_t first, last;
     df_key_range_of_item(int64_t n_rows, int64_t chunk, int64_t size, int64_t item, int64_t n_items)
     {
-        const int64_t begin = chunk * size, n = n_rows - begin < size ? n_rows - begin : size, share = (n + n_items - 1) / n_items;
+        const int64_t begin = chunk * size, n = n_rows - begin < size ? n_rows - begin : size;
+        const int64_t share = (n + n_items - 1) / n_items;
         first = begin + (item * share < n ? item * share : n);
         last = begin + ((item + 1) * share < n ? (item + 1) * share : n);
     }

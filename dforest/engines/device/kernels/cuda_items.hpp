@@ -100,8 +100,8 @@ struct df_items {
 
 // To what the items of a group share.
 static inline void df_atomic_add_in_group(uint32_t *to, uint32_t x) { atomicAdd_block(to, x); }
-// In a group's own memory 64 bits are added in two halves, the lower one first, whose carry goes into the other: there the hardware
-// adds 32 bits alone, and would repeat an exchange of 64 until nobody comes between.
+// In a group's own memory 64 bits are added in two halves, the lower one first, whose carry goes into the other: there the
+// hardware adds 32 bits alone, and would repeat an exchange of 64 until nobody comes between.
 static inline void df_atomic_add_in_group(uint64_t *to, uint64_t x)
 {
     if (!__isShared(to)) {
