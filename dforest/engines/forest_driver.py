@@ -213,11 +213,13 @@ class ForestDriver(Driver):
         for name in ("code", "above", "missing_left", "only_missing", "threshold"):
             large[name] = cuts[name][kept]
         large["feature"] = feature[kept]
-        keeping = self.layout.with_words(large)
+        keeping = self.layout.with_words(large["feature"])
         words = np.zeros((0, self.layout.n_leaf_words), np.int64)
         if len(keeping):
             words = self.shard.leaf_words(large[keeping])
-        nodes = Nodes.join([self.layout.nodes_of(large, self.table["subset"][kept], words), subtrees.nodes])
+        missing_left = (large["missing_left"] != 0) & (large["feature"] >= 0)
+        described = large["feature"].copy(), self.layout.thresholds(large), missing_left
+        nodes = Nodes.join([self.layout.nodes_of(*described, self.table["subset"][kept], words), subtrees.nodes])
         # Each large node and each subtree is a range of the nodes; the ranges are brought into preorder.
         lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
         at = np.full(starts[-1], -1)

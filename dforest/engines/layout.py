@@ -61,8 +61,8 @@ class Layout:
         That a leaf keeps.
     is_random : bool
         Whether cuts are drawn.
-    has_middles : bool
-        Whether codes stand for values, and cuts are in the middle of two values of the node.
+    where : int
+        Where thresholds are: see `dforest.rules.arrays.where_thresholds_are`.
     has_keys : bool
         Whether any column has keys for codes.
     has_medians : bool
@@ -89,7 +89,7 @@ class Layout:
         self.outputs = _outputs_of(criterion)
         self.n_leaf_words = self.objective.n_leaf_words
         self.is_random = isinstance(problem.splitter, RandomHistSplitter | RandomDenseSplitter)
-        self.has_middles = isinstance(problem.splitter, DenseSplitter)
+        self.where = arrays.where_thresholds_are(self.is_random, isinstance(problem.splitter, DenseSplitter))
         self.has_keys = any(column.has_keys for column in columns)
         self.has_medians = self.criterion == "absolute_error"
         self.keeps_inner = not criterion.is_additive
@@ -116,16 +116,23 @@ class Layout:
     def n_outputs(self):
         return self.objective.n_outputs
 
-    def with_words(self, grown):
-        """Which of some nodes, as `df_grown`, keep words: ndarray of int64."""
-        return np.arange(len(grown)) if self.keeps_inner else np.flatnonzero(grown["feature"] < 0)
+    def with_words(self, feature):
+        """Which nodes keep words, given the features they test: ndarray of int64."""
+        return np.arange(len(feature)) if self.keeps_inner else np.flatnonzero(feature < 0)
 
-    def nodes_of(self, grown, subsets, words):
+    def thresholds(self, grown):
+        """Where nodes cut, given as `df_grown`; kernels for devices tell the same of those that they grow."""
+        return arrays.thresholds(grown, self.table, self.where, self.values, self.highs)
+
+    def nodes_of(self, feature, thresholds, missing_left, subsets, words):
         """What becomes of nodes, as the splitters and growers of the processor write them.
 
         Parameters
         ----------
-        grown : ndarray of shape (n_nodes,), dtype df_grown
+        feature : ndarray of shape (n_nodes,), dtype int32
+            Below 0: a leaf.
+        thresholds : ndarray of shape (n_nodes,), dtype float64
+        missing_left : ndarray of shape (n_nodes,), dtype bool
         subsets : ndarray of shape (n_nodes, subset_words), dtype uint64
             Of nodes that test categories.
         words : ndarray of shape (n, n_leaf_words), dtype int64
@@ -135,16 +142,14 @@ class Layout:
         -------
         Nodes
         """
-        thresholds = arrays.thresholds(grown, self.table, self.is_random, self.has_middles, self.values, self.highs)
-        missing_left = (grown["missing_left"] != 0) & (grown["feature"] >= 0)
         subsets = subsets[np.isnan(thresholds)]
         # Words of 0 at the end of a subset are left out.
         is_kept = np.logical_or.accumulate((subsets != 0)[:, ::-1], axis=1)[:, ::-1]
-        is_leaf = grown["feature"][self.with_words(grown)] < 0
-        inner = words[~is_leaf, -self.objective.n_node_values :].copy().view(np.float64)
-        return Nodes(
-            grown["feature"].copy(), thresholds, missing_left, words[is_leaf], inner, is_kept.sum(axis=1), subsets[is_kept],
-        )  # fmt: skip
+        inner = np.empty((0, self.objective.n_node_values))
+        if self.keeps_inner:
+            inner = words[feature >= 0, -self.objective.n_node_values :].copy().view(np.float64)
+            words = words[feature < 0]
+        return Nodes(feature, thresholds, missing_left, words, inner, is_kept.sum(axis=1), subsets[is_kept])
 
 
 def _outputs_of(criterion):

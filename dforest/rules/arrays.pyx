@@ -350,7 +350,20 @@ def choose_scales(const double[:, ::1] extents not None, int bits=31):
     return centres, exponents
 
 
-def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns not None, bint is_random, bint has_middles,
+def where_thresholds_are(bint is_random, bint has_middles):
+    """One of `df_thresholds` (cut.h).
+
+    Parameters
+    ----------
+    is_random : bool
+        Whether cuts are drawn.
+    has_middles : bool
+        Whether codes stand for values, between which other cuts lie in the middle; if not, for bins.
+    """
+    return DF_AS_DRAWN if is_random else DF_AT_MIDDLES if has_middles else DF_AT_EDGES
+
+
+def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns not None, int where,
                const double[::1] values not None, const double[::1] highs not None):
     """Where nodes cut.
 
@@ -358,10 +371,8 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
     ----------
     nodes : ndarray of shape (n_nodes,), dtype df_grown
     columns : ndarray of shape (n_features,), dtype df_column
-    is_random : bool
-        Whether cuts are drawn.
-    has_middles : bool
-        Whether codes stand for values, between which other cuts lie in the middle; if not, for bins.
+    where : int
+        See `where_thresholds_are`.
     values, highs : ndarray of float64
         The upper edges of the bins, and their largest values, of all columns one after another.
 
@@ -371,7 +382,6 @@ def thresholds(const df_grown[::1] nodes not None, const df_column[::1] columns 
         0 for leaves, NaN where categories are tested.
     """
     cdef Py_ssize_t i
-    cdef int where = DF_AS_DRAWN if is_random else DF_AT_MIDDLES if has_middles else DF_AT_EDGES
     result = np.empty(nodes.shape[0])
     cdef double[::1] out = result
     for i in range(nodes.shape[0]):

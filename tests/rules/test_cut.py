@@ -132,7 +132,8 @@ VALUES, HIGHS = np.arange(31.0), np.arange(31.0) + 100.0
     ],
 )
 def test_thresholds(columns, node, is_random, threshold):
-    found = arrays.thresholds(nodes_of(**node), columns, is_random, False, VALUES, HIGHS)
+    where = arrays.where_thresholds_are(is_random, False)
+    found = arrays.thresholds(nodes_of(**node), columns, where, VALUES, HIGHS)
     np.testing.assert_array_equal(found, [threshold])
 
 
@@ -146,4 +147,5 @@ def test_thresholds(columns, node, is_random, threshold):
     ],
 )
 def test_thresholds_between_values(columns, node, threshold):
-    np.testing.assert_array_equal(arrays.thresholds(nodes_of(**node), columns, False, True, VALUES, HIGHS), [threshold])
+    found = arrays.thresholds(nodes_of(**node), columns, arrays.where_thresholds_are(False, True), VALUES, HIGHS)
+    np.testing.assert_array_equal(found, [threshold])

@@ -254,7 +254,7 @@ class DeviceShard(ForestShard):
         high = self.device.empty(words.shape, np.int64) if self.has_exact_weights else None
         if n:
             t.run("df_find_leaf_words", n, t.problem_there, t.y, self.exact_weight, t.outputs, self.draws, nodes,
-                  self.device.array(numbers.astype(np.int64)), n, t.tuning.alone_up_to, t.layout.n_leaf_words, words,
+                  self.device.array(numbers), n, t.tuning.alone_up_to, t.layout.n_leaf_words, words,
                   high)  # fmt: skip
         return words.get()
 
@@ -298,6 +298,12 @@ class DeviceShard(ForestShard):
         gathered = device.empty((ends[-1], subset_words), np.uint64)
         t.run("df_gather_nodes", len(open_nodes), grown, subsets, subset_words, device.array(open_nodes), device.array(n_grown),
               device.array(ends - n_grown), len(open_nodes), nodes, gathered)  # fmt: skip
-        found = nodes.get()
-        words = self._leaf_words(nodes, t.layout.with_words(found))
-        return Subtrees(n_grown, t.layout.nodes_of(found, gathered.get(), words), found["first"][found["feature"] < 0])
+        del grown, subsets
+        # Of each node the host needs a quarter of what the device has.
+        described = [device.empty((ends[-1],), dtype) for dtype in (np.int32, np.float64, np.uint8, np.int64)]
+        t.run("df_describe_nodes", -(-ends[-1] // t.tuning.n_items), t.columns, *t.numbers[::2], t.layout.where, nodes, ends[-1],
+              *described)  # fmt: skip
+        feature, thresholds, missing_left, firsts = (array.get() for array in described)
+        words = self._leaf_words(nodes, t.layout.with_words(feature))
+        nodes = t.layout.nodes_of(feature, thresholds, missing_left.view(np.bool_), gathered.get(), words)
+        return Subtrees(n_grown, nodes, firsts[feature < 0])

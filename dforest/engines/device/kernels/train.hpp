@@ -529,6 +529,25 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
     }
 }
 
+// What trees keep of nodes, and where the draws of these begin. IN where : see df_threshold_of
+// OUT feature, threshold, missing_left, first : [n]
+DF_KERNEL df_describe_nodes(const df_column *columns, const double *values, const double *highs, int64_t where,
+                            const df_grown *nodes, int64_t n, int32_t *feature, double *threshold, uint8_t *missing_left,
+                            int64_t *first, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        group.each([&](int64_t item) {
+            for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items) {
+                feature[i] = nodes[i].feature;
+                threshold[i] = df_threshold_of(nodes + i, columns, (int) where, values, highs);
+                missing_left[i] = nodes[i].feature >= 0 && nodes[i].missing_left;
+                first[i] = nodes[i].first;
+            }
+        });
+    }
+}
+
 // What nodes keep as leaves. Those of up to `alone_up_to` records are done by an item each, the others by a group.
 //
 // IN outputs : [n_outputs] their words, if there are several; numbers : [n] which of `nodes`
