@@ -173,7 +173,7 @@ def seconds_of(forest, X, y):
 
         with ExitStack() as patches:
             for name, owner, method in (
-                ("coding", base, "code_columns_together"),
+                ("coding", base, "coded_columns"),
                 ("rows", cpu, "Trainer"),
                 ("grow", cpu.CpuSession, "_grow"),
                 ("way in", fitting.ForestSink, "prepare"),

@@ -1,16 +1,17 @@
-"""Forests on a SYCL device, and the kernels they are made by.
+"""Forests on a device, and the kernels they are made by.
 
-The device is the one whose filter string DFOREST_BENCH_DEVICE names, or else the processor, if intel-opencl-rt is installed.
-Without a device, all benchmarks here are skipped.
+The device is the one that DFOREST_BENCH_DEVICE names, such as "cuda", or else the processor as a SYCL device, if intel-opencl-rt
+is installed. Without a device, all benchmarks here are skipped.
 """
 
 import os
 from time import perf_counter
 
+import numpy as np
 from helpers.device_forests import standing_in, tuned
 from helpers.opencl import offer_processor
 
-from dforest.backends.sycl import devices
+from dforest.backends import find_device
 from dforest.engines.device import kernel_source
 from dforest.errors import DeviceError
 
@@ -27,7 +28,7 @@ offer_processor()
 def found_device():
     """The device, with its kernels built. Without one, asv is told to skip the benchmark."""
     try:
-        device = devices.find_device(DEVICE)
+        device = find_device(DEVICE)
         device.build()
     except DeviceError as error:
         raise NotImplementedError(str(error)) from error
@@ -43,7 +44,7 @@ class Launches:
     """Stands in for a device, and keeps the longest launch of a kernel and what its arrays held."""
 
     def __init__(self, device, kernel):
-        self.device, self.kernel = device, kernel
+        self.device, self.kernel, self.small = device, kernel, device.zeros(1, np.uint8)
         self.seconds, self.longest = -1.0, None
 
     def __getattr__(self, name):
@@ -52,8 +53,10 @@ class Launches:
     def run(self, kernel, n_groups, *arguments, **settings):
         wanted = kernel == self.kernel and n_groups
         held = [(array, array.get()) for array in arguments if hasattr(array, "get")] if wanted else []
+        self.small.get()  # which waits for all work
         start = perf_counter()
         self.device.run(kernel, n_groups, *arguments, **settings)
+        self.small.get()
         seconds = perf_counter() - start
         if wanted and seconds > self.seconds:
             self.seconds, self.longest = seconds, ((kernel, n_groups, *arguments), settings, held)
@@ -106,12 +109,12 @@ class Kernel:
         problem = data.load(name, ROWS)
         launches = Launches(found_device(), kernel)
         with standing_in(launches), tuned(tuning()):
-            forest = forest_for(problem, "RandomForest", device=DEVICE).fit(problem.X, problem.y)
+            forest = forest_for(problem, "RandomForest", device="sycl").fit(problem.X, problem.y)
             forest.predict(problem.X_test)
             forest.apply(problem.X_test)
         if launches.longest is None:
             raise NotImplementedError(f"{kernel} is not run for {name}")
-        self.device = launches.device
+        self.device, self.small = launches.device, launches.small
         self.arguments, self.settings, held = launches.longest
         for array, values in held:
             array.write(values)
@@ -124,3 +127,4 @@ class Kernel:
         for array, values in self.changed:
             array.write(values)
         self.device.run(*self.arguments, **self.settings)
+        self.small.get()
