@@ -13,6 +13,7 @@ import numpy as np
 
 from dforest.backends.cuda.dlpack import CUDA, capsule_of
 from dforest.backends.cuda.driver import CudaError, call, check_process
+from dforest.engines.device.backend import shape_of, to_write
 from dforest.errors import DeviceError
 
 
@@ -43,9 +44,7 @@ class CudaArray:
     def __init__(self, device, shape, dtype, account, owner=None, address=0, is_pooled=True):
         self.address = None  # until there is memory to give back
         self.device, self.account, self.owner = device, account, owner
-        self.shape = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
-        if min(self.shape, default=0) < 0:
-            raise ValueError(f"shape={self.shape}; allowed are numbers from 0")
+        self.shape = shape_of(shape)
         self.dtype = np.dtype(dtype)
         self.nbytes = prod(self.shape) * self.dtype.itemsize
         self._is_pooled = is_pooled
@@ -113,12 +112,8 @@ class CudaArray:
 
     def write(self, array, first=0):
         """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are."""
-        array = np.asarray(array, order="C")
-        start, n = first * self.dtype.itemsize, array.nbytes
-        if array.dtype != self.dtype:
-            raise TypeError(f"an array of {array.dtype} written to one of {self.dtype}")
-        if not 0 <= start <= self.nbytes - n:
-            raise ValueError(f"{array.size} entries written from entry {first} on to an array of shape {self.shape}")
+        array, start = to_write(self, array, first)
+        n = array.nbytes
         if n == 0:
             return
         with self.device.at_work("a copy to the device"):

@@ -9,7 +9,7 @@ from operator import index
 import numpy as np
 
 from dforest.backends.host.kernels import Kernels
-from dforest.engines.device.backend import Device
+from dforest.engines.device.backend import Device, to_write
 from dforest.errors import DeviceError
 
 _LOCAL_BYTES = 1 << 28  # there is one for each thread at work, however many groups there are
@@ -57,11 +57,7 @@ class HostArray:
         ValueError
             If it does not fit, or if this array is one that the device was given and uses where it is.
         """
-        array = np.asarray(array, order="C")
-        if array.dtype != self.dtype:
-            raise TypeError(f"an array of {array.dtype} written to one of {self.dtype}")
-        if not 0 <= first <= self._array.size - array.size:
-            raise ValueError(f"{array.size} entries written from entry {first} on to an array of shape {self.shape}")
+        array, _ = to_write(self, array, first)
         self._account.write(array.nbytes)
         self._array.reshape(-1)[first : first + array.size] = array.reshape(-1)
 

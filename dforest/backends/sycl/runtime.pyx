@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from dforest.engines.device.backend import shape_of, to_write
 from dforest.errors import DeviceError
 
 cdef extern from "shim.h" nogil:
@@ -187,9 +188,7 @@ cdef class DeviceArray:
         self.queue = queue
         self.owner = owner
         self.account = account
-        self.shape = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
-        if min(self.shape, default=0) < 0:
-            raise ValueError(f"shape={self.shape}; allowed are numbers from 0")
+        self.shape = shape_of(shape)
         self.dtype = np.dtype(dtype)
         n_bytes = prod(self.shape) * self.dtype.itemsize
         if owner is not None:
@@ -249,13 +248,10 @@ cdef class DeviceArray:
         cdef const unsigned char[::1] source
         cdef void* address = address_of(self.queue)
         cdef int result
-        array = np.asarray(array, order="C")
-        cdef size_t start = first * <size_t> self.dtype.itemsize, n = array.nbytes
+        cdef size_t start, n
         check_process()
-        if array.dtype != self.dtype:
-            raise TypeError(f"an array of {array.dtype} written to one of {self.dtype}")
-        if start > self.nbytes or n > self.nbytes - start:
-            raise ValueError(f"{array.size} entries written from entry {first} on to an array of shape {self.shape}")
+        array, start = to_write(self, array, first)
+        n = array.nbytes
         if n == 0:
             return
         source = array.reshape(-1).view(np.uint8)

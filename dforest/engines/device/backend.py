@@ -101,6 +101,25 @@ class DeviceArray(Protocol):
         """Set all bytes to one."""
 
 
+def shape_of(shape):
+    """A shape, or a length, as a tuple of ints. Raise ValueError if one is below 0."""
+    found = tuple(int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+    if min(found, default=0) < 0:
+        raise ValueError(f"shape={found}; allowed are numbers from 0")
+    return found
+
+
+def to_write(there, array, first):
+    """A NumPy array, C-contiguous, that fits a `DeviceArray` from an entry on, and the byte of that entry: see its `write`."""
+    array = np.asarray(array, order="C")
+    if array.dtype != there.dtype:
+        raise TypeError(f"an array of {array.dtype} written to one of {there.dtype}")
+    start = first * there.dtype.itemsize
+    if not 0 <= start <= there.nbytes - array.nbytes:
+        raise ValueError(f"{array.size} entries written from entry {first} on to an array of shape {there.shape}")
+    return array, start
+
+
 class Device(ABC):
     """A device to work with: its memory and its kernels. Any number of threads may use one.
 
