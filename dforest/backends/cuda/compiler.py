@@ -1,7 +1,7 @@
 """From the source of a kernel to code for a GPU, by NVIDIA's run-time compiler, NVRTC; built kernels are kept on disk.
 
-Each kernel is built for itself, when it is first run, as few fits and predictions need all of them. What is kept is named by a
-digest of all that it was made of, so that nobody has to tell a stale file from a good one.
+Each kernel is built for itself, when it is first run or when a session asks for those of its kind, as few fits and predictions
+need all of them. What is kept is named by a digest of all that it was made of: nobody has to tell a stale file from a good one.
 """
 
 import os

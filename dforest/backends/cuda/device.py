@@ -21,7 +21,7 @@ from dforest.errors import DeviceError
 
 _ITEMS = 256  # of a group, at most: DF_MAX_ITEMS of cuda_items.hpp
 _STATIC_BYTES = 1 << 10  # of a group's memory, which the kernels' own variables take
-_KEPT_BYTES = 1 << 30
+_KEPT_BYTES = 1 << 30  # by the pool, of what arrays give back
 _OLDEST = 70  # ten times the compute capability
 
 
