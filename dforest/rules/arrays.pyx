@@ -351,15 +351,7 @@ def choose_scales(const double[:, ::1] extents not None, int bits=31):
 
 
 def where_thresholds_are(bint is_random, bint has_middles):
-    """One of `df_thresholds` (cut.h).
-
-    Parameters
-    ----------
-    is_random : bool
-        Whether cuts are drawn.
-    has_middles : bool
-        Whether codes stand for values, between which other cuts lie in the middle; if not, for bins.
-    """
+    """One of `df_thresholds` (cut.h): whether cuts are drawn; if not, whether they lie in the middle of values, or at bins."""
     return DF_AS_DRAWN if is_random else DF_AT_MIDDLES if has_middles else DF_AT_EDGES
 
 

@@ -66,7 +66,7 @@ def resets_peaks():
 
 
 @pytest.mark.slow(after=2)
-@pytest.mark.skipif(not resets_peaks(), reason="this system does not measure the peak of a stretch of time")
+@pytest.mark.skipif(not resets_peaks(), reason="this system does not measure peaks anew")
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_a_fit_on_8_threads_takes_what_is_estimated(kind, method):

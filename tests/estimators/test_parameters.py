@@ -258,8 +258,8 @@ def test_what_forests_have_an_embedding_has_or_fixes():
     assert {name for name in missing if not hasattr(dforest.RandomTreesEmbedding, name)} == set()
 
 
-PATIENCE = Parameter(
-    "patience",
+N_TRIES = Parameter(
+    "n_tries",
     "int or None",
     None,
     [Interval(Integral, 1, None, closed="left"), None],
@@ -270,8 +270,8 @@ PATIENCE = Parameter(
 )
 
 
-@has_parameters("forest classifier", table=(*PARAMETERS, PATIENCE), max_depth=4, criterion="entropy")
-class PatientForest(ForestClassifier):
+@has_parameters("forest classifier", table=(*PARAMETERS, N_TRIES), max_depth=4, criterion="entropy")
+class LimitedForest(ForestClassifier):
     """A forest with one parameter more.
 
     Parameters
@@ -285,31 +285,31 @@ class PatientForest(ForestClassifier):
 
 
 def test_an_entry_is_all_that_a_parameter_takes():
-    signature = inspect.signature(PatientForest)
-    assert signature.parameters["patience"].kind is inspect.Parameter.KEYWORD_ONLY
-    assert list(signature.parameters) == [*inspect.signature(dforest.RandomForestClassifier).parameters, "patience"]
-    model = PatientForest(5, patience=3)
-    assert model.get_params()["patience"] == 3
+    signature = inspect.signature(LimitedForest)
+    assert signature.parameters["n_tries"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert list(signature.parameters) == [*inspect.signature(dforest.RandomForestClassifier).parameters, "n_tries"]
+    model = LimitedForest(5, n_tries=3)
+    assert model.get_params()["n_tries"] == 3
     assert (model.max_depth, model.criterion) == (4, "entropy")
-    assert clone(model).set_params(patience=None).patience is None
+    assert clone(model).set_params(n_tries=None).n_tries is None
     assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
     assert clone(model).fit(X_IRIS, Y_IRIS).forest_.depths().max() <= 4
-    with pytest.raises(InvalidParameterError, match="The 'patience' parameter of PatientForest must be an int"):
-        PatientForest(patience=0).fit(X_IRIS, Y_IRIS)
-    told = {name: (type_, doc) for name, type_, doc in described_in(PatientForest, "Parameters")}
-    assert told["patience"] == (
+    with pytest.raises(InvalidParameterError, match="The 'n_tries' parameter of LimitedForest must be an int"):
+        LimitedForest(n_tries=0).fit(X_IRIS, Y_IRIS)
+    told = {name: (type_, doc) for name, type_, doc in described_in(LimitedForest, "Parameters")}
+    assert told["n_tries"] == (
         "int or None, default=None",
         "Number of trees after which growing stops.\n\nThe trees count draws.",
     )
     assert told["max_depth"][0] == "int or None, default=4"
-    assert inspect.getdoc(PatientForest).endswith("Nothing {else}.")
+    assert inspect.getdoc(LimitedForest).endswith("Nothing {else}.")
 
 
 def test_constructor_is_shown_and_found_in_tracebacks():
-    source = inspect.getsource(PatientForest.__init__)
+    source = inspect.getsource(LimitedForest.__init__)
     assert source.startswith("def __init__(self, n_estimators=100, *, voting='soft', criterion='entropy', ")
-    assert "patience=None" in source
-    assert (PatientForest.__init__.__qualname__, PatientForest.__init__.__module__) == ("PatientForest.__init__", __name__)
+    assert "n_tries=None" in source
+    assert (LimitedForest.__init__.__qualname__, LimitedForest.__init__.__module__) == ("LimitedForest.__init__", __name__)
 
 
 def test_defaults_that_are_none_s():

@@ -120,7 +120,7 @@ def test_iterations():
     verdict, paragraphs = said(np.arange(100.0), False)
     assert verdict == "More iterations may help" and "best after 100 iterations, with 99, the last." in paragraphs[0]
     values = (np.arange(100) - 96.0) ** 2
-    assert said(values, True, patience=4)[0] == "More iterations may help"
-    verdict, (text,) = said(values, True, patience=3, n_kept=97)
+    assert said(values, True, n_iter_no_change=4)[0] == "More iterations may help"
+    verdict, (text,) = said(values, True, n_iter_no_change=3, n_kept=97)
     assert verdict == "More iterations are unlikely to help"
     assert text.endswith(" The model has the first 97 (use_best_model=True).")

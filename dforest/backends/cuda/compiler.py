@@ -46,12 +46,12 @@ def build(kernel, architecture):
     files = {name: _only(kernel, text) for name, text in _headers().items()}
     options = (*_OPTIONS, f"--gpu-architecture={architecture}")
     path = _kept_at(kernel, repr((source, sorted(files.items()), options, _version())))
-    try:
+    if path is None:
+        return _compiled(kernel, source, files, options)
+    with suppress(OSError):  # of a file that is not there, or can't be read
         return path.read_bytes()
-    except (OSError, AttributeError):  # there is no such file, or no such path
-        code = _compiled(kernel, source, files, options)
-    if path is not None:
-        _keep(path, code)
+    code = _compiled(kernel, source, files, options)
+    _keep(path, code)
     return code
 
 

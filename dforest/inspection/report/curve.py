@@ -127,7 +127,7 @@ class Curve:
         How many of the rows of X, drawn at random, were scored; None: all, or rows that are not X.
     n_kept : int or None
         How many iterations the model has, where later ones were dropped; None: all.
-    patience : int or None
+    n_iter_no_change : int or None
         After how many iterations without a better one growing stops; None: it does not.
     """
 
@@ -141,7 +141,7 @@ class Curve:
     other: np.ndarray | None = None
     n_scored: int | None = None
     n_kept: int | None = None
-    patience: int | None = None
+    n_iter_no_change: int | None = None
 
     @property
     def sign(self):

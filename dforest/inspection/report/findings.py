@@ -78,7 +78,7 @@ def of_iterations(curve):
     said += f"; after all {n:,} that were grown it is {number(curve.values[-1])}." if n_best < n else ", the last."
     if curve.n_kept is not None:
         said += f" The model has the first {curve.n_kept:,} (use_best_model=True)."
-    if n_best > LATE * n and (curve.patience is None or n - n_best < curve.patience):
+    if n_best > LATE * n and (curve.n_iter_no_change is None or n - n_best < curve.n_iter_no_change):
         return "More iterations may help", [
             said, "The best value is among the last ones: raise max_iter, or wait longer before growing stops (n_iter_no_change)."
         ]  # fmt: skip
