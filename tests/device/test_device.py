@@ -9,7 +9,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from helpers.device_rows import ROWS, most
+from helpers.device_rows import ROWS, check_order, most
 
 from dforest.engines.device import backend
 from dforest.errors import DeviceError
@@ -54,6 +54,23 @@ def test_parts_of_an_array_are_written(device):
         there.write(np.ones(2))
     there.fill(255)
     assert np.isnan(there.get()).all()
+
+
+def test_large_arrays(device):
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 1 << 62, (1 << 21) + 12345)
+    there = device.array(array)
+    array[:] = -array  # which the copy does not see
+    np.testing.assert_array_equal(there.get(), -array)
+    part = rng.integers(0, 1 << 62, (1 << 20) + 77)
+    there.write(part, 1001)
+    array = -array
+    array[1001 : 1001 + len(part)] = part
+    np.testing.assert_array_equal(there.get(), array)
+
+
+def test_arrays_are_written_and_read_in_order(device):
+    check_order(device, np.random.default_rng(1))
 
 
 def test_memory_is_counted_and_given_back(device):

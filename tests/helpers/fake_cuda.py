@@ -56,7 +56,7 @@ class FakeDriver:
     def __init__(self, kernels, n_gpus=1, memory_bytes=1 << 30):
         self.kernels, self.n_gpus, self.memory_bytes = kernels, n_gpus, memory_bytes
         self.attributes = {"major": 9, "minor": 0, "units": 4, "local": 1 << 16, "pools": 1, "reads host": 0}
-        self.held, self.stack, self.lost = {}, [], Status.CUDA_SUCCESS
+        self.held, self.pinned, self.stack, self.lost = {}, [], [], Status.CUDA_SUCCESS
 
     @staticmethod
     def CUmemPoolProps():  # noqa: N802
@@ -104,12 +104,13 @@ class FakeDriver:
         return (self.lost,)
 
     cuCtxSynchronize = cuStreamSynchronize = cuMemPoolSetAttribute = cuFuncSetAttribute = _done
+    cuEventRecord = cuEventSynchronize = _done
 
     def _made(self, *_):
         assert self.stack, "no context is current"
         return self.lost, object()
 
-    cuStreamCreate = cuMemPoolCreate = _made
+    cuStreamCreate = cuMemPoolCreate = cuEventCreate = _made
 
     def cuMemAllocFromPoolAsync(self, n_bytes, pool, stream):  # noqa: N802
         return self.cuMemAlloc(n_bytes)
@@ -123,6 +124,11 @@ class FakeDriver:
         memory = np.full(n_bytes, 0xA5, np.uint8)  # on which nobody may count
         self.held[memory.ctypes.data] = memory
         return Status.CUDA_SUCCESS, memory.ctypes.data
+
+    def cuMemHostAlloc(self, n_bytes, flags):  # noqa: N802
+        assert self.stack, "no context is current"
+        self.pinned.append(np.full(n_bytes, 0xA5, np.uint8))
+        return self.lost, self.pinned[-1].ctypes.data
 
     def cuMemFreeAsync(self, address, stream):  # noqa: N802
         return self.cuMemFree(address)

@@ -7,13 +7,18 @@ and `CudaArray.get` waits for all of it. So an error of a kernel is told by a la
 
 import ctypes
 import os
+import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from threading import Lock
+from contextlib import contextmanager, nullcontext, suppress
+from threading import Lock, RLock
 from time import perf_counter
 
+import numpy as np
+
 from dforest.backends.cuda import compiler
+from dforest.backends.cuda.blocks import SMALL_BYTES, Blocks
+from dforest.backends.cuda.copies import Copier
 from dforest.backends.cuda.driver import Context, CudaError, attribute, bindings, call, check_process
 from dforest.backends.cuda.memory import CudaArray
 from dforest.engines.device import backend, kernel_source
@@ -21,7 +26,7 @@ from dforest.errors import DeviceError
 
 _ITEMS = 256  # of a group, at most: DF_MAX_ITEMS of cuda_items.hpp
 _STATIC_BYTES = 1 << 10  # of a group's memory, which the kernels' own variables take
-_KEPT_BYTES = 1 << 30  # by the pool, of what arrays give back
+_KEPT_BYTES = 1 << 30  # by the pool, of what arrays give back, while nobody is at work
 _OLDEST = 70  # ten times the compute capability
 
 
@@ -38,6 +43,10 @@ class CudaDevice(backend.Device):
     number : int
     stream : object
         On which all work is done in order.
+    blocks : Blocks
+        Of small arrays.
+    copier : Copier
+        Of large arrays.
 
     Raises
     ------
@@ -62,6 +71,8 @@ class CudaDevice(backend.Device):
         )
         self._functions = {}  # by kernel
         self._building = defaultdict(Lock)  # by kernel
+        self._n_at_work, self._n_lock = 0, RLock()  # whoever collects garbage may end work while this thread holds it
+        self.blocks, self.copier = Blocks(self), Copier(self)
         # Whether the GPU reads memory of the host where it is, so that a copy to it does not take a copy of its own first.
         self.reads_host = bool(attribute(context.gpu, "PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES"))
         with context:
@@ -79,10 +90,32 @@ class CudaDevice(backend.Device):
         wanted.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
         wanted.location.id = self.number
         pool = call("cuMemPoolCreate", wanted)
-        # So much is kept for the next arrays when it is given back; to take all memory from the driver each time would be slow.
-        kept = driver.cuuint64_t(_KEPT_BYTES)
-        call("cuMemPoolSetAttribute", pool, driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, kept)
+        self._keep(pool, _KEPT_BYTES)
         return pool
+
+    @staticmethod
+    def _keep(pool, n_bytes):
+        """Let the pool keep so much of what is given back for the next arrays: to take memory from the driver is slow."""
+        driver = bindings()
+        threshold = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        call("cuMemPoolSetAttribute", pool, threshold, driver.cuuint64_t(n_bytes))
+
+    def keep_memory(self, is_kept):
+        with self._n_lock:
+            n = self._n_at_work + (1 if is_kept else -1)
+            if self._pool is not None and n == is_kept:  # the first one begins, or the last one ends
+                with nullcontext() if is_kept else suppress(DeviceError), self.at_work("memory", flushes=False):
+                    self._keep(self._pool, self.memory_bytes if is_kept else _KEPT_BYTES)
+                    if not is_kept:
+                        call("cuStreamSynchronize", self.stream)  # at which the pool gives back the rest
+            self._n_at_work = n
+            if n == 0:
+                self.blocks.rest()
+
+    @property
+    def is_at_work(self):
+        """Whether somebody works here: see `keep_memory`."""
+        return self._n_at_work > 0
 
     def build(self, header=None):
         """Build kernels that are not built yet, each for itself, by as many threads as there are processors for this process."""
@@ -95,11 +128,13 @@ class CudaDevice(backend.Device):
         check_process()
 
     @contextmanager
-    def at_work(self, what):
-        """Work on the device inside the block; errors say what failed, and where."""
+    def at_work(self, what, flushes=True):
+        """Work on the device inside the block, on small arrays too if it `flushes`; errors say what failed, and where."""
         check_process()
         try:
             with self._context:
+                if flushes:
+                    self.blocks.flush()
                 yield
         except CudaError as error:
             raise DeviceError(f"{what} failed on the device {self.name!r}: {error}") from None
@@ -124,11 +159,21 @@ class CudaDevice(backend.Device):
 
     def free(self, address, is_pooled):
         """Give memory back, after all work on it."""
-        with self._context:
-            if is_pooled and self._pool is not None:
-                call("cuMemFreeAsync", address, self.stream)
-            else:
-                call("cuMemFree", address)
+        if sys.is_finalizing():  # the process ends, and its memory with it
+            return
+        with suppress(DeviceError):  # the memory of a lost context is lost with it
+            check_process()
+            with self._context:
+                if is_pooled and self._pool is not None:
+                    call("cuMemFreeAsync", address, self.stream)
+                else:
+                    call("cuMemFree", address)
+
+    def array(self, array, account=None):
+        array = np.asarray(array, order="C")
+        if array.nbytes > SMALL_BYTES:
+            return super().array(array, account)
+        return CudaArray(self, array.shape, array.dtype, account or self.account, content=array)
 
     def empty(self, shape, dtype, account=None):
         return CudaArray(self, shape, dtype, account or self.account)

@@ -1,18 +1,19 @@
 """Arrays in the memory of a GPU.
 
 Memory is taken from a pool and given back in the order of the device's stream, as copies and kernels are done: memory that is
-given back is not taken again before the kernels that use it have ended. What other libraries are handed has memory of its own,
+given back is not taken again before the kernels that use it have ended. Small arrays share blocks of memory: see `Blocks`. What
+other libraries are handed has memory of its own,
 outside of the pool, which is given back when all work on the GPU has ended: they may use it on streams of their own.
 """
 
-import sys
-from contextlib import suppress
 from math import prod
 
 import numpy as np
 
+from dforest.backends.cuda.blocks import SMALL_BYTES
+from dforest.backends.cuda.copies import LARGE_BYTES
 from dforest.backends.cuda.dlpack import CUDA, capsule_of
-from dforest.backends.cuda.driver import CudaError, call, check_process
+from dforest.backends.cuda.driver import CudaError, call
 from dforest.engines.device.backend import shape_of, to_write
 from dforest.errors import DeviceError
 
@@ -34,6 +35,8 @@ class CudaArray:
     address : int, optional
     is_pooled : bool
         Whether new memory is the pool's.
+    content : ndarray, optional
+        Of a new array of up to `SMALL_BYTES`.
 
     Raises
     ------
@@ -41,31 +44,35 @@ class CudaArray:
         If there is not that much memory.
     """
 
-    def __init__(self, device, shape, dtype, account, owner=None, address=0, is_pooled=True):
+    def __init__(self, device, shape, dtype, account, owner=None, address=0, is_pooled=True, content=None):
         self.address = None  # until there is memory to give back
         self.device, self.account, self.owner = device, account, owner
         self.shape = shape_of(shape)
         self.dtype = np.dtype(dtype)
         self.nbytes = prod(self.shape) * self.dtype.itemsize
-        self._is_pooled = is_pooled
+        self._is_pooled, self._is_new = is_pooled, owner is None
         if owner is not None:
             self.address = address
             return
         try:
-            self.address = device.allocate(min(max(self.nbytes, 1), 1 << 62), is_pooled)
+            if is_pooled and self.nbytes <= SMALL_BYTES:
+                self.owner, self.address = device.blocks.place(self.nbytes, content)
+            else:
+                self.address = device.allocate(min(max(self.nbytes, 1), 1 << 62), is_pooled)
         except CudaError as error:
             raise DeviceError(
                 f"{self.nbytes} bytes of memory could not be allocated on the device {device.name!r}, which has "
                 f"{device.memory_bytes} bytes in all; dforest already uses {account.n_bytes} bytes there ({error})"
             ) from None
         account.hold(self.nbytes)
+        if content is not None:
+            account.write(self.nbytes)
 
     def __del__(self):
-        if self.address is None or self.owner is not None or sys.is_finalizing():  # the process ends, and its memory with it
+        if self.address is None or not self._is_new:
             return
         self.account.hold(-self.nbytes)
-        with suppress(DeviceError):  # the memory of a lost context is lost with it
-            check_process()
+        if self.owner is None:
             self.device.free(self.address, self._is_pooled)
 
     def __array__(self, *_, **__):
@@ -114,12 +121,13 @@ class CudaArray:
         """Copy a NumPy array to where entry `first` of this array, seen as flat, and the next ones are."""
         array, start = to_write(self, array, first)
         n = array.nbytes
-        if n == 0:
-            return
-        with self.device.at_work("a copy to the device"):
-            call("cuMemcpyHtoDAsync", self.address + start, array.ctypes.data, n, self.device.stream)
-            if self.device.reads_host:
-                call("cuStreamSynchronize", self.device.stream)  # whose array may change, or end, after this
+        if n >= LARGE_BYTES:
+            self.device.copier.upload(array, self.address + start)
+        elif n > 0:
+            with self.device.at_work("a copy to the device"):
+                call("cuMemcpyHtoDAsync", self.address + start, array.ctypes.data, n, self.device.stream)
+                if self.device.reads_host:
+                    call("cuStreamSynchronize", self.device.stream)  # whose array may change, or end, after this
         self.account.write(n)
 
     def fill(self, byte):
@@ -131,7 +139,9 @@ class CudaArray:
     def get(self):
         """A copy as a NumPy array, made when all work before it has been done."""
         result = np.empty(self.shape, self.dtype)
-        if self.nbytes:
+        if self.nbytes >= LARGE_BYTES:
+            self.device.copier.download(self.address, result)
+        elif self.nbytes:
             with self.device.at_work("a kernel, or a copy from the device,"):
                 call("cuMemcpyDtoHAsync", result.ctypes.data, self.address, self.nbytes, self.device.stream)
                 call("cuStreamSynchronize", self.device.stream)

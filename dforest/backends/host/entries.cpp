@@ -49,7 +49,7 @@ const struct {
     DF_ENTRY(df_draw_cuts),          DF_ENTRY(df_draw_rows),          DF_ENTRY(df_find_cuts),
     DF_ENTRY(df_find_extents),       DF_ENTRY(df_find_heaviest),      DF_ENTRY(df_find_key_ranges),
     DF_ENTRY(df_find_leaf_words),    DF_ENTRY(df_find_median_cuts),   DF_ENTRY(df_gather_nodes),
-    DF_ENTRY(df_grow_subtrees),      DF_ENTRY(df_order_node_targets),
+    DF_ENTRY(df_grow_subtrees),      DF_ENTRY(df_invert_link),        DF_ENTRY(df_order_node_targets),
     DF_ENTRY(df_mean),               DF_ENTRY(df_most),               DF_ENTRY(df_move_draws),
     DF_ENTRY(df_move_rows),          DF_ENTRY(df_number_rows),        DF_ENTRY(df_permute_rows),
     DF_ENTRY(df_permuted_rises),     DF_ENTRY(df_requantise),         DF_ENTRY(df_vote_out_of_bag),

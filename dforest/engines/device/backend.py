@@ -210,6 +210,13 @@ class Device(ABC):
         """Raise DeviceError where this process can't use the device, after a fork, say. By default it can."""
         return None
 
+    def keep_memory(self, is_kept):
+        """Say that somebody begins to work here, who soon takes memory again that was given back; or, with False, ends to.
+
+        By default, nothing follows from it.
+        """
+        return None
+
     # What follows for every backend.
 
     @property

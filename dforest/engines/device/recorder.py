@@ -3,6 +3,7 @@
 from collections import Counter
 from contextlib import contextmanager
 from time import perf_counter
+from weakref import finalize
 
 from dforest.engines.device.backend import Account
 from dforest.engines.fit_report import FitReport
@@ -28,6 +29,8 @@ class Recorder:
         self._seconds = Counter()
         self.account = Account(device.account)
         self.kernels = Counter()
+        device.keep_memory(True)
+        finalize(self, device.keep_memory, False).atexit = False
 
     def __getattr__(self, name):
         return getattr(self._device, name)

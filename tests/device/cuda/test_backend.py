@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.device_forests import differences, random_fit, tuned
+from helpers.device_rows import check_order
 from helpers.fake_cuda import FakeDriver, Status
 from helpers.host_device import compile_kernels, load_kernels
 from sklearn.base import clone
@@ -16,8 +17,9 @@ from sklearn.datasets import load_iris
 import dforest
 from dforest import HistGradientBoostingRegressor, RandomForestClassifier
 from dforest.backends import find_device
-from dforest.backends.cuda import compiler, devices, driver
+from dforest.backends.cuda import blocks, compiler, copies, devices, driver, memory
 from dforest.backends.cuda.dlpack import capsule_of, layout_of
+from dforest.engines.device.recorder import Recorder
 from dforest.errors import DeviceError
 
 X, Y = load_iris(return_X_y=True)
@@ -232,6 +234,67 @@ def test_a_lost_device(fake):
             use()
     assert vars(model) == before and fake.stack == []
     np.testing.assert_array_equal(model.set_params(device=None).predict(X), expected)
+
+
+def test_arrays_are_written_and_read_in_order(fake, monkeypatch):
+    """Small arrays share blocks; the content of new ones comes before all else that the device does."""
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1 << 17)
+    for reads_host in (0, 1):
+        fake.attributes["reads host"] = reads_host
+        devices._devices.clear()
+        check_order(find_device("cuda"), np.random.default_rng(2))
+    assert fake.held == {} and fake.stack == []
+
+
+def test_small_arrays_cost_few_calls(fake, monkeypatch):
+    device, calls = find_device("cuda"), []
+    arrays = [device.array(np.full(5, k)) for k in range(50)]
+    for name in ("cuMemAllocFromPoolAsync", "cuMemcpyHtoDAsync", "cuMemFreeAsync"):
+        own = getattr(fake, name)
+        monkeypatch.setattr(fake, name, lambda *given, own=own, name=name: (calls.append(name), own(*given))[1], raising=False)
+    arrays += [device.array(np.full(5, k)) for k in range(50, 100)]
+    assert calls == []
+    assert [array.get().tolist() for array in arrays] == [[k] * 5 for k in range(100)]
+    del arrays
+    assert calls == ["cuMemcpyHtoDAsync", "cuMemFreeAsync"]
+
+
+def test_large_arrays_are_copied_in_parts(fake, monkeypatch):
+    monkeypatch.setattr(copies, "PART_BYTES", 1000)
+    monkeypatch.setattr(memory, "LARGE_BYTES", 2000)
+    device, rng = find_device("cuda"), np.random.default_rng(0)
+    for n in (249, 250, 251, 1000, 1001, 12_345):
+        array = rng.standard_normal(n)
+        there = device.array(array)
+        np.testing.assert_array_equal(there.get(), array)
+        there.write(array[: n // 2], n - n // 2)
+        np.testing.assert_array_equal(there.get()[n - n // 2 :], array[: n // 2])
+    fake.lost = Status.CUDA_ERROR_ILLEGAL_ADDRESS
+    with pytest.raises(DeviceError, match="a copy to the device or from it failed on the device 'Fake GPU 0': CUDA_ERROR_ILL"):
+        there.get()
+    assert fake.stack == []
+
+
+def test_memory_is_kept_while_there_is_work(fake, monkeypatch):
+    kept = []
+
+    def keep(pool, attribute, n_bytes):
+        kept.append(n_bytes)
+        return (Status.CUDA_SUCCESS,)
+
+    monkeypatch.setattr(fake, "cuMemPoolSetAttribute", keep, raising=False)
+    device = find_device("cuda")
+    little, most = 1 << 30, fake.memory_bytes
+    assert kept == [little] and not device.is_at_work
+    first, second = Recorder(device), Recorder(device)
+    first.array(np.zeros(3))
+    assert kept == [little, most] and len(fake.held) == 1  # the block
+    del first
+    assert kept == [little, most] and device.is_at_work
+    del second
+    assert kept == [little, most, little] and fake.held == {}
+    RandomForestClassifier(3, device="cuda").fit(X, Y)
+    assert kept[3:] == [most, little] and not device.is_at_work
 
 
 def test_arrays_say_what_they_are_not_written(fake):
