@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.boosted_fits import OwnSquares
 from helpers.device_forests import differences, fit_there, standing_in
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -37,6 +39,35 @@ def test_models_are_those_of_the_processor(device, model, sizes, weighting):
         assert not differences(here, there)
         assert here.predict(X).tobytes() == there.predict(X).tobytes()
         assert here.apply(X).tobytes() == there.apply(X).tobytes()
+
+
+@pytest.mark.parametrize("n_items", [1, 7])
+@pytest.mark.parametrize(
+    ("model", "load"),
+    [
+        (HistGradientBoostingClassifier(max_iter=3), load_breast_cancer),
+        (HistGradientBoostingClassifier(max_iter=3, loss="exponential"), load_breast_cancer),
+        (HistGradientBoostingClassifier(max_iter=3), load_iris),
+        *((HistGradientBoostingRegressor(loss, max_iter=3), load_diabetes) for loss in ("squared_error", "poisson", "gamma")),
+        (HistGradientBoostingRegressor("tweedie", power=1.5, max_iter=3), load_diabetes),
+        (HistGradientBoostingRegressor("quantile", quantile=0.3, max_iter=3), load_diabetes),
+        (HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2), load_linnerud),
+        (HistGradientBoostingRegressor(OwnSquares(), max_iter=3), load_diabetes),
+    ],
+)
+def test_predictions_are_those_of_the_processor(device, tuning, model, load, n_items):
+    rows, y = load(return_X_y=True)
+    model = clone(model).fit(rows, y)
+    names = [name for name in ("predict", "predict_proba", "decision_function") if hasattr(model, name)]
+    expected = [getattr(model, name)(rows) for name in names]
+    tuning["n_items"] = n_items
+    model.set_params(device="sycl")
+    before = device.n_launches
+    with standing_in(device):
+        found = [getattr(model, name)(rows) for name in names]
+    assert device.n_launches > before
+    for here, there in zip(expected, found, strict=True):
+        assert (there.shape, there.dtype, there.tobytes()) == (here.shape, here.dtype, here.tobytes())
 
 
 def test_a_name_chooses_the_device(device, where):

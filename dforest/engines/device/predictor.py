@@ -87,6 +87,33 @@ class DevicePredictor:
         """The output of the largest mean, of equal ones the first: X's kind of array, of shape (n,), dtype int64."""
         return self._by_parts(X, (), np.int64, self._most)
 
+    def inverse_link(self, X, loss, has_classes):
+        """What the means say of y: see `dforest.estimators.boosting.losses.Loss.predict`.
+
+        Parameters
+        ----------
+        X : as for `mean`
+        loss : int
+            Its number in `rules/losses.h`.
+        has_classes : bool
+            Whether the probabilities of all classes are asked for: of two, with one mean, those of both.
+
+        Returns
+        -------
+        X's kind of array, of shape (n,) or (n, n_predictions), dtype float64
+        """
+        n_sums = self.packed.n_outputs
+        has_both = has_classes and n_sums == 1
+        shape = (2,) if has_both else () if n_sums == 1 else (n_sums,)
+
+        def predict(rows, out):
+            means = self.device.empty((len(rows), n_sums), np.float64)
+            self._mean(rows, means)
+            n_groups, n_block = self._groups(len(rows))
+            self.device.run("df_invert_link", n_groups, means, n_sums, loss, int(has_both), len(rows), n_block, out)
+
+        return self._by_parts(X, shape, np.float64, predict)
+
     def apply(self, X):
         """The number of the leaf's node, by row and tree: X's kind of array, of shape (n, n_trees), dtype int64."""
         if self.copy.numbers is None:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, on_host
+from dforest.config import communicator, in_kind, on_host
 from dforest.core.integer_weights import integer_weights
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import engine_on
@@ -549,6 +549,19 @@ class BoostingEstimator(
         if n_iter is None and offset is None:
             return on_host(self._mean(X))
         return next(self._raw_after(X, [self._count_iterations(n_iter)], offset))
+
+    def _predicted(self, X, n_iter=None, offset=None, has_classes=False):
+        """What raw predictions say of y, or the probabilities of all classes: X's kind of array; see `_raw`."""
+        loss = self._loss
+        if n_iter is None and offset is None:
+            packed, *rows = self._ready(X)
+            if hasattr(packed, "inverse_link") and loss.facts.number >= 0:  # on a device
+                return in_kind(X, packed.inverse_link(*rows, loss.facts.number, has_classes))
+            raw = on_host(packed.mean(*rows))
+        else:
+            raw = self._raw(X, n_iter, offset)
+        n_threads = self._n_threads(self.forest_.packed(), len(raw))
+        return in_kind(X, (loss.probabilities if has_classes else loss.predict)(raw, n_threads))
 
     def _staged_raw(self, X, offset=None):
         """Yield raw predictions after each iteration, in new arrays."""

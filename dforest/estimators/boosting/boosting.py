@@ -111,8 +111,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         ndarray of shape (n_rows, n_classes), dtype float64
             Probabilities, with columns in the order of `classes_`.
         """
-        raw = self._raw(X, n_iter, offset)
-        return in_kind(X, probabilities(self._loss, raw))
+        return self._predicted(X, n_iter, offset, has_classes=True)
 
     @of_one_fit
     def decision_function(self, X, *, n_iter=None, offset=None):
@@ -286,8 +285,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
             Estimates of the mean of the target, or of its median or a quantile, depending on `loss`; of several outputs, a column
             for each.
         """
-        raw = self._raw(X, n_iter, offset)
-        return in_kind(X, self._loss.predict(raw))
+        return self._predicted(X, n_iter, offset)
 
     @of_one_fit
     def staged_predict(self, X, *, offset=None):

@@ -8,6 +8,7 @@ are exact, so they depend on no order and on no number of threads.
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -201,13 +202,14 @@ class Loss:
         raw = baseline[0] if offset is None else offset[:, 0] + baseline[0]
         return replace(self, parameter=quantile_of_all(np.abs(y - raw), self.parameter, weight, ranks))
 
-    def predict(self, raw):
+    def predict(self, raw, n_threads=1):
         """What raw predictions say of y.
 
         Parameters
         ----------
         raw : ndarray of shape (n_rows, n_sums), dtype float64
             C-contiguous.
+        n_threads : int, default=1
 
         Returns
         -------
@@ -216,16 +218,16 @@ class Loss:
             all, shape (n_rows, n_classes); of several outputs, shape (n_rows, n_outputs).
         """
         if self.name == "multinomial":
-            return class_predictions(raw)
-        found = self._by_output(predictions, raw)
+            return class_predictions(raw, n_threads)
+        found = self._by_output(partial(predictions, n_threads=n_threads), raw)
         return found[0] if self.n_outputs == 1 else np.column_stack(found)
 
-    def probabilities(self, raw):
+    def probabilities(self, raw, n_threads=1):
         """The probabilities of classes, given raw predictions as `predict` takes them: ndarray of shape (n_rows, n_classes)."""
         if self.n_sums > 1:
-            return self.predict(raw)
+            return self.predict(raw, n_threads)
         # Neither is 1 less the other, which would lose digits.
-        return np.column_stack([self.predict(-raw), self.predict(raw)])
+        return np.column_stack([self.predict(-raw, n_threads), self.predict(raw, n_threads)])
 
     def values(self, raw, y):
         """The loss of each row, given raw predictions as `predict` takes them: ndarray of shape (n_rows,), dtype float64.
@@ -366,12 +368,12 @@ class OwnLoss:
         """See `Loss.at_start`."""
         return self
 
-    def predict(self, raw):
-        """See `Loss.predict`."""
+    def predict(self, raw, n_threads=1):
+        """See `Loss.predict`; the user's code is called by one thread."""
         found = self.loss.predictions(raw)
         return found if self.n_sums > 1 else found[:, 0]
 
-    def probabilities(self, raw):
+    def probabilities(self, raw, n_threads=1):
         """See `Loss.probabilities`."""
         found = self.predict(raw)
         return found if self.n_sums > 1 else np.column_stack([1.0 - found, found])

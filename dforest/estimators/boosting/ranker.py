@@ -2,7 +2,7 @@
 
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, column_or_1d
 
-from dforest.config import in_kind, on_host
+from dforest.config import on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.core.boost.ranking import GAINS, RANK_LOSSES
 from dforest.estimators.boosting.base import BoostingEstimator
@@ -182,8 +182,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         ndarray of shape (n_rows,), dtype float64
             Raw predictions. They are comparable within a query alone, and have no unit.
         """
-        raw = self._raw(X, n_iter, offset)
-        return in_kind(X, self._loss.predict(raw))
+        return self._predicted(X, n_iter, offset)
 
     @of_one_fit
     def staged_predict(self, X, *, offset=None):

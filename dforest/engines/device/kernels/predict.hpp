@@ -8,6 +8,7 @@
 #include "group.hpp"
 #include "core/predict/walk.h"
 #include "rules/bounds.h"
+#include "rules/losses.h"
 
 DF_INLINE df_packed df_packed_of(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide)
 {
@@ -143,6 +144,29 @@ DF_KERNEL df_most(const double *means, int64_t n_outputs, int64_t n_rows, int64_
                     best = mean[k] > mean[best] ? k : best;
                 most[first + i] = best;
             }
+        });
+    }
+}
+
+// What raw predictions of boosted trees say of y, by the number of a loss. has_classes : a row has one raw prediction, from which
+// the probabilities of two classes follow; neither is 1 less the other, which would lose digits.
+//
+// IN raw : [n_rows, n_sums]; OUT predictions : [n_rows, has_classes ? 2 : n_sums]
+DF_KERNEL df_invert_link(const double *raw, int64_t n_sums, int64_t loss, int64_t has_classes, int64_t n_rows, int64_t n_block,
+                         double *predictions, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const int64_t first = group.number * n_block, n = n_rows - first < n_block ? n_rows - first : n_block;
+        group.each([&](int64_t item) {
+            for (int64_t i = first + item; i < first + n; i += group.n_items)
+                if (has_classes) {
+                    const double both[2] = {-raw[i], raw[i]};
+                    df_predictions_of_loss((int) loss, both, 2, predictions + 2 * i);
+                } else if (loss == DF_MULTINOMIAL_LOSS)
+                    df_multinomial_predictions(raw + i * n_sums, 1, n_sums, predictions + i * n_sums);
+                else
+                    df_predictions_of_loss((int) loss, raw + i * n_sums, n_sums, predictions + i * n_sums);
         });
     }
 }
