@@ -104,6 +104,16 @@ static inline void df_subsample_block(uint32_t seed, int64_t block, int64_t n, i
     }
 }
 
+/* IN target, weight : of all rows; NULL: all weights are 1 */
+static inline df_record df_record_of(int64_t row, uint32_t count, const int32_t *target, const uint32_t *weight) {
+    df_record found;
+    found.row = (uint32_t)row;
+    found.count = count;
+    found.target = target[row];
+    found.weight = weight ? weight[row] : 1;
+    return found;
+}
+
 /* Write the records of those rows that are drawn, of n rows from `first` on; return their number.
  * IN counts : [n] of these rows, NULL: every row once; target : of all rows; weight : of all rows, NULL: all are 1 */
 static inline int64_t df_write_records(int64_t first, int64_t n, const uint32_t *counts, const int32_t *target,
@@ -114,12 +124,8 @@ static inline int64_t df_write_records(int64_t first, int64_t n, const uint32_t 
         end = begin + 64 < n ? begin + 64 : n;
         n_some = 0;
         for (i = begin; i < end; ++i) {
-            df_record *to = some + n_some;
-            to->row = (uint32_t)(first + i);
-            to->count = counts ? counts[i] : 1;
-            to->target = target[first + i];
-            to->weight = weight ? weight[first + i] : 1;
-            n_some += to->count > 0;
+            some[n_some] = df_record_of(first + i, counts ? counts[i] : 1, target, weight);
+            n_some += some[n_some].count > 0;
         }
         for (i = 0; i < n_some; ++i)
             records[n_records++] = some[i];

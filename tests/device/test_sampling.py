@@ -27,6 +27,17 @@ def test_counts_are_those_of_the_twin(device, tuning, n_rows, n_items):
             assert found.n_drawn.dtype == np.int64 and found.most == here.max()
 
 
+def test_numbers_that_are_passed_over(device, tuning):
+    """Of so many rows, one number in a million would favour some of them; a few trees in a thousand meet one."""
+    n_rows = max(range(BLOCK), key=lambda n: 2**32 % max(1, n))
+    tuning["n_items"] = min(64, device.max_items)
+    seeds = np.arange(3000, dtype=np.uint32)
+    plans = (Bootstrap(n_rows),) * len(seeds)
+    found = RowCounts.drawn(device, TreeDraws(plans, seeds, n_rows, 1))
+    expected = np.stack([plan.counts(n_rows, seed) for plan, seed in zip(plans, seeds.tolist(), strict=True)])
+    np.testing.assert_array_equal(found.there.get(), expected)
+
+
 def test_all_rows_need_no_counts(device):
     found = RowCounts.drawn(device, TreeDraws((AllRows(),) * 2, np.zeros(2, np.uint32), BLOCK + 9, 1))
     assert found.there is None and found.n_drawn.tolist() == [[BLOCK, 9]] * 2 and found.most == 1

@@ -55,6 +55,6 @@ class RowCounts(NamedTuple):
             return cls(None, of_block, 1)
         counts = device.empty((n_trees, n_rows), np.uint32)
         n_drawn, highest = device.empty(of_block.shape, np.int64), device.empty(of_block.shape, np.uint32)
-        device.run(kernel, -(-of_block.size // device.n_items), device.array(draws.seeds[trees]), n_trees, n_rows,
-                   device.array(of_block), counts, n_drawn, highest)  # fmt: skip
+        device.run(kernel, min(of_block.size, device.n_groups), device.array(draws.seeds[trees]), n_trees, n_rows,
+                   device.array(of_block), counts, n_drawn, highest, n_local=counts.dtype.itemsize * BLOCK)  # fmt: skip
         return cls(counts, n_drawn.get(), int(highest.get().max(initial=1)))

@@ -117,8 +117,8 @@ class DeviceShard(ForestShard):
             there, stride = device.array(weight), n_rows
         else:
             there = t.weight
-        t.run_items("df_write_draws", drawn.size, n_trees, n_rows, counts.there, device.array(ends - drawn), t.target, there,
-                       stride, draws)
+        t.run("df_write_draws", drawn.size, n_trees, n_rows, counts.there, device.array(ends - drawn), t.target, there, stride,
+              draws)  # fmt: skip
         return draws, arrays.roots(drawn.sum(axis=1), seeds)
 
     def _cut_up(self, open_nodes):

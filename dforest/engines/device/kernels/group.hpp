@@ -314,4 +314,12 @@ static inline char *df_memory(const df_group &group, char *given, int64_t n_byte
 #define DF_INLINE static inline __attribute__((always_inline))
 #endif
 
+DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
+{
+    group.each([&](int64_t item) {
+        for (int64_t i = item; i < n; i += group.n_items)
+            words[i] = 0;
+    });
+}
+
 #endif

@@ -20,14 +20,6 @@ DF_INLINE void df_set_flag(const df_group &group, uint64_t *flags, int64_t code)
         df_set_bits((uint32_t *) flags + code / 32, (uint32_t) 1 << (code % 32));
 }
 
-DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
-{
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items)
-            words[i] = 0;
-    });
-}
-
 // The entry of a key in a histogram: the key of a missing value is above all of values.
 DF_INLINE int64_t df_entry_of(const df_draft *draft, uint64_t key) { return key <= draft->cut ? 0 : key <= draft->highest ? 1 : 2; }
 

@@ -4,6 +4,8 @@
 
 #include "subtree.hpp"
 
+enum { DF_FEW_CLASSES = 4 };   // a pass over the draws for each, as all items would wait to add to the same few words
+
 // Draws need not have the node's targets and weights, only its rows. Exact weights are kept by a shift of the leaf's own.
 //
 // OUT words : [n_words - 1] classes; [3 + n_outputs] otherwise; high : [n_words - 2] scratch, of classes with exact weights
@@ -29,6 +31,20 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         return (int64_t) (exact ? df_node_weight(&of_node, exact[records[i].row]) : records[i].weight);
     };
     const df_output *outputs = fit->outputs;
+    if (df_has_classes(p) && !df_has_outputs(p) && !exact && p->n_words - 2 <= DF_FEW_CLASSES && group.n_items > 1) {
+        for (int64_t k = 0; k < p->n_words - 1; k++) {
+            const int64_t sum = sum_of([&](int64_t i) {
+                if (k == 0)
+                    return (int64_t) records[i].count;
+                return records[i].target == k - 1 ? (int64_t) records[i].count * records[i].weight : 0;
+            });
+            group.each([&](int64_t item) {
+                if (item == 0)
+                    words[k] = sum;
+            });
+        }
+        return;
+    }
     if (df_has_classes(p)) {
         // By the class of each output. use(class weight's place among all)
         const auto each_class = [&](int64_t i, auto use) {

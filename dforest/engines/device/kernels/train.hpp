@@ -12,6 +12,8 @@
 
 // How often each row of a tree's blocks is drawn by a bootstrap.
 //
+// The group's own memory holds the counts of a block.
+//
 // IN seeds : [n_trees]; n_draws : [n_trees, n_blocks]
 // OUT counts : [n_trees, n_rows]; n_drawn, highest : [n_trees, n_blocks] rows drawn at all, and how often at most
 DF_KERNEL df_draw_rows(const uint32_t *seeds, int64_t n_trees, int64_t n_rows, const int64_t *n_draws, uint32_t *counts,
@@ -19,21 +21,32 @@ DF_KERNEL df_draw_rows(const uint32_t *seeds, int64_t n_trees, int64_t n_rows, c
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            const int64_t at = group.number * group.n_items + item;
+        uint32_t *drawn = (uint32_t *) group.local;
+        for (int64_t at = group.number; at < n_trees * df_blocks_of(n_rows); at += group.n_groups) {
             const df_tree_block own = df_tree_block_at(at, n_rows);
-            if (own.tree >= n_trees)
-                return;
-            uint32_t *to = counts + own.tree * n_rows + own.first, most = 0;
-            int64_t n = 0;
-            df_draw_block(seeds[own.tree], own.block, own.n, n_draws[at], to);
-            for (int64_t i = 0; i < own.n; i++) {
-                most = to[i] > most ? to[i] : most;
-                n += to[i] > 0;
-            }
-            n_drawn[at] = n;
-            highest[at] = most;
-        });
+            uint32_t *to = counts + own.tree * n_rows + own.first;
+            df_draw_block_together(group, seeds[own.tree], own.block, own.n, n_draws[at], drawn);
+            const int64_t n = group.sum([&](int64_t item) {
+                int64_t n_of_item = 0;
+                for (int64_t i = item; i < own.n; i += group.n_items) {
+                    to[i] = drawn[i];
+                    n_of_item += drawn[i] > 0;
+                }
+                return n_of_item;
+            });
+            const int64_t least = group.lowest<int64_t>([&](int64_t item) {
+                int64_t least_of_item = 0;
+                for (int64_t i = item; i < own.n; i += group.n_items)
+                    least_of_item = -(int64_t) drawn[i] < least_of_item ? -(int64_t) drawn[i] : least_of_item;
+                return least_of_item;
+            });
+            group.each([&](int64_t item) {
+                if (item == 0) {
+                    n_drawn[at] = n;
+                    highest[at] = (uint32_t) -least;
+                }
+            });
+        }
     }
 }
 
@@ -44,13 +57,18 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            const int64_t at = group.number * group.n_items + item;
+        for (int64_t at = group.number; at < n_trees * df_blocks_of(n_rows); at += group.n_groups) {
             const df_tree_block own = df_tree_block_at(at, n_rows);
-            if (own.tree < n_trees)
-                df_write_records(own.first, own.n, counts ? counts + own.tree * n_rows + own.first : counts, target,
-                                 weight ? weight + own.tree * weight_stride : weight, records + firsts[at]);
-        });
+            const uint32_t *of_block = counts ? counts + own.tree * n_rows + own.first : NULL;
+            const uint32_t *of_tree = weight ? weight + own.tree * weight_stride : NULL;
+            df_record *to = records + firsts[at];
+            group.rank(
+                own.n, [&](int64_t i) { return !of_block || of_block[i] > 0; },
+                [&](int64_t i, bool is_drawn, int64_t before) {
+                    if (is_drawn)
+                        to[before] = df_record_of(own.first + i, of_block ? of_block[i] : 1, target, of_tree);
+                });
+        }
     }
 }
 
