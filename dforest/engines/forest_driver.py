@@ -49,22 +49,26 @@ class ForestDriver(Driver):
         self.impurity_of = problem.criterion.impurity_of
         self.layout, self.shard = layout, shard
         self.histogram_bytes, self.extra_features = histogram_bytes, extra_features
-        self.leaf_starts = None  # where the draws of each tree's leaves begin, once it is grown and if the shard tells
+        self.leaf_starts = None  # where the draws of each tree's leaves begin: see `grow`
         self.rows = None  # of all draws, once they are asked for
 
-    def grow(self):
-        """Grow the trees; return their `TreeArrays`, in order."""
+    def grow(self, keep_leaves=False):
+        """Grow the trees; return their `TreeArrays`, in order.
+
+        Parameters
+        ----------
+        keep_leaves : bool, default=False
+            Whether to remember for `record_table` where the draws of leaves are, of which the shard has to tell: see
+            `Subtrees.leaf_firsts`.
+        """
         self._set_root_weights()
-        return self._assemble(*self.grow_nodes(self.shard.roots))
+        return self._assemble(*self.grow_nodes(self.shard.roots), keep_leaves)
 
     def ahead(self, n_leaves):
         return max(MIN_AHEAD, n_leaves // 2)
 
     def record_table(self, t):
-        """Which rows the leaves of tree t have, once it is grown: as `leaf_table` in `dforest/core/grow/tree.pxd` says.
-
-        Only where the shard tells: see `Subtrees.leaf_firsts`.
-        """
+        """Which rows the leaves of tree t have, if that is kept: as `leaf_table` in `dforest/core/grow/tree.pxd` says."""
         if self.rows is None:
             self.rows = self.shard.rows()
         root, starts = self.shard.roots[t], self.leaf_starts[t]
@@ -203,7 +207,7 @@ class ForestDriver(Driver):
         histograms = self.shard.count(open_nodes, features, ranges, of_outputs)
         return self.shard.find_cuts(open_nodes, totals, of_outputs, features, ranges, histograms)
 
-    def _assemble(self, roots, feature, children):
+    def _assemble(self, roots, feature, children, keep_leaves):
         """The trees' arrays."""
         nodes, cuts = self.table["node"], self.table["cut"]
         subtrees = self.shard.grow_subtrees(np.concatenate([nodes[:0], *self.subtrees]))
@@ -227,7 +231,7 @@ class ForestDriver(Driver):
         order = at[at >= 0]
         firsts, lengths = (np.cumsum(lengths) - lengths)[order], lengths[order]
         ordered = nodes.take(firsts, lengths)
-        if subtrees.leaf_firsts is not None:
+        if keep_leaves:
             found = np.concatenate([large["first"][large["feature"] < 0], subtrees.leaf_firsts])
             found = take_ranges(found, *nodes.leaf_ranges(firsts, lengths))
             self.leaf_starts = np.split(found, ordered.leaf_ranges(starts[:-1], np.diff(starts))[0][1:])

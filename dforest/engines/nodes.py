@@ -76,14 +76,14 @@ class Nodes(NamedTuple):
 
     def leaf_ranges(self, firsts, lengths):
         """The leaves in ranges of the nodes, as ranges of the leaves: firsts, lengths."""
-        return _counted(self.feature < 0, firsts, lengths)
+        return _true_of(self.feature < 0, firsts, lengths)
 
     def _payload_ranges(self, firsts, lengths):
         """The payloads in ranges of the nodes, as ranges of the payloads, and of their words."""
         if len(self.payload_lengths) == 0:
             none = np.zeros_like(firsts), np.zeros_like(lengths)
             return none, none
-        payloads = _counted(np.isnan(self.threshold), firsts, lengths)
+        payloads = _true_of(np.isnan(self.threshold), firsts, lengths)
         return payloads, _counted(self.payload_lengths, *payloads)
 
     def trees(self, starts):
@@ -138,6 +138,13 @@ class Subtrees(NamedTuple):
     def none(cls, objective):
         """No subtrees of trees for an `Objective`."""
         return cls(np.zeros(0, np.int64), Nodes.none(objective), np.zeros(0, np.int64))
+
+
+def _true_of(flags, firsts, lengths):
+    """Ranges of entries as ranges of those that are true: firsts, lengths. (Few ranges are looked up faster than all summed up.)"""
+    found = np.flatnonzero(flags)
+    before = np.searchsorted(found, firsts)
+    return before, np.searchsorted(found, firsts + lengths) - before
 
 
 def _counted(counts, firsts, lengths):

@@ -131,7 +131,7 @@ class DeviceSession(Session):
                     counts = RowCounts.known(training.device, drawn)
                 shard = DeviceShard(training, seeds[some], counts, weights)
                 batch = ForestDriver(problem, training.layout, shard, *self._sizes)
-                for t, (arrays, unit) in enumerate(zip(batch.grow(), units, strict=True)):
+                for t, (arrays, unit) in enumerate(zip(batch.grow(keep_leaves), units, strict=True)):
                     number = trees[some][t]
                     if keep_leaves:
                         self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)

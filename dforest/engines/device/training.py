@@ -27,7 +27,9 @@ class Tuning:
         self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 13)
         self.n_items = given.get("n_items", device.n_items)
         self.n_groups = given.get("n_groups", device.n_groups)
-        self.n_growing = given.get("n_growing", 8 * device.n_units)
+        # A subtree is grown by fewer items: much is done by one of them, and units have room for more groups then.
+        self.growing_items = min(32, self.n_items)
+        self.n_growing = given.get("n_growing", (8 if device.is_cpu else 16) * device.n_units)
         self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
         # Some is left for what the compiler puts there.
         self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
@@ -161,14 +163,14 @@ class Training:
         """Run a kernel on n groups' worth of work."""
         self.device.run(kernel, min(n, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
 
-    def run_with_memory(self, kernel, n_groups, n_bytes, *arguments):
+    def run_with_memory(self, kernel, n_groups, n_bytes, *arguments, n_items=None):
         """Run a kernel whose groups need n_bytes of memory each: their own, or else global memory, in fewer groups."""
         n_bytes = -(-n_bytes // 8) * 8
         is_own = n_bytes <= self.tuning.local_bytes
         if not is_own:
             n_groups = min(n_groups, max(1, self.tuning.histogram_bytes // n_bytes))
         memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
-        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=self.tuning.n_items,
+        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=n_items or self.tuning.n_items,
                         n_local=n_bytes if is_own else 8)  # fmt: skip
 
     def run_items(self, kernel, n, *arguments):
