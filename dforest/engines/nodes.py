@@ -141,7 +141,7 @@ class Subtrees(NamedTuple):
 
 
 def _true_of(flags, firsts, lengths):
-    """Ranges of entries as ranges of those that are true: firsts, lengths. (Few ranges are looked up faster than all summed up.)"""
+    """Ranges of entries as ranges of those that are true: firsts, lengths. To look ranges up is faster than to sum all up."""
     found = np.flatnonzero(flags)
     before = np.searchsorted(found, firsts)
     return before, np.searchsorted(found, firsts + lengths) - before
