@@ -164,12 +164,10 @@ DF_ALWAYS_INLINE double df_top_score(const double *scores, int n, int *first) {
     return score;
 }
 
-/* Take the best of some cuts by their scores, of equal ones that after the fewest entries, if it is better than the one there is: of
- * equal ones that after fewer entries, or else the one with the rest on the right. The cuts with the rest there come first.
+/* Take the best of some cuts, which has the score `top` and is after entry i, if it is better than the one there is: of equal ones
+ * that after fewer entries, or else the one with the rest on the right. The cuts with the rest there come first.
  * INOUT cut : score, code, missing_left */
-DF_ALWAYS_INLINE void df_boost_consider(const double *scores, int n, int is_rest_left, df_boost_cut *cut) {
-    int i;
-    const double top = df_top_score(scores, n, &i);
+DF_ALWAYS_INLINE void df_boost_take(double top, int i, int is_rest_left, df_boost_cut *cut) {
     if (top < 0.0 || top < cut->score || (is_rest_left && top == cut->score && i >= (int)cut->code))
         return;
     cut->score = top;
@@ -177,22 +175,23 @@ DF_ALWAYS_INLINE void df_boost_consider(const double *scores, int n, int is_rest
     cut->missing_left = (uint32_t)is_rest_left;
 }
 
-/* The best cut after some of n entries, or more with the sums of the last: these have no rows on the right, or less than none, and
- * count for nothing. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
- * rows */
-DF_ALWAYS_INLINE void df_boost_choose(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_limits *limits,
-                                      const df_boost_constraint *constraint, double *scores, df_boost_cut *cut) {
-    const df_boost_sums nothing = {0, 0, 0};
+/* Take the best of some cuts by their scores, of equal ones that after the fewest entries. */
+DF_ALWAYS_INLINE void df_boost_consider(const double *scores, int n, int is_rest_left, df_boost_cut *cut) {
+    int i;
+    const double top = df_top_score(scores, n, &i);
+    df_boost_take(top, i, is_rest_left, cut);
+}
+
+/* Before a cut is taken. INOUT cut : the node's sums are known */
+DF_ALWAYS_INLINE void df_boost_open_cut(df_boost_cut *cut) {
     cut->score = -1.0;
     cut->code = 0;
     cut->missing_left = 0;
     cut->n_left = cut->gradient_left = cut->hessian_left = 0;
-    df_boost_scores(first, n, nothing, cut, limits, constraint, scores);
-    df_boost_consider(scores, n, 0, cut);
-    if (rest.count > 0) {
-        df_boost_scores(first, n, rest, cut, limits, constraint, scores);
-        df_boost_consider(scores, n, 1, cut);
-    }
+}
+
+/* After the best cut has been taken: what is on its left, and where missing values go if the node has none. */
+DF_ALWAYS_INLINE void df_boost_close_cut(const df_boost_arrays *first, df_boost_sums rest, df_boost_cut *cut) {
     if (cut->score >= 0.0) {
         cut->n_left = first->n[cut->code];
         cut->gradient_left = first->g[cut->code];
@@ -205,6 +204,22 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_arrays *first, int n, df_bo
     }
     if (rest.count == 0)
         cut->missing_left = (uint32_t)df_unseen_goes_left(cut->n_left, cut->n - cut->n_left);
+}
+
+/* The best cut after some of n entries, or more with the sums of the last: these have no rows on the right, or less than none, and
+ * count for nothing. INOUT cut : the node's sums are known; missing_left is where the rest goes, if it has
+ * rows */
+DF_ALWAYS_INLINE void df_boost_choose(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_limits *limits,
+                                      const df_boost_constraint *constraint, double *scores, df_boost_cut *cut) {
+    const df_boost_sums nothing = {0, 0, 0};
+    df_boost_open_cut(cut);
+    df_boost_scores(first, n, nothing, cut, limits, constraint, scores);
+    df_boost_consider(scores, n, 0, cut);
+    if (rest.count > 0) {
+        df_boost_scores(first, n, rest, cut, limits, constraint, scores);
+        df_boost_consider(scores, n, 1, cut);
+    }
+    df_boost_close_cut(first, rest, cut);
 }
 
 /* What the sums of words are, as integers. words, first : [n] */

@@ -201,7 +201,7 @@ typedef struct {
 typedef struct {
     int64_t entry;             // the first one, in histograms
     int64_t word;              // of categories: the first one of their bits, in subsets
-    int64_t room;              // of a wide column: the first number, in memory for the search
+    int64_t room;              // the first number in memory for the search; -1: that is the group's own memory
     int32_t node;              // its place in a table of nodes
     int32_t feature;
 } df_boost_pair;

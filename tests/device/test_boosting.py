@@ -17,6 +17,8 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegresso
         HistGradientBoostingRegressor("squared_error", l2_regularization=0.5),
         HistGradientBoostingRegressor("poisson", max_leaf_nodes=None, max_depth=4),
         HistGradientBoostingRegressor("gamma", max_features=0.5),
+        HistGradientBoostingRegressor("squared_error", monotonic_cst=[1, -1, 0, 1], min_samples_leaf=30),
+        HistGradientBoostingRegressor("squared_error", categorical_features=[2], l1_regularization=0.1),
         HistGradientBoostingClassifier("exponential"),
         HistGradientBoostingClassifier("log_loss", early_stopping=True, n_iter_no_change=2),
     ],

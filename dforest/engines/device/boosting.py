@@ -275,19 +275,22 @@ class DeviceBoostingShard(BoostingShard):
         """
         device, n = self.device, len(pairs.node)
         lanes = -(-np.diff(pairs.entries) // CUT_LANES) * CUT_LANES
-        rooms = offsets(np.where(self.is_wide[pairs.feature], self.room_numbers * lanes, 0))
+        room = self.room_numbers * lanes
+        has_room = 8 * room > self.tuning.together_bytes  # others have the memory of their group
+        n_local = 8 * int(room[~has_room].max(initial=0))
+        rooms = offsets(np.where(has_room, room, 0))
         table = np.zeros(n, record("df_boost_pair"))
-        table["node"], table["feature"], table["room"] = pairs.node, pairs.feature, rooms[:-1]
+        table["node"], table["feature"], table["room"] = pairs.node, pairs.feature, np.where(has_room, rooms[:-1], -1)
         table["entry"], table["word"] = pairs.entries[:-1], pairs.words[:-1]
         memory = device.empty((int(rooms[-1]),), np.float64) if rooms[-1] else None
         subsets = device.empty((int(pairs.words[-1]),), np.uint64) if pairs.words[-1] else None
         cuts, bounds = device.empty((n,), record("df_boost_cut")), None
         if self.directions is not None:
             bounds = device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
-        device.run("df_boost_find_cuts", -(-n // self.tuning.n_items), self.columns, device.array(table), n, self.n_outputs,
+        device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
                    histograms.shape[1], histograms, self.limits, self.min_samples_leaf,
                    device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts,
-                   n_items=self.tuning.n_items)  # fmt: skip
+                   n_items=self.tuning.n_items, n_local=n_local)  # fmt: skip
         return cuts.get(), NO_SUBSET if subsets is None else subsets.get()
 
     def _with_others(self, open_nodes):

@@ -392,13 +392,86 @@ static inline void df_boost_find_of_outputs(const df_column *column, const int32
         df_boost_write_subset(order, n, n_codes, subset, (n_all + 63) / 64, cut);
 }
 
-// The best cut of each pair, an item each.
+// The best cut of a column of numbers, `df_boost_cut_in`, by the items of a group.
+DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums *entries, int n_codes, int has_missing,
+                                     const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                     const df_boost_room *room, df_boost_cut *cut)
+{
+    const df_boost_arrays first = room->first;
+    const int64_t n = n_codes + has_missing, share = (n + group.n_items - 1) / group.n_items;
+    const auto add_up = [&](int64_t *sums, auto of) {
+        group.after(
+            [&](int64_t item) {
+                int64_t sum = 0;
+                for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                    sum += of(entries[i]);
+                return sum;
+            },
+            [&](int64_t item, int64_t before, int64_t) {
+                for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                    sums[i] = before += of(entries[i]);
+            });
+    };
+    add_up(first.g, [](const df_boost_sums &sums) { return sums.gradient; });
+    add_up(first.h, [](const df_boost_sums &sums) { return sums.hessian; });
+    add_up(first.n, [](const df_boost_sums &sums) { return sums.count; });
+    const int64_t most = -group.lowest<int64_t>([&](int64_t item) {
+        int64_t low = 0;
+        for (int64_t i = item; i < n; i += group.n_items)
+            low = -entries[i].count < low ? -entries[i].count : low;
+        return low;
+    });
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        cut->gradient = first.g[n - 1];
+        cut->hessian = first.h[n - 1];
+        cut->n = first.n[n - 1];
+        cut->most = most;
+        df_boost_open_cut(cut);
+    });
+    const df_boost_sums nothing = {0, 0, 0}, missing = has_missing ? entries[n_codes] : nothing;
+    int64_t *bits = (int64_t *) room->scores; // those of numbers from 0 are in their order, and those of -1 are below
+    for (int is_left = 0; is_left < (missing.count > 0 ? 2 : 1); is_left++) {
+        group.each([&](int64_t item) {
+            for (int64_t i = item; i < n_codes; i += group.n_items) {
+                const df_boost_arrays own = {first.g + i, first.h + i, first.n + i};
+                df_boost_scores(&own, 1, is_left ? missing : nothing, cut, limits, constraint, room->scores + i);
+            }
+        });
+        const int64_t top = -group.lowest<int64_t>([&](int64_t item) {
+            int64_t low = INT64_MAX;
+            for (int64_t i = item; i < n_codes; i += group.n_items)
+                low = -bits[i] < low ? -bits[i] : low;
+            return low;
+        });
+        const int64_t at = group.lowest<int64_t>([&](int64_t item) {
+            for (int64_t i = item; i < n_codes; i += group.n_items)
+                if (bits[i] == top)
+                    return i;
+            return (int64_t) n_codes;
+        });
+        group.each([&](int64_t item) {
+            double score;
+            memcpy(&score, &top, sizeof score);
+            if (item == 0)
+                df_boost_take(score, (int) at, is_left, cut);
+        });
+    }
+    group.each([&](int64_t item) {
+        if (item == 0)
+            df_boost_close_cut(&first, missing, cut);
+    });
+}
+
+// The best cut of each pair, a group each.
 //
 // IN columns : [n_features]; pairs : [n_pairs]; histograms : [n_outputs, n_entries, 3]
 // IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
 // IN exponents : [n_nodes, n_outputs, 2] of narrow gradients and hessians
 // IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, 2] of steps, in their units
-// OUT cuts : [n_pairs]; subsets : a bit for each code that goes left, of columns of categories. SCRATCH rooms : of wide columns
+// OUT cuts : [n_pairs]; subsets : a bit for each code that goes left, of columns of categories
+// SCRATCH rooms : of the pairs that have one; others have the group's own memory
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pairs, int64_t n_pairs, int64_t n_outputs,
                              int64_t n_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
                              const int32_t *exponents, const int32_t *directions, const double *bounds, double *rooms,
@@ -406,10 +479,7 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            const int64_t at = group.number * group.n_items + item;
-            if (at >= n_pairs)
-                return;
+        for (int64_t at = group.number; at < n_pairs; at += group.n_groups) {
             const df_boost_pair *pair = pairs + at;
             const int32_t *own = exponents + 2 * n_outputs * pair->node;
             const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
@@ -422,21 +492,26 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
             const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + 3 * pair->entry), 0, 0, 0};
             df_boost_cut *cut = cuts + at;
             const int lanes = df_whole_lanes(n);
-            double *wide = df_is_wide(column) ? rooms + pair->room : 0;
-            df_boost_memory memory;
-            const df_boost_room room = wide ? df_boost_room_at(wide, lanes) : df_boost_room_in(&memory);
-            if (n_outputs > 1) {
-                double narrow[DF_OUTPUT_NUMBERS * DF_BOOST_CODES];
-                df_boost_outputs outputs = df_boost_outputs_at(wide ? wide + DF_ROOM_NUMBERS * (int64_t) lanes : narrow, lanes);
-                df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits, min_samples,
-                                         &room, &outputs, subsets + pair->word, cut);
-            } else if (column->kind == DF_CATEGORICAL)
-                df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room,
-                                   subsets + pair->word, (n + 63) / 64, cut);
-            else
-                df_boost_cut_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, cut);
-            cut->feature = pair->feature;
-        });
+            double *memory = pair->room < 0 ? (double *) group.local : rooms + pair->room;
+            const df_boost_room room = df_boost_room_at(memory, lanes);
+            const bool is_shared = n_outputs == 1 && column->kind != DF_CATEGORICAL && group.n_items > 1;
+            if (is_shared)
+                df_boost_cut_together(group, entries.sums, n_codes, has_missing, &limit, constrained, &room, cut);
+            group.each([&](int64_t item) {
+                if (item > 0)
+                    return;
+                if (n_outputs > 1) {
+                    df_boost_outputs outputs = df_boost_outputs_at(memory + DF_ROOM_NUMBERS * (int64_t) lanes, lanes);
+                    df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits,
+                                             min_samples, &room, &outputs, subsets + pair->word, cut);
+                } else if (column->kind == DF_CATEGORICAL)
+                    df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room,
+                                       subsets + pair->word, (n + 63) / 64, cut);
+                else if (!is_shared)
+                    df_boost_cut_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, cut);
+                cut->feature = pair->feature;
+            });
+        }
     }
 }
 
