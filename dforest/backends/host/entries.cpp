@@ -40,6 +40,7 @@ const struct {
     df_entry entry;
 } entries[] = {
     DF_ENTRY(df_add_chunks),         DF_ENTRY(df_add_histograms),     DF_ENTRY(df_apply),
+    DF_ENTRY(df_boost_clear),        DF_ENTRY(df_boost_subtract),
     DF_ENTRY(df_boost_count),        DF_ENTRY(df_boost_derive),       DF_ENTRY(df_boost_find_cuts),
     DF_ENTRY(df_boost_find_heaviest), DF_ENTRY(df_boost_find_largest), DF_ENTRY(df_boost_find_next_key),
     DF_ENTRY(df_boost_move_on),      DF_ENTRY(df_boost_quantise),     DF_ENTRY(df_boost_quantise_again),

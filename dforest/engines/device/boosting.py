@@ -1,6 +1,8 @@
 """Boosted trees on a device: the shard of its rows.
 
-A `DeviceBoostingShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory.
+A `DeviceBoostingShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory. Where nodes try all
+features, it keeps their histograms, each node's in a *slot* of one array, until the node is divided: of its children the one of
+fewer rows is counted, and the other takes the slot, from which the histograms of the first are subtracted.
 """
 
 from functools import partial
@@ -11,6 +13,7 @@ from dforest.core.boost.quantiles import NO_KEY
 from dforest.engines.device.coding import codes_there
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
+from dforest.engines.families import Families, keys_of
 from dforest.engines.nodes import range_entries
 from dforest.engines.pairs import NO_SUBSET, BestCuts, Pairs, first_of_each, offsets
 from dforest.engines.rows import RowShare
@@ -97,6 +100,8 @@ class DeviceBoostingShard(BoostingShard):
         self.sides = device.empty((n,), np.uint8)
         # The rows that an iteration draws, which come before the others in the order in which its trees begin.
         self.drawn, self._order = None if self.n_drawn is None else device.empty((n,), np.uint8), None
+        self._families, self._kept = Families(), {}  # the slots of nodes, by key
+        self._n_slots, self._free, self._slots = 0, [], None
         self._others = {}  # the run of rows that were not drawn of each node of the tree, by its path: (first, n)
         self._run("df_number_rows", self._groups_of_rows(), n, self.rows)
         self.spill = boosting.SPILL if weights.times is None else boosting.WEIGHTED_SPILL
@@ -156,6 +161,8 @@ class DeviceBoostingShard(BoostingShard):
 
     def begin(self, tree, kind):
         self._first_sum, self._kind = tree * self.n_outputs, kind
+        self._families = Families()
+        self._forget_histograms()
         if self._order is None:
             self._run("df_number_rows", self._groups_of_rows(), self.n_all, self.rows)
         else:
@@ -177,6 +184,7 @@ class DeviceBoostingShard(BoostingShard):
         return found
 
     def quantise_again(self, open_nodes, factors):
+        self._families.quantise_again(open_nodes)
         chunks, there = self._cut_up(open_nodes)
         for k, first in enumerate(self._firsts()):
             self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian, first,
@@ -184,10 +192,61 @@ class DeviceBoostingShard(BoostingShard):
 
     def find_cuts(self, open_nodes, features, exponents):
         best = BestCuts(len(open_nodes))
+        most_slots = self.tuning.histogram_bytes // (SUM_BYTES * self.n_outputs * int(self.n_entries.sum()))
+        if len(open_nodes) <= most_slots and self._are_all(features):
+            pairs = self._count_in_slots(open_nodes, features, most_slots)
+            best.take(pairs, *self.best_cuts(open_nodes, pairs, self._slots, exponents))
+            return best.cuts, best.subsets
         entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * self.is_wide.any()
         for pairs in self.pairs(features).batches(self.tuning.histogram_bytes // entry_bytes):
             best.take(pairs, *self.best_cuts(open_nodes, pairs, self.count(open_nodes, pairs), exponents))
         return best.cuts, best.subsets
+
+    def _are_all(self, features):
+        return features.shape[1] == len(self.n_entries) and bool((features == np.arange(len(self.n_entries))).all())
+
+    def _forget_histograms(self):
+        self._kept, self._free = {}, list(range(self._n_slots))
+
+    def _count_in_slots(self, open_nodes, features, most_slots):
+        """Bring the histograms of nodes, of all features, into slots: the nodes' `Pairs`, whose entries are there."""
+        keys, node_entries = keys_of(open_nodes), int(self.n_entries.sum())
+        differences, counted = self._families.differences(keys, self._kept)
+        if len(counted) > len(self._free):
+            if self._n_slots < most_slots:
+                self._n_slots = min(most_slots, 2 * (self._n_slots + len(keys)))
+                self._slots = None  # it ends before there is another one
+                self._slots = self.device.empty((self.n_outputs, self._n_slots * node_entries, 3), np.int64)
+            self._forget_histograms()
+            differences, counted = {}, keys
+        slots = {key: self._free.pop() for key in counted}
+        nodes = np.zeros(len(counted), open_nodes.dtype)
+        nodes["first"], nodes["n"] = np.array(counted, np.int64).T
+        firsts = np.array([slots[key] for key in counted]) * node_entries
+        self._run_in_slots("df_boost_clear", len(firsts), self.device.array(firsts))
+        features = np.tile(features[:1], (len(counted), 1))
+        self._add_to(self._slots, nodes, self._pairs_at(features, firsts))
+        taken = [(self._kept.pop(parent), slots[sibling]) for parent, sibling in differences.values()]
+        slots |= zip(differences, (slot for slot, _ in taken), strict=True)
+        if taken:
+            self._run_in_slots("df_boost_subtract", len(taken), self.device.array(np.array(taken) * node_entries))
+        # Slots of divided nodes, and of siblings that nobody asked for, are free again.
+        self._free += [self._kept.pop(parent) for parent in set(map(self._families.parent_of, keys)) & self._kept.keys()]
+        self._free += [slots[key] for key in slots.keys() - set(keys)]
+        self._kept |= {key: slots[key] for key in keys}
+        return self._pairs_at(np.tile(features[:1], (len(keys), 1)), np.array([slots[key] for key in keys]) * node_entries)
+
+    def _run_in_slots(self, kernel, n_nodes, firsts):
+        n_numbers = 3 * int(self.n_entries.sum())
+        n_items = n_nodes * self.n_outputs * n_numbers
+        self._run(kernel, -(-n_items // self.tuning.n_items), firsts, n_nodes, self.n_outputs, n_numbers, self._slots.shape[1],
+                  self._slots)  # fmt: skip
+
+    def _pairs_at(self, features, firsts):
+        """`Pairs` of nodes and all features, given where the entries of each node begin."""
+        pairs = self.pairs(features)
+        entries = (firsts[:, None] + offsets(self.n_entries)[:-1]).ravel()
+        return pairs._replace(entries=np.append(entries, 0))
 
     def pairs(self, features):
         """`Pairs` of nodes and features, of shape (n_nodes, n_tried), which may be -1."""
@@ -202,6 +261,11 @@ class DeviceBoostingShard(BoostingShard):
             Sums of narrow gradients and hessians, and the number of rows.
         """
         histograms = self.device.zeros((self.n_outputs, int(pairs.entries[-1]), 3), np.int64)
+        self._add_to(histograms, open_nodes, pairs)
+        return histograms
+
+    def _add_to(self, histograms, open_nodes, pairs):
+        """Add nodes to histograms of pairs."""
         is_wide = self.is_wide[pairs.feature]
         for count, some in ((self._count_narrow, np.flatnonzero(~is_wide)), (self._count_wide, np.flatnonzero(is_wide))):
             if len(some):
@@ -210,7 +274,6 @@ class DeviceBoostingShard(BoostingShard):
                 tried = np.append(firsts, len(some)), self.places[pairs.feature[some]], pairs.entries[some]
                 n_tried = int(np.diff(tried[0]).max())
                 count(open_nodes[node[firsts]], [self.device.array(array) for array in tried], n_tried, histograms)
-        return histograms
 
     def _count_narrow(self, open_nodes, tried, n_tried, histograms):
         """Add nodes to histograms of narrow columns.
@@ -274,7 +337,7 @@ class DeviceBoostingShard(BoostingShard):
             Their subsets, one after another.
         """
         device, n = self.device, len(pairs.node)
-        lanes = -(-np.diff(pairs.entries) // CUT_LANES) * CUT_LANES
+        lanes = -(-self.n_entries[pairs.feature] // CUT_LANES) * CUT_LANES
         room = self.room_numbers * lanes
         has_room = 8 * room > self.tuning.together_bytes  # others have the memory of their group
         n_local = 8 * int(room[~has_room].max(initial=0))
@@ -312,6 +375,7 @@ class DeviceBoostingShard(BoostingShard):
             children = arrays.children(nodes[n:], n_left[n:], nothing.astype(np.int32), nothing)
             runs = zip(children["first"].tolist(), children["n"].tolist(), strict=True)
             self._others.update(zip(children["path"].tolist(), runs, strict=True))
+        self._families.divide(open_nodes, n_left[:n])
         return n_left[:n]
 
     def _partition(self, open_nodes, cuts, subsets):

@@ -77,7 +77,9 @@ class DeviceEngine(Engine):
         tuning, n_threads = Tuning(device, backend.TUNING), self.n_threads
         if isinstance(problem, BoostingProblem):
             sizes = tuning.ahead, tuning.histogram_bytes
-            return boosting_memory(problem, n_trees, n_leaves, n_threads, device.is_cpu, *sizes, scores)
+            return boosting_memory(
+                problem, n_trees, n_leaves, n_threads, device.is_cpu, *sizes, scores, kept_bytes=tuning.histogram_bytes
+            )
         n_records, layout = problem.sampling.max_records(problem.n_rows), Layout(problem)
         n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, layout.subset_words)
         subtree_up_to, n_distinct_rows = _subtree_up_to(problem, tuning), distinct_rows(problem.sampling, problem.n_rows)

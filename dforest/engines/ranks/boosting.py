@@ -13,6 +13,7 @@ A `RankBoostingShard` owns the table of runs, and the histograms that it keeps.
 import numpy as np
 
 from dforest.engines.device.boosting import SUM_BYTES
+from dforest.engines.families import Families, keys_of
 from dforest.engines.pairs import BestCuts, offsets
 from dforest.engines.ranks.shard import Runs
 from dforest.engines.shard import BoostingShard
@@ -42,7 +43,7 @@ class RankBoostingShard(BoostingShard):
         self._most_entries = int(np.diff(self._entries[self._shares]).max())
         # What is added up of an entry: a Hessian of 1 is a number of rows.
         self._added = [0, 1, 2] if own.has_hessian or own.times is not None else [0, 2]
-        self._kept, self._parents, self._rescaled = {}, {}, set()
+        self._kept, self._families = {}, Families()
 
     def draw(self, seed):
         total = self.ranks.total(self.own.draw(seed))
@@ -59,7 +60,7 @@ class RankBoostingShard(BoostingShard):
     def begin(self, tree, kind):
         self.own.begin(tree, kind)
         self._runs = Runs()
-        self._kept, self._parents, self._rescaled = {}, {}, set()
+        self._kept, self._families = {}, Families()
         nothing = np.zeros(1, np.int64)
         self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
 
@@ -68,7 +69,7 @@ class RankBoostingShard(BoostingShard):
 
     def quantise_again(self, open_nodes, factors):
         self.own.quantise_again(self._own(open_nodes), factors)
-        self._rescaled.update(_keys(open_nodes))
+        self._families.quantise_again(open_nodes)
 
     def find_cuts(self, open_nodes, features, exponents):
         node_bytes = SUM_BYTES * self.own.n_outputs * int(self._entries[-1])
@@ -97,16 +98,14 @@ class RankBoostingShard(BoostingShard):
 
     def _find_all_cuts(self, open_nodes, exponents, node_bytes):
         """`find_cuts` of all features. node_bytes : of the histograms of a node"""
-        ranks, keys = self.ranks, _keys(open_nodes)
+        ranks, keys = self.ranks, keys_of(open_nodes)
         first, end = self._shares[ranks.rank], self._shares[ranks.rank + 1]
-        differences = {key: self._parents[key] for key in keys if self._follows(key)}
-        counted = dict.fromkeys(key for key in keys if key not in differences)
-        counted |= dict.fromkeys(sibling for _, sibling in differences.values())
-        sums = self._add_up_histograms(list(counted), ranks.room // node_bytes)
+        differences, counted = self._families.differences(keys, self._kept)
+        sums = self._add_up_histograms(counted, ranks.room // node_bytes)
         for key, (parent, sibling) in differences.items():
             sums[key] = self._kept[parent] - sums[sibling]
         for key in keys:
-            self._kept.pop(self._parents.get(key, (None, None))[0], None)
+            self._kept.pop(self._families.parent_of(key), None)
         own = BestCuts(len(keys))
         if first < end:
             pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(keys), 1)))
@@ -123,12 +122,6 @@ class RankBoostingShard(BoostingShard):
         for key in keys[: max(0, n_kept - len(self._kept))]:
             self._kept[key] = sums[key]
         return self._best_of_ranks(own)
-
-    def _follows(self, key):
-        """Whether the histograms of a node are the difference of those of its parent and of its sibling, of fewer rows."""
-        parent, sibling = self._parents.get(key, (None, None))
-        is_other = sibling is not None and (sibling[1], sibling[0]) < (key[1], key[0])
-        return is_other and parent in self._kept and key not in self._rescaled and sibling not in self._rescaled
 
     def _add_up_histograms(self, keys, at_once):
         """This rank's share of the histograms of nodes over the rows of all ranks.
@@ -166,9 +159,7 @@ class RankBoostingShard(BoostingShard):
         own = self._own(open_nodes)
         own_left, n_left = self.own.partition(own, cuts, subsets), cuts["n_left"].copy()
         self._runs.note_children(open_nodes, n_left, own, own_left)
-        for (first, n), n_of_left in zip(_keys(open_nodes), n_left.tolist(), strict=True):
-            left, right = (first, n_of_left), (first + n_of_left, n - n_of_left)
-            self._parents |= {left: ((first, n), right), right: ((first, n), left)}
+        self._families.divide(open_nodes, n_left)
         return n_left
 
     def add_up(self, open_nodes):
@@ -194,8 +185,3 @@ class RankBoostingShard(BoostingShard):
 
     def raw_sums(self):
         return self.own.raw_sums()
-
-
-def _keys(open_nodes):
-    """By which nodes of a tree are told apart: list of (first, n), of the runs of their rows among all."""
-    return list(zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True))
