@@ -343,16 +343,16 @@ DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uin
     }
 }
 
-// The place of one number of the histograms of some nodes, which have n_numbers each, of each output.
-typedef struct {
-    int64_t node, number, first; // the first one of the output, of all nodes'
-} df_boost_number;
-
-DF_INLINE df_boost_number df_boost_number_at(int64_t at, int64_t n_outputs, int64_t n_numbers, int64_t n_entries)
+// Call `use(node, place)` for the numbers of the histograms of nodes, n_numbers of each output: its place among the first node's.
+template <class Use>
+DF_INLINE void df_boost_each_number(const df_group &group, int64_t n_nodes, int64_t n_outputs, int64_t n_numbers,
+                                    int64_t n_entries, Use use)
 {
-    const int64_t node = at / (n_outputs * n_numbers), output = at / n_numbers % n_outputs;
-    const df_boost_number found = {node, at % n_numbers, 3 * output * n_entries};
-    return found;
+    group.each([&](int64_t item) {
+        const int64_t n_items = group.n_groups * group.n_items, of_node = n_outputs * n_numbers;
+        for (int64_t at = group.number * group.n_items + item; at < n_nodes * of_node; at += n_items)
+            use(at / of_node, 3 * n_entries * (at % of_node / n_numbers) + at % n_numbers);
+    });
 }
 
 // Set the histograms of nodes to 0.
@@ -364,32 +364,22 @@ DF_KERNEL df_boost_clear(const int64_t *firsts, int64_t n_nodes, int64_t n_outpu
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            for (int64_t at = group.number * group.n_items + item; at < n_nodes * n_outputs * n_numbers;
-                 at += group.n_groups * group.n_items) {
-                const df_boost_number own = df_boost_number_at(at, n_outputs, n_numbers, n_entries);
-                histograms[own.first + 3 * firsts[own.node] + own.number] = 0;
-            }
-        });
+        df_boost_each_number(group, n_nodes, n_outputs, n_numbers, n_entries,
+                             [&](int64_t node, int64_t place) { histograms[3 * firsts[node] + place] = 0; });
     }
 }
 
 // Subtract the histograms of a node from those of its parent, which become its sibling's.
 //
-// IN firsts : [n_nodes, 2] the first entries of both; n_numbers : 3 for each entry of a node
+// IN firsts : [n_nodes, 2] the first entries of the parent and of the node; n_numbers : 3 for each entry of a node
 // INOUT histograms : [n_outputs, n_entries, 3]
 DF_KERNEL df_boost_subtract(const int64_t *firsts, int64_t n_nodes, int64_t n_outputs, int64_t n_numbers, int64_t n_entries,
                             int64_t *histograms, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            for (int64_t at = group.number * group.n_items + item; at < n_nodes * n_outputs * n_numbers;
-                 at += group.n_groups * group.n_items) {
-                const df_boost_number own = df_boost_number_at(at, n_outputs, n_numbers, n_entries);
-                int64_t *of_output = histograms + own.first + own.number;
-                of_output[3 * firsts[2 * own.node]] -= of_output[3 * firsts[2 * own.node + 1]];
-            }
+        df_boost_each_number(group, n_nodes, n_outputs, n_numbers, n_entries, [&](int64_t node, int64_t place) {
+            histograms[3 * firsts[2 * node] + place] -= histograms[3 * firsts[2 * node + 1] + place];
         });
     }
 }
