@@ -25,6 +25,7 @@ TUNINGS = [
     {"subtree_up_to": 0, "chunk": 7, "ahead": 3, "n_together": 1},
     {"chunk": 1 << 20, "ahead": 100, "histogram_bytes": 1, "together_bytes": 1, "n_groups": 2},
     {"subtree_up_to": 0, "chunk": 64, "local_bytes": 8, "n_groups": 3},
+    {"subtree_up_to": 0, "chunk": 100, "ahead": 16, "histogram_bytes": 30_000},  # which few nodes have room in
 ]
 
 
@@ -50,6 +51,36 @@ def test_models_are_those_of_the_processor(loss, seed):
             for name in ("predict", "predict_proba", "decision_function", "apply"):
                 if hasattr(here, name):
                     assert getattr(here, name)(X).tobytes() == getattr(there, name)(X).tobytes(), name
+
+
+def test_the_smaller_child_is_counted(monkeypatch):
+    """And the histograms of the other are a difference; so they are when some are forgotten, as there is no room for all."""
+    counted, asked = [], []
+    add_to, find_cuts = DeviceBoostingShard._add_to, DeviceBoostingShard.find_cuts
+
+    def counting(self, histograms, open_nodes, pairs):
+        counted.append(int(open_nodes["n"].sum()))
+        return add_to(self, histograms, open_nodes, pairs)
+
+    def asking(self, open_nodes, *given):
+        asked.append(int(open_nodes["n"].sum()))
+        return find_cuts(self, open_nodes, *given)
+
+    monkeypatch.setattr(DeviceBoostingShard, "_add_to", counting)
+    monkeypatch.setattr(DeviceBoostingShard, "find_cuts", asking)
+    X, y = np.random.default_rng(0).random((2, 4000, 3))
+    model = HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=1, random_state=0)
+    here = clone(model).fit(X, y[:, 0])
+    with standing_in(strict_device()):
+        there = fit_there(model, X, y[:, 0])
+        assert_equal_models(here, there)
+        assert counted[0] == asked[0] == 4000 and len(counted) == len(asked)
+        assert sum(counted[1:]) <= sum(asked[1:]) / 2
+        assert there.fit_report_.kernels["df_boost_subtract"] > 0
+        counted.clear(), asked.clear()
+        less = fit_there(model, X, y[:, 0], tuning={"histogram_bytes": 8 * 3 * 3 * 256 * 12})
+        assert_equal_models(here, less)
+        assert 4000 < sum(counted) < sum(asked) and less.fit_report_.kernels["df_boost_subtract"] > 0
 
 
 @pytest.mark.parametrize("seed", range(5))
