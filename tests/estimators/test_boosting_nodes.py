@@ -14,7 +14,7 @@ from sklearn.inspection import permutation_importance
 from twins import boosting as twin
 from twins.losses import BY_QUANTILE
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.core.forest.arrays import Forest
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
@@ -81,10 +81,12 @@ def test_permutation_importance():
     assert found.importances_mean[0] > 0.2
 
 
-@pytest.mark.parametrize("attribute", ["feature_importances_", "apply"])
-def test_not_fitted(attribute):
-    with pytest.raises(NotFittedError):
-        getattr(HistGradientBoostingRegressor(), attribute)([[0.0]])
+@pytest.mark.parametrize("attribute", ["feature_importances_", "apply", "predict", "predict_proba", "decision_function"])
+@pytest.mark.parametrize("kind", [HistGradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRanker])
+def test_not_fitted(kind, attribute):
+    if hasattr(kind, attribute):
+        with pytest.raises(NotFittedError):
+            getattr(kind(), attribute)([[0.0]])
 
 
 # Nodes

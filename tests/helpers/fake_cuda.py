@@ -104,7 +104,7 @@ class FakeDriver:
         return (self.lost,)
 
     cuCtxSynchronize = cuStreamSynchronize = cuMemPoolSetAttribute = cuFuncSetAttribute = _done
-    cuEventRecord = cuEventSynchronize = _done
+    cuEventRecord = cuEventSynchronize = cuMemPoolTrimTo = _done
 
     def _made(self, *_):
         assert self.stack, "no context is current"

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from dforest.backends.cuda.driver import call
+from dforest.backends.cuda.driver import call, check_process
 
 SMALL_BYTES = 1 << 16  # of arrays that share blocks
 _BLOCK_BYTES = 1 << 20
@@ -28,6 +28,7 @@ class Blocks:
 
     def __init__(self, device):
         self._device, self._lock = device, Lock()
+        self._addresses = {}  # of blocks, by the weak references to them, which are empty before the memory is given back
         self._block, self._end = lambda: None, 0  # the one with room left, by a weak reference, and how much of it is taken
         self._kept = None  # the same while somebody is at work
         self._mirror = np.empty(_BLOCK_BYTES, np.uint8)
@@ -47,6 +48,7 @@ class Blocks:
         object, int
             What owns the memory, and its address.
         """
+        check_process()
         with self._lock:
             block = self._block()
             if block is None or self._end + n_bytes > _BLOCK_BYTES:
@@ -61,14 +63,19 @@ class Blocks:
 
     def _begin(self):
         """Begin a new block."""
-        block = _Block(self._device)
+        block = _Block(self._device.allocate(_BLOCK_BYTES, True))
+        reference = ref(block, self._give_back)
+        self._addresses[reference] = block.address
         with self._device.at_work("a copy to the device", flushes=False):
             self._flush()
             if self._device.reads_host:
                 call("cuStreamSynchronize", self._device.stream)  # which may still read the mirror
-        self._block, self._end = ref(block), 0
+        self._block, self._end = reference, 0
         self._kept = block if self._device.is_at_work else None
         return block
+
+    def _give_back(self, reference):
+        self._device.free(self._addresses.pop(reference), True)
 
     def rest(self):
         """Nobody is at work on the device: keep no block that has no array."""
@@ -89,12 +96,7 @@ class Blocks:
 
 
 class _Block:
-    """Memory of the pool, which it gives back at its end."""
+    """Memory of the pool, which is given back at its end. (Python may hand out an object whose `__del__` runs.)"""
 
-    def __init__(self, device):
-        self._device, self.address = device, None
-        self.address = device.allocate(_BLOCK_BYTES, True)
-
-    def __del__(self):
-        if self.address is not None:
-            self._device.free(self.address, True)
+    def __init__(self, address):
+        self.address = address

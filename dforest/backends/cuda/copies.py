@@ -12,7 +12,7 @@ from threading import Lock
 
 import numpy as np
 
-from dforest.backends.cuda.driver import call
+from dforest.backends.cuda.driver import call, check_process
 
 PART_BYTES = 1 << 22
 LARGE_BYTES = 1 << 23  # of copies that are worth the threads
@@ -74,6 +74,7 @@ class Copier:
                 for first in range(number * PART_BYTES, len(whole), len(self._parts) * PART_BYTES):
                     copy(self._parts[number], first, whole[first : first + PART_BYTES])
 
+        check_process()
         with self._lock:
             if self._parts is None:
                 with self._device.at_work(what):

@@ -101,6 +101,12 @@ class CudaDevice(backend.Device):
         call("cuMemPoolSetAttribute", pool, threshold, driver.cuuint64_t(n_bytes))
 
     def keep_memory(self, is_kept):
+        try:
+            check_process()
+        except DeviceError:
+            if is_kept:
+                raise
+            return  # what a parent of this process began
         with self._n_lock:
             n = self._n_at_work + (1 if is_kept else -1)
             if self._pool is not None and n == is_kept:  # the first one begins, or the last one ends
@@ -153,9 +159,19 @@ class CudaDevice(backend.Device):
         """The address of new memory, of the pool, or of its own. Raise CudaError if there is not that much."""
         check_process()
         with self._context:
-            if is_pooled and self._pool is not None:
-                return int(call("cuMemAllocFromPoolAsync", n_bytes, self._pool, self.stream))
-            return int(call("cuMemAlloc", n_bytes))
+            try:
+                return self._allocated(n_bytes, is_pooled)
+            except CudaError as error:
+                if self._pool is None or not error.is_out_of_memory:
+                    raise
+                call("cuStreamSynchronize", self.stream)
+                call("cuMemPoolTrimTo", self._pool, 0)  # of what the pool keeps, none is in use
+                return self._allocated(n_bytes, is_pooled)
+
+    def _allocated(self, n_bytes, is_pooled):
+        if is_pooled and self._pool is not None:
+            return int(call("cuMemAllocFromPoolAsync", n_bytes, self._pool, self.stream))
+        return int(call("cuMemAlloc", n_bytes))
 
     def free(self, address, is_pooled):
         """Give memory back, after all work on it."""

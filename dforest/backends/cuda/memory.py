@@ -1,9 +1,10 @@
 """Arrays in the memory of a GPU.
 
 Memory is taken from a pool and given back in the order of the device's stream, as copies and kernels are done: memory that is
-given back is not taken again before the kernels that use it have ended. Small arrays share blocks of memory: see `Blocks`. What
-other libraries are handed has memory of its own,
-outside of the pool, which is given back when all work on the GPU has ended: they may use it on streams of their own.
+given back is not taken again before the kernels that use it have ended. Small arrays share blocks of memory: see `Blocks`.
+
+What other libraries are handed has memory of its own, outside of the pool, which is given back when all work on the GPU has
+ended: they may use it on streams of their own.
 """
 
 from math import prod

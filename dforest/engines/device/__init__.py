@@ -3,7 +3,8 @@
 Nothing here knows whose device it is. A backend (a folder of `dforest.backends`) brings:
 
 - a subclass of `dforest.engines.device.backend.Device`: what the device is called and how large it is (the arguments of its
-  constructor), `n_items`, `build`, `empty`, `takes`, `launch`, and `check_usable` where a process may lose a device;
+  constructor), `n_items`, `build`, `empty`, `takes`, `launch`, `check_usable` where a process may lose a device, and
+  `keep_memory` where memory is slow to come by;
 - a class of arrays with what `dforest.engines.device.backend.DeviceArray` lists: `shape`, `dtype`, `nbytes`, `len`, `get`,
   `write`, `fill`;
 - a compiler for the kernels, whose source `kernel_source` has, and, in a header that ``kernels/group.hpp`` includes, what groups

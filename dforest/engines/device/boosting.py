@@ -63,8 +63,8 @@ class DeviceBoostingShard(BoostingShard):
             self._own = partial(problem.loss.derivatives, problem.y, problem.baseline)
             self._leaf_values, self._row_weight = problem.loss.leaf_values, problem.weight
         self.n_entries = np.array([max(1, len(column.values) + column.has_missing) for column in columns])
-        is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in columns])
-        self.n_words = np.where(is_category, -(-self.n_entries // 64), 0)
+        self.is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in columns])
+        self.n_words = np.where(self.is_category, -(-self.n_entries // 64), 0)
         self.is_wide = self.n_entries > constants()["DF_BOOST_CODES"]
         self.max_entries = max(self.n_entries[~self.is_wide], default=1)  # of a narrow column
         numbers = constants()
@@ -192,12 +192,14 @@ class DeviceBoostingShard(BoostingShard):
 
     def find_cuts(self, open_nodes, features, exponents):
         best = BestCuts(len(open_nodes))
-        most_slots = self.tuning.histogram_bytes // (SUM_BYTES * self.n_outputs * int(self.n_entries.sum()))
+        entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * int(self.is_wide.any())
+        most_slots = self.tuning.histogram_bytes // (entry_bytes * int(self.n_entries.sum()))
         if len(open_nodes) <= most_slots and self._are_all(features):
             pairs = self._count_in_slots(open_nodes, features, most_slots)
             best.take(pairs, *self.best_cuts(open_nodes, pairs, self._slots, exponents))
             return best.cuts, best.subsets
-        entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * self.is_wide.any()
+        self._n_slots, self._slots = 0, None
+        self._forget_histograms()
         for pairs in self.pairs(features).batches(self.tuning.histogram_bytes // entry_bytes):
             best.take(pairs, *self.best_cuts(open_nodes, pairs, self.count(open_nodes, pairs), exponents))
         return best.cuts, best.subsets
@@ -224,8 +226,7 @@ class DeviceBoostingShard(BoostingShard):
         nodes["first"], nodes["n"] = np.array(counted, np.int64).T
         firsts = np.array([slots[key] for key in counted]) * node_entries
         self._run_in_slots("df_boost_clear", len(firsts), self.device.array(firsts))
-        features = np.tile(features[:1], (len(counted), 1))
-        self._add_to(self._slots, nodes, self._pairs_at(features, firsts))
+        self._add_to(self._slots, nodes, self._pairs_at(np.tile(features[:1], (len(counted), 1)), firsts))
         taken = [(self._kept.pop(parent), slots[sibling]) for parent, sibling in differences.values()]
         slots |= zip(differences, (slot for slot, _ in taken), strict=True)
         if taken:
@@ -234,7 +235,7 @@ class DeviceBoostingShard(BoostingShard):
         self._free += [self._kept.pop(parent) for parent in set(map(self._families.parent_of, keys)) & self._kept.keys()]
         self._free += [slots[key] for key in slots.keys() - set(keys)]
         self._kept |= {key: slots[key] for key in keys}
-        return self._pairs_at(np.tile(features[:1], (len(keys), 1)), np.array([slots[key] for key in keys]) * node_entries)
+        return self._pairs_at(features, np.array([slots[key] for key in keys]) * node_entries)
 
     def _run_in_slots(self, kernel, n_nodes, firsts):
         n_numbers = 3 * int(self.n_entries.sum())
@@ -350,10 +351,13 @@ class DeviceBoostingShard(BoostingShard):
         cuts, bounds = device.empty((n,), record("df_boost_cut")), None
         if self.directions is not None:
             bounds = device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
+        # Categories, and several outputs, are for one item of a group.
+        is_shared = self.n_outputs == 1 and not self.is_category[pairs.feature].all()
+        n_items = self.tuning.n_items if is_shared else self.tuning.growing_items
         device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
                    histograms.shape[1], histograms, self.limits, self.min_samples_leaf,
                    device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts,
-                   n_items=self.tuning.n_items, n_local=n_local)  # fmt: skip
+                   n_items=n_items, n_local=n_local)  # fmt: skip
         return cuts.get(), NO_SUBSET if subsets is None else subsets.get()
 
     def _with_others(self, open_nodes):
@@ -375,7 +379,8 @@ class DeviceBoostingShard(BoostingShard):
             children = arrays.children(nodes[n:], n_left[n:], nothing.astype(np.int32), nothing)
             runs = zip(children["first"].tolist(), children["n"].tolist(), strict=True)
             self._others.update(zip(children["path"].tolist(), runs, strict=True))
-        self._families.divide(open_nodes, n_left[:n])
+        if self._kept:
+            self._families.divide(open_nodes, n_left[:n])
         return n_left[:n]
 
     def _partition(self, open_nodes, cuts, subsets):

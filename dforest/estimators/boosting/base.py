@@ -552,14 +552,15 @@ class BoostingEstimator(
 
     def _predicted(self, X, n_iter=None, offset=None, has_classes=False):
         """What raw predictions say of y, or the probabilities of all classes: X's kind of array; see `_raw`."""
-        loss = self._loss
         if n_iter is None and offset is None:
             packed, *rows = self._ready(X)
-            if hasattr(packed, "inverse_link") and loss.facts.number >= 0:  # on a device
-                return in_kind(X, packed.inverse_link(*rows, loss.facts.number, has_classes))
+            number = self._loss.facts.number  # below 0 of a loss of the user's own
+            if hasattr(packed, "inverse_link") and number >= 0:  # on a device
+                return in_kind(X, packed.inverse_link(*rows, number, has_classes))
             raw = on_host(packed.mean(*rows))
         else:
             raw = self._raw(X, n_iter, offset)
+        loss = self._loss
         n_threads = self._n_threads(self.forest_.packed(), len(raw))
         return in_kind(X, (loss.probabilities if has_classes else loss.predict)(raw, n_threads))
 

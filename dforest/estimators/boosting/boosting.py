@@ -9,7 +9,7 @@ from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
-from dforest.estimators.boosting.scores import class_numbers, decisions, probabilities
+from dforest.estimators.boosting.scores import class_numbers, decisions
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
@@ -170,7 +170,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             What `predict_proba` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X, offset):
-            yield probabilities(self._loss, raw)
+            yield self._loss.probabilities(raw)
 
     @of_one_fit
     def staged_decision_function(self, X, *, offset=None):

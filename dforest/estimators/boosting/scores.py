@@ -187,7 +187,7 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
         return self.classes_[class_numbers(self.raw)]
 
     def predict_proba(self, X=None):
-        return probabilities(self.loss, self.raw)
+        return self.loss.probabilities(self.raw)
 
     def __sklearn_is_fitted__(self):
         return True
@@ -201,8 +201,3 @@ def decisions(raw):
 def class_numbers(raw):
     """The number of the most probable class of each row, of equally probable ones the lowest."""
     return (raw[:, 0] > 0).astype(np.intp) if raw.shape[1] == 1 else raw.argmax(axis=1)
-
-
-def probabilities(loss, raw):
-    """The probabilities of the classes: ndarray of shape (n_rows, n_classes)."""
-    return loss.probabilities(raw)

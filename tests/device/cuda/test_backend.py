@@ -5,6 +5,8 @@ import gc
 import pickle
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -259,6 +261,48 @@ def test_small_arrays_cost_few_calls(fake, monkeypatch):
     assert [array.get().tolist() for array in arrays] == [[k] * 5 for k in range(100)]
     del arrays
     assert calls == ["cuMemcpyHtoDAsync", "cuMemFreeAsync"]
+
+
+def test_threads_share_blocks(fake, monkeypatch):
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1 << 17)
+    device = find_device("cuda")
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda seed: check_order(device, np.random.default_rng(seed), 200), range(6)))
+    gc.collect()
+    assert fake.held == {}
+
+
+def test_a_block_that_ends_takes_no_more_arrays(fake, monkeypatch):
+    """While its memory is given back, another thread makes an array."""
+    device, own, made = find_device("cuda"), fake.cuMemFreeAsync, []
+
+    def give_back(address, stream):
+        monkeypatch.setattr(fake, "cuMemFreeAsync", own, raising=False)
+        thread = Thread(target=lambda: made.append(device.array(np.arange(5))))
+        thread.start()
+        thread.join()
+        return own(address, stream)
+
+    device.array(np.zeros(3))  # which nobody copies before its end
+    array = device.array(np.zeros(3))
+    monkeypatch.setattr(fake, "cuMemFreeAsync", give_back, raising=False)
+    del array
+    assert len(fake.held) == 1
+    np.testing.assert_array_equal(made[0].get(), np.arange(5))
+
+
+def test_the_pool_gives_back_what_is_asked_for_in_vain(fake, monkeypatch):
+    device, trimmed, own = find_device("cuda"), [], fake.cuMemAlloc
+    out_of_memory = Status.CUDA_ERROR_OUT_OF_MEMORY, 0
+
+    def trim(pool, n_bytes):
+        trimmed.append(n_bytes)
+        return (Status.CUDA_SUCCESS,)
+
+    monkeypatch.setattr(fake, "cuMemPoolTrimTo", trim, raising=False)
+    monkeypatch.setattr(fake, "cuMemAlloc", lambda n: own(n) if trimmed else out_of_memory, raising=False)
+    np.testing.assert_array_equal(device.array(np.arange(9)).for_others().get(), np.arange(9))
+    assert trimmed == [0]
 
 
 def test_large_arrays_are_copied_in_parts(fake, monkeypatch):

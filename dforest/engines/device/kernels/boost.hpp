@@ -472,7 +472,10 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
         df_boost_open_cut(cut);
     });
     const df_boost_sums nothing = {0, 0, 0}, missing = has_missing ? entries[n_codes] : nothing;
-    int64_t *bits = (int64_t *) room->scores; // those of numbers from 0 are in their order, and those of -1 are below
+    const int64_t *bits = (const int64_t *) room->scores; // those of numbers from 0 are in their order, and those of -1 are below
+    const double no_score = -1.0;
+    int64_t none;
+    memcpy(&none, &no_score, sizeof none);
     for (int is_left = 0; is_left < (missing.count > 0 ? 2 : 1); is_left++) {
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n_codes; i += group.n_items) {
@@ -481,7 +484,7 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
             }
         });
         const int64_t top = -group.lowest<int64_t>([&](int64_t item) {
-            int64_t low = INT64_MAX;
+            int64_t low = -none;
             for (int64_t i = item; i < n_codes; i += group.n_items)
                 low = -bits[i] < low ? -bits[i] : low;
             return low;
