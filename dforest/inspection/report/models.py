@@ -5,7 +5,6 @@ from scipy.sparse import csr_array
 from sklearn.base import is_classifier, is_outlier_detector
 
 from dforest.config import communicator
-from dforest.estimators.boosting.scores import probabilities
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.validation import count_threads
@@ -138,6 +137,6 @@ class BoostedModel(Model):
             done = n
             raw = sums + np.array(objective.baseline)
             if is_classifier(self.estimator):
-                yield probabilities(self.estimator._loss, raw)
+                yield self.estimator._loss.probabilities(raw)
             else:
                 yield self.estimator._loss.predict(raw).reshape(len(X), -1)
