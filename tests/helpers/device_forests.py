@@ -2,7 +2,7 @@
 
 Run as a program, ``python -m helpers.device_forests LIBRARY FIRST LAST`` grows the problems of these seeds on a
 `HostDevice` of two threads with the kernels of a library, perhaps one with sanitizers, and on the CPU, predicts and estimates by
-their forests, and fails if anything differs.
+their forests, grows boosted trees too, and fails if anything differs.
 """
 
 import sys
@@ -203,12 +203,12 @@ def fit_there(estimator, X, y, sample_weight=None, device="sycl", tuning=None, *
 
 def main(library, first, last):
     """Run the program that the module's docstring describes."""
+    from helpers import boosted_fits
     from helpers.host_device import load_kernels, strict_device
 
-    kernels = load_kernels(library)
-    for seed in range(first, last):
-        has_outputs = seed % 4 == 3
-        estimator, X, y, weight = (random_fit_of_outputs if has_outputs else random_fit)(seed)
+    kernels, losses = load_kernels(library), [*boosted_fits.REGRESSION, *boosted_fits.CLASSES]
+
+    def compare(estimator, X, y, weight):
         here = clone(estimator).fit(X, y, weight)
         for number, tuning in enumerate(TUNINGS):
             with standing_in(strict_device(kernels, 2, is_cpu=number % 2 == 0)):
@@ -216,11 +216,18 @@ def main(library, first, last):
             different = differences(here, there)
             if different:
                 sys.exit(f"seed {seed}, {estimator!r}, sizes {tuning}: {different} differ")
+        return here
+
+    for seed in range(first, last):
+        compare(*boosted_fits.random_fit(seed, losses[seed % len(losses)]))
+        has_outputs = seed % 4 == 3
+        estimator, X, y, weight = (random_fit_of_outputs if has_outputs else random_fit)(seed)
+        here = compare(estimator, X, y, weight)
         for n_items in () if has_outputs else (1, 5):  # estimates are made output by output
             different = differences_afterwards(here, X, y, weight, strict_device(kernels, 2, n_items))
             if different:
                 sys.exit(f"seed {seed}, {estimator!r}, {n_items} items: {different} differ")
-    print(f"{last - first} problems: the same forests, predictions and estimates")
+    print(f"{last - first} problems: the same forests, boosted trees, predictions and estimates")
 
 
 if __name__ == "__main__":

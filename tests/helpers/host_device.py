@@ -1,7 +1,7 @@
 """The kernels of devices compiled on their own, with any options: for sanitizers, and with groups of several items.
 
 dforest has them compiled in, for groups of one item (`dforest.backends.host`). Here the C++ compiler of this machine compiles
-them once more; a phase of a kernel then runs for one item of a group after another.
+them once more; a phase of a kernel then runs for one item of a group after another or, with `ITEMS_AS_THREADS`, at the same time.
 """
 
 import ctypes
@@ -14,6 +14,7 @@ from dforest.backends.host.kernels import Kernels
 from helpers.compiling import compiled
 
 FILL = 0xA5  # in memory that is new, on which no kernel may count
+ITEMS_AS_THREADS = ["-pthread", "-I", str(Path(__file__).parent), '-DDF_ITEMS="thread_items.hpp"']
 
 
 def compile_kernels(options=()):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from helpers import device_forests
-from helpers.host_device import compile_kernels, load_kernels, strict_device
+from helpers.host_device import ITEMS_AS_THREADS, compile_kernels, load_kernels, strict_device
 from helpers.rings import examples
 from sklearn.base import clone
 
@@ -100,16 +100,23 @@ def test_an_item_after_another_grows_the_same_forests(kernels):
 
 @needs_compiler
 @pytest.mark.slow
-def test_sanitizers_find_nothing():
-    """In a process of its own, as the address sanitizer has to be loaded first."""
-    options = ["-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    library = compile_kernels(options)
-    runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+@pytest.mark.parametrize(
+    ("library", "options", "n_problems"),
+    [
+        ("libasan.so", ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], 30),
+        ("libtsan.so", ["-fsanitize=thread", *ITEMS_AS_THREADS], 3),
+    ],
+)
+def test_sanitizers_find_nothing(library, options, n_problems):
+    """In a process of its own, as a sanitizer has to be loaded first."""
+    kernels = compile_kernels(["-g1", *options])
+    runtime = subprocess.run(["g++", f"-print-file-name={library}"], capture_output=True, text=True, check=True).stdout.strip()
+    settings = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "DFOREST_THREADS": "pool"}
     done = subprocess.run(
-        [sys.executable, "-m", "helpers.device_forests", library, "0", "30"],
-        env=os.environ | {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"},
+        [sys.executable, "-m", "helpers.device_forests", kernels, "0", str(n_problems)],
+        env=os.environ | settings,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "30 problems: the same forests, predictions and estimates" in done.stdout
+    assert f"{n_problems} problems: the same forests, boosted trees, predictions and estimates" in done.stdout

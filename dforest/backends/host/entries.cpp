@@ -1,5 +1,8 @@
 // All kernels, compiled for the host. One that is not listed here, the host has not.
+#ifndef DF_ITEMS
 #define DF_ON_HOST
+#define DF_RUN(own, run) run
+#endif
 #include "entries.h"
 
 #include <cstring>
@@ -33,7 +36,8 @@ void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_sha
     call(kernel, arguments, own, std::index_sequence_for<Parameters...>());
 }
 
-#define DF_ENTRY(kernel) {#kernel, [](const uint64_t *arguments, const df_share *own) { call(kernel, arguments, own); }}
+#define DF_ENTRY(kernel) \
+    {#kernel, [](const uint64_t *arguments, const df_share *own) { DF_RUN(own, call(kernel, arguments, own)); }}
 
 const struct {
     const char *name;

@@ -1,4 +1,5 @@
-// What kernels know of where they run: that of SYCL is in sycl_items.hpp, that of CUDA in cuda_items.hpp, and nowhere else.
+// What kernels know of where they run: that of SYCL is in sycl_items.hpp, that of CUDA in cuda_items.hpp, and nowhere else; tests
+// name another file by DF_ITEMS.
 //
 // `each` runs a phase of a kernel for every item of a group, and no item goes on before all are done. Between phases all items
 // take the same way: what decides it lies in memory or comes from `sum` and its like, never in an item alone. So a host can run a
@@ -156,7 +157,9 @@ static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to
 
 // What a language of devices says of the items of a group: `df_items` numbers them, lets them wait for each other, and adds up,
 // compares and scans what they hold; then there are atomic operations, and how a kernel is declared.
-#ifdef DF_ON_CUDA
+#ifdef DF_ITEMS // a file that whoever compiles the kernels has
+#include DF_ITEMS
+#elif defined(DF_ON_CUDA)
 #include "cuda_items.hpp"
 #else
 #include "sycl_items.hpp"
