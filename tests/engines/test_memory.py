@@ -70,11 +70,11 @@ def resets_peaks():
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_a_fit_on_8_threads_takes_what_is_estimated(kind, method):
-    """Within a quarter, when all threads are at work at once. On few cores with other work they never are, and less is taken."""
+    """Within a quarter, when all threads are at work at once, which on few cores one fit of three may miss."""
     arguments = [sys.executable, "-c", MEASURED, kind, method, "150000", "20", "8"]
     fits = [subprocess.run(arguments, capture_output=True, check=True, text=True).stdout.split() for _ in range(3)]
     peak, expected = max(tuple(map(int, fit)) for fit in fits)
-    assert 0.75 * peak <= expected <= 1.5 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
+    assert 0.75 * peak <= expected <= 1.25 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
 
 
 def estimate(n_trees=10, n_threads=4, kind="classes", **given):

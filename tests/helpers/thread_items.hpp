@@ -92,19 +92,7 @@ struct df_items {
             return (int64_t) before;
         });
     }
-    template <class Test, class Use> static void rank(int64_t n, Test test, Use use)
-    {
-        const int64_t share = (n + count() - 1) / count(), first = item() * share, last = first + share < n ? first + share : n;
-        int64_t n_own = 0, total;
-        for (int64_t i = first; i < last; i++)
-            n_own += test(i);
-        int64_t before = sum_before(n_own, &total);
-        for (int64_t i = first; i < last; i++) {
-            const bool is = test(i);
-            use(i, is, before);
-            before += is;
-        }
-    }
+    template <class Test, class Use> static void rank(int64_t n, Test test, Use use) { df_rank_in_ranges<df_items>(n, test, use); }
 };
 
 static inline void df_atomic_add_in_group(uint32_t *to, uint32_t x) { __atomic_fetch_add(to, x, __ATOMIC_RELAXED); }

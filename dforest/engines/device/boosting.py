@@ -353,7 +353,7 @@ class DeviceBoostingShard(BoostingShard):
             bounds = device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
         # Categories, and several outputs, are for one item of a group.
         is_shared = self.n_outputs == 1 and not self.is_category[pairs.feature].all()
-        n_items = self.tuning.n_items if is_shared else self.tuning.growing_items
+        n_items = self.tuning.n_items if is_shared else self.tuning.few_items
         device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
                    histograms.shape[1], histograms, self.limits, self.min_samples_leaf,
                    device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts,

@@ -291,7 +291,7 @@ class DeviceShard(ForestShard):
             t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
                               self.exact_weight, self.draws, self.scratch, t.outputs, device.array(open_nodes[batch]),
                               len(batch), most, pending, features, block, rows, y, weight, medians, of_medians, together,
-                              grown, subsets, numbers, n_items=t.tuning.growing_items)  # fmt: skip
+                              grown, subsets, numbers, n_items=t.tuning.few_items)  # fmt: skip
             n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)

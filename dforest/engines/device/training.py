@@ -27,8 +27,8 @@ class Tuning:
         self.chunk = given.get("chunk", 1 << 15 if device.is_cpu else 1 << 13)
         self.n_items = given.get("n_items", device.n_items)
         self.n_groups = given.get("n_groups", device.n_groups)
-        # A subtree is grown by fewer items: much is done by one of them, and units have room for more groups then.
-        self.growing_items = min(32, self.n_items)
+        # Of groups in which much is done by one item, as where subtrees grow: units have room for more such groups then.
+        self.few_items = min(32, self.n_items)
         self.n_growing = given.get("n_growing", (8 if device.is_cpu else 16) * device.n_units)
         self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
         # Some is left for what the compiler puts there.

@@ -155,6 +155,22 @@ static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to
 
 #else
 
+// See df_group.rank: each item has numbers that follow each other.
+template <class Items, class Test, class Use> static inline void df_rank_in_ranges(int64_t n, Test test, Use use)
+{
+    const int64_t share = (n + Items::count() - 1) / Items::count(), first = Items::item() * share;
+    const int64_t last = first + share < n ? first + share : n;
+    int64_t own = 0, total;
+    for (int64_t i = first; i < last; i++)
+        own += test(i);
+    int64_t before = Items::sum_before(own, &total);
+    for (int64_t i = first; i < last; i++) {
+        const bool is = test(i);
+        use(i, is, before);
+        before += is;
+    }
+}
+
 // What a language of devices says of the items of a group: `df_items` numbers them, lets them wait for each other, and adds up,
 // compares and scans what they hold; then there are atomic operations, and how a kernel is declared.
 #ifdef DF_ITEMS // a file that whoever compiles the kernels has

@@ -2,6 +2,7 @@
 #include "group.hpp"
 
 #include "boost.hpp"
+#include "boost_cuts.hpp"
 #include "boost_leaves.hpp"
 #include "coding.hpp"
 #include "out_of_bag.hpp"

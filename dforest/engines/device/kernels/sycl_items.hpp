@@ -34,20 +34,7 @@ struct df_items {
         *total = sum(x);
         return sycl::exclusive_scan_over_group(all(), x, sycl::plus<int64_t>());
     }
-    // See df_group.rank: each item has numbers that follow each other.
-    template <class Test, class Use> static void rank(int64_t n, Test test, Use use)
-    {
-        const int64_t share = (n + count() - 1) / count(), first = item() * share, last = first + share < n ? first + share : n;
-        int64_t own = 0, total;
-        for (int64_t i = first; i < last; i++)
-            own += test(i);
-        int64_t before = sum_before(own, &total);
-        for (int64_t i = first; i < last; i++) {
-            const bool is = test(i);
-            use(i, is, before);
-            before += is;
-        }
-    }
+    template <class Test, class Use> static void rank(int64_t n, Test test, Use use) { df_rank_in_ranges<df_items>(n, test, use); }
 };
 
 template <class Word, sycl::memory_scope scope>

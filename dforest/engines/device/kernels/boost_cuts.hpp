@@ -1,0 +1,182 @@
+// The best cuts of boosted trees, given the histograms that boost.hpp makes; rules are those of boost_cuts.h.
+#ifndef DFOREST_KERNELS_BOOST_CUTS_HPP
+#define DFOREST_KERNELS_BOOST_CUTS_HPP
+
+#include "boost.hpp"
+
+// The best cut of a column by all outputs together. IN histograms : of the first output; `step` numbers on is the next one's
+static inline void df_boost_find_of_outputs(const df_column *column, const int32_t *exponents, int64_t n_outputs,
+                                            const int64_t *histograms, int64_t step, const double *limits, int64_t min_samples,
+                                            const df_boost_room *room, df_boost_outputs *outputs, uint64_t *subset,
+                                            df_boost_cut *cut)
+{
+    const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n_all = n_codes + has_missing;
+    const auto limits_of = [&](int64_t k) {
+        return df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * k], exponents[2 * k + 1],
+                                  limits[3]);
+    };
+    const auto entries_of = [&](int64_t k) {
+        const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + k * step), 0, 0, 0};
+        return entries;
+    };
+    int32_t highest = df_unit_of_scores(exponents[0], exponents[1]);
+    for (int64_t k = 1; k < n_outputs; k++) {
+        const int32_t unit = df_unit_of_scores(exponents[2 * k], exponents[2 * k + 1]);
+        highest = unit > highest ? unit : highest;
+    }
+    const auto unit_of = [&](int64_t k) {
+        return ldexp(1.0, df_unit_of_scores(exponents[2 * k], exponents[2 * k + 1]) - highest);
+    };
+    const uint16_t *order = 0;
+    int n = n_codes;
+    if (column->kind == DF_CATEGORICAL) {
+        double most = -1.0;
+        int64_t widest = 0;
+        for (int64_t k = 0; k < n_outputs; k++) {
+            const df_boost_entries entries = entries_of(k);
+            const double spread = unit_of(k) * df_boost_spread(DF_WIDE_WORDS, &entries, n_all, limits_of(k).smoothing);
+            widest = spread > most ? k : widest;
+            most = spread > most ? spread : most;
+        }
+        const df_boost_entries entries = entries_of(widest);
+        n = df_boost_order(DF_WIDE_WORDS, &entries, n_all, limits_of(widest).smoothing, room);
+        order = room->order;
+    }
+    for (int64_t k = 0; k < n_outputs; k++) {
+        const df_boost_limits limit = limits_of(k);
+        const df_boost_entries entries = entries_of(k);
+        df_boost_add_output_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, order, n, &limit, unit_of(k), k == 0, room,
+                               outputs);
+    }
+    df_boost_choose_of_outputs(outputs, n, cut);
+    if (order)
+        df_boost_write_subset(order, n, n_codes, subset, (n_all + 63) / 64, cut);
+}
+
+// The best cut of a column of numbers, `df_boost_cut_in`, by the items of a group.
+DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums *entries, int n_codes, int has_missing,
+                                     const df_boost_limits *limits, const df_boost_constraint *constraint,
+                                     const df_boost_room *room, df_boost_cut *cut)
+{
+    const df_boost_arrays first = room->first;
+    const int64_t n = n_codes + has_missing, share = (n + group.n_items - 1) / group.n_items;
+    const auto add_up = [&](int64_t *sums, auto of) {
+        group.after(
+            [&](int64_t item) {
+                int64_t sum = 0;
+                for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                    sum += of(entries[i]);
+                return sum;
+            },
+            [&](int64_t item, int64_t before, int64_t) {
+                for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                    sums[i] = before += of(entries[i]);
+            });
+    };
+    add_up(first.g, [](const df_boost_sums &sums) { return sums.gradient; });
+    add_up(first.h, [](const df_boost_sums &sums) { return sums.hessian; });
+    add_up(first.n, [](const df_boost_sums &sums) { return sums.count; });
+    const int64_t most = -group.lowest<int64_t>([&](int64_t item) {
+        int64_t low = 0;
+        for (int64_t i = item; i < n; i += group.n_items)
+            low = -entries[i].count < low ? -entries[i].count : low;
+        return low;
+    });
+    group.each([&](int64_t item) {
+        if (item > 0)
+            return;
+        cut->gradient = first.g[n - 1];
+        cut->hessian = first.h[n - 1];
+        cut->n = first.n[n - 1];
+        cut->most = most;
+        df_boost_open_cut(cut);
+    });
+    const df_boost_sums nothing = {0, 0, 0}, missing = has_missing ? entries[n_codes] : nothing;
+    const int64_t *bits = (const int64_t *) room->scores; // those of numbers from 0 are in their order, and those of -1 are below
+    const double no_score = -1.0;
+    int64_t none;
+    memcpy(&none, &no_score, sizeof none);
+    for (int is_left = 0; is_left < (missing.count > 0 ? 2 : 1); is_left++) {
+        group.each([&](int64_t item) {
+            for (int64_t i = item; i < n_codes; i += group.n_items) {
+                const df_boost_arrays own = {first.g + i, first.h + i, first.n + i};
+                df_boost_scores(&own, 1, is_left ? missing : nothing, cut, limits, constraint, room->scores + i);
+            }
+        });
+        const int64_t top = -group.lowest<int64_t>([&](int64_t item) {
+            int64_t low = -none;
+            for (int64_t i = item; i < n_codes; i += group.n_items)
+                low = -bits[i] < low ? -bits[i] : low;
+            return low;
+        });
+        const int64_t at = group.lowest<int64_t>([&](int64_t item) {
+            for (int64_t i = item; i < n_codes; i += group.n_items)
+                if (bits[i] == top)
+                    return i;
+            return (int64_t) n_codes;
+        });
+        group.each([&](int64_t item) {
+            double score;
+            memcpy(&score, &top, sizeof score);
+            if (item == 0)
+                df_boost_take(score, (int) at, is_left, cut);
+        });
+    }
+    group.each([&](int64_t item) {
+        if (item == 0)
+            df_boost_close_cut(&first, missing, cut);
+    });
+}
+
+// The best cut of each pair, a group each.
+//
+// IN columns : [n_features]; pairs : [n_pairs]; histograms : [n_outputs, n_entries, 3]
+// IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
+// IN exponents : [n_nodes, n_outputs, 2] of narrow gradients and hessians
+// IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, 2] of steps, in their units
+// OUT cuts : [n_pairs]; subsets : a bit for each code that goes left, of columns of categories
+// SCRATCH rooms : of the pairs that have one; others have the group's own memory
+DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pairs, int64_t n_pairs, int64_t n_outputs,
+                             int64_t n_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
+                             const int32_t *exponents, const int32_t *directions, const double *bounds, double *rooms,
+                             uint64_t *subsets, df_boost_cut *cuts, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        for (int64_t at = group.number; at < n_pairs; at += group.n_groups) {
+            const df_boost_pair *pair = pairs + at;
+            const int32_t *own = exponents + 2 * n_outputs * pair->node;
+            const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
+            const df_column *column = columns + pair->feature;
+            const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n = n_codes + has_missing;
+            const df_boost_constraint constraint = {
+                {directions ? bounds[2 * pair->node] : 0.0, directions ? bounds[2 * pair->node + 1] : 0.0},
+                directions ? directions[pair->feature] : 0};
+            const df_boost_constraint *constrained = directions ? &constraint : 0;
+            const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + 3 * pair->entry), 0, 0, 0};
+            df_boost_cut *cut = cuts + at;
+            const int lanes = df_whole_lanes(n);
+            double *memory = pair->room < 0 ? (double *) group.local : rooms + pair->room;
+            const df_boost_room room = df_boost_room_at(memory, lanes);
+            const bool is_shared = n_outputs == 1 && column->kind != DF_CATEGORICAL && group.n_items > 1;
+            if (is_shared)
+                df_boost_cut_together(group, entries.sums, n_codes, has_missing, &limit, constrained, &room, cut);
+            group.each([&](int64_t item) {
+                if (item > 0)
+                    return;
+                if (n_outputs > 1) {
+                    df_boost_outputs outputs = df_boost_outputs_at(memory + DF_ROOM_NUMBERS * (int64_t) lanes, lanes);
+                    df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits,
+                                             min_samples, &room, &outputs, subsets + pair->word, cut);
+                } else if (column->kind == DF_CATEGORICAL)
+                    df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room,
+                                       subsets + pair->word, (n + 63) / 64, cut);
+                else if (!is_shared)
+                    df_boost_cut_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, cut);
+                cut->feature = pair->feature;
+            });
+        }
+    }
+}
+
+#endif
