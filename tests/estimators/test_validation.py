@@ -575,6 +575,7 @@ def test_number_of_columns_at_predict(kind):
     "y",
     [
         np.random.default_rng(0).integers(-5, 9, 99),
+        np.random.default_rng(0).integers(-5, 99_999, 200_000),  # looked at in parts
         np.array([-128, 127, 0] * 100, np.int8),
         np.arange(0, 250, 2, np.uint8).repeat(3),
         np.array([2**63, 2**63 + 5] * 10, np.uint64),

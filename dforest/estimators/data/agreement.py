@@ -284,6 +284,8 @@ def join_labels(name, arrays):
     """
     if len({_SORTS.get(array.dtype.kind) for array in arrays}) > 1:
         raise error_of_types(name, [label for array in arrays for label in array[:1].tolist()])
+    if len(arrays) == 1:
+        return arrays[0]
     joined = np.concatenate(arrays)
     if joined.dtype.kind == "f":
         for array in arrays:

@@ -196,12 +196,19 @@ def check_classes(y):
 
 def _count_classes(y):
     """What `check_classes` returns, for integers that are close to each other, without sorting them."""
-    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # so that differences are in range
-    lowest = wide.min()
-    place = (wide - lowest).astype(np.intp)
-    is_there = np.bincount(place) > 0
-    numbers = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
-    return (np.flatnonzero(is_there).astype(wide.dtype) + lowest).astype(y.dtype), numbers.take(place)
+    wide = np.uint64 if y.dtype == np.uint64 else np.int64  # so that differences are in range
+    lowest = wide(y.min())
+    is_there = np.zeros(int(y.max()) - int(lowest) + 1, bool)
+    parts = [slice(first, first + _PART) for first in range(0, len(y), _PART)]
+    for part in parts:
+        is_there[np.subtract(y[part], lowest, dtype=wide)] = True
+    numbers, of_rows = np.cumsum(is_there, dtype=np.int32) - np.int32(1), np.empty(len(y), np.int32)
+    for part in parts:
+        of_rows[part] = numbers[np.subtract(y[part], lowest, dtype=wide)]
+    return (np.flatnonzero(is_there).astype(wide) + lowest).astype(y.dtype), of_rows
+
+
+_PART = 1 << 16  # rows whose labels are looked at together, so that what is computed of them stays in the cache
 
 
 def check_targets(y):
