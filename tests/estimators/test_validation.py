@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.estimators.data.validation import check_classes, check_targets, count_features, count_samples
+from dforest.estimators.data.validation import count_features, count_samples
 from dforest.sampling import RowSampling, SampledRows
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
@@ -569,40 +569,3 @@ def test_number_of_columns_at_predict(kind):
             call(X_IRIS[:, :3])
         with pytest.raises(ValueError, match="0 sample"):
             call(X_IRIS[:0])
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.random.default_rng(0).integers(-5, 9, 99),
-        np.random.default_rng(0).integers(-5, 99_999, 200_000),  # looked at in parts
-        np.array([-128, 127, 0] * 100, np.int8),
-        np.arange(0, 250, 2, np.uint8).repeat(3),
-        np.array([2**63, 2**63 + 5] * 10, np.uint64),
-        np.array([-(2**63), -(2**63) + 1, -(2**63)]),
-        np.array([2**63 - 1, 2**63 - 2, 2**63 - 1]),
-        np.array([-(2**63), 2**63 - 1]),
-        np.array([7]),
-        np.array([True, False]),
-        np.array([True, True]),
-        np.array([False]),
-        np.array([2.0, 1.0, 2.0]),
-        np.array(["b", "a", "b"]),
-    ],
-)
-def test_classes(y):
-    """Whether they are sorted or counted."""
-    classes, numbers = check_classes(y)
-    expected, inverse = np.unique(y, return_inverse=True)
-    assert classes.dtype == expected.dtype and numbers.dtype == np.int32
-    np.testing.assert_array_equal(classes, expected)
-    np.testing.assert_array_equal(numbers, inverse)
-
-
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float16, np.float32, np.float64])
-def test_targets(dtype):
-    y = np.array([1, 0, 1]).astype(dtype) * np.array(-1 if dtype in (np.float16, np.float32, np.float64) else 1, dtype)
-    checked = check_targets(y)
-    assert checked.dtype == np.float64 and not np.shares_memory(checked, y)
-    np.testing.assert_array_equal(checked, y)
-    assert not np.signbit(checked[1])

@@ -123,9 +123,9 @@ class CudaDevice(backend.Device):
         """Whether somebody works here: see `keep_memory`."""
         return self._n_at_work > 0
 
-    def build(self, header=None):
+    def build(self, *headers):
         """Build kernels that are not built yet, each for itself, by as many threads as there are processors for this process."""
-        wanted = [kernel for kernel in kernel_source.kernels(header) if kernel not in self._functions]
+        wanted = [kernel for kernel in kernel_source.kernels(*headers) if kernel not in self._functions]
         if wanted:
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
                 list(pool.map(self._function, wanted))

@@ -105,7 +105,7 @@ class HostDevice(Device):
         self.adds_words = self.kernels.max_items == 1
         self._fill = fill
 
-    def build(self, header=None):
+    def build(self, *headers):
         """Do nothing: the kernels have been built."""
 
     def array(self, array, account=None):

@@ -80,7 +80,7 @@ class SyclDevice(backend.Device):
     def launch(self, kernel, n_groups, n_items, n_local, arguments):
         self.build().run(kernel, n_groups, n_items, n_local, arguments)
 
-    def build(self, header=None):
+    def build(self, *headers):
         """Build the kernels, if they are not built yet, and all of them at once: `Bundle`."""
         options = _OPTIONS if self.is_cpu else (*_OPTIONS, "-DDF_LARGE_GROUPS")  # leaves out what groups of one item do
         if not self._has_atomic64 or backend.TUNING.get("no_atomic64"):

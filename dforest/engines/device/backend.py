@@ -177,8 +177,8 @@ class Device(ABC):
         """Items of a group, if `run` is not told."""
 
     @abstractmethod
-    def build(self, header=None):
-        """Build the kernels of `kernel_source`, or those that a header declares, if they are not built yet.
+    def build(self, *headers):
+        """Build the kernels of `kernel_source`, or those that some headers declare, if they are not built yet.
 
         Kernels that are run are built if need be; this is for those who know that they will run many.
 

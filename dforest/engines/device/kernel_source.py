@@ -91,7 +91,7 @@ def main():
 
 
 @cache
-def kernels(header=None):
-    """All kernels, or those that a header declares: a dict of names to lists of `Parameter`."""
-    texts = files().values() if header is None else [files()[header]]
+def kernels(*headers):
+    """All kernels, or those that some headers declare: a dict of names to lists of `Parameter`."""
+    texts = [files()[header] for header in headers] or files().values()
     return {name: parameters for text in texts for name, parameters in parse(text).items()}

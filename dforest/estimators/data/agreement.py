@@ -277,6 +277,11 @@ def join_labels(name, arrays):
     arrays : list of ndarray
         At least one; all of them text, or all numbers, or all of another sort.
 
+    Returns
+    -------
+    ndarray
+        The array itself if it is the only one.
+
     Raises
     ------
     ValueError
