@@ -97,7 +97,7 @@ class CpuBoostingSession(BoostingSession):
             problem.loss.number,
             problem.y,
             problem.weight,
-            n_classes=max(2, problem.n_sums),
+            n_classes=problem.n_sums,
             parameter=problem.loss.parameter,
             baseline=np.array(problem.baseline),
             seed=problem.seed,

@@ -158,8 +158,10 @@ def refusal(given, what, error, score, classes):
     elif isinstance(score, SCORER) and _parts_of(score)[0] in OF_PROBABILITIES and score._response_method == "predict":
         allowed = f"scorers that ask for probabilities, as {as_scorer(score, classes)} does"
     else:
-        kind = "numbers" if classes is None else f"{len(classes)} classes"
-        if classes is not None:
+        kind = "numbers" if classes is None else "one class" if len(classes) == 1 else f"{len(classes)} classes"
+        if classes is not None and len(classes) == 1:
+            names = ["accuracy"]
+        elif classes is not None:
             names = ["average_precision", "roc_auc"] if len(classes) == 2 else ["balanced_accuracy", "roc_auc_ovr", "f1_macro"]
             names.append("neg_log_loss")
         allowed = f"scores of {kind}, such as {', '.join(map(repr, names))}"

@@ -72,16 +72,16 @@ def check_state(estimator, state):
         if not isinstance(state.get("_curves"), LeafCurves):
             raise TypeError(f"_curves is {state.get('_curves')!r}; in a fitted estimator it is a LeafCurves")
         state["_curves"].check(forest)
-    if objective.baseline is not None:  # of boosted trees; one sum is a score that two classes share
+    classes = state.get("classes_")
+    if objective.baseline is not None:  # of boosted trees; one sum is a score that two classes share, or that of the only class
         _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration)
-        n_classes = max(2, objective.n_sums)
+        n_classes = objective.n_sums if objective.n_sums > 1 or np.shape(classes) == (1,) else 2
     else:
         _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.predicts_shares)
         n_classes = objective.n_values
     if objective.n_outputs > 1:
         _check_outputs(estimator, state, objective)
     elif is_classifier(estimator):
-        classes = state.get("classes_")
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
             raise TypeError(f"classes_ is {classes!r}; in a fitted classifier it is an array of one axis")
         _check_equal("the number of classes_", len(classes), n_classes)

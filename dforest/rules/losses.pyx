@@ -7,7 +7,7 @@ node.h and boost.h, so that no order of the rows changes a bit.
 """
 from typing import NamedTuple
 
-from libc.float cimport DBL_MIN
+from libc.float cimport DBL_EPSILON, DBL_MIN
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 
@@ -259,7 +259,7 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
     loss : str
         Of `LOSSES`, but those whose leaves are quantiles, or Huber's: these begin with a quantile or the median.
     y : ndarray of shape (n_rows,), dtype float64
-        Targets that the loss allows, or class numbers, each of which occurs.
+        Targets that the loss allows, or class numbers. A class without rows has a share of 2^-52, for a finite logarithm.
     weight : ndarray of shape (n_rows,), dtype uint32, optional
         Integer weights from 1 on; 1 each unless given.
     n_classes : int
@@ -291,13 +291,12 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
         of_class[<Py_ssize_t> y[i]] += 1 if w is None else w[i]
     if ranks is not None:
         of_class = ranks.sum(np.asarray(of_class))
-    if np.min(of_class) == 0:
-        raise ValueError(f"y has no rows of class {np.argmin(of_class)}; allowed is one at least of each of {n_classes} classes")
-    if LOSSES[loss].targets == "two_classes":
-        ratio = df_log(<double> of_class[1] / <double> of_class[0])
-        return np.array([ratio if loss == "log_loss" else 0.5 * ratio])
     rows = <double> int(np.sum(of_class))
-    logs = np.array([df_log(<double> of_class[i] / <double> rows) for i in range(n_classes)])
+    sizes = [<double> of_class[i] if of_class[i] else DBL_EPSILON * rows for i in range(n_classes)]
+    if LOSSES[loss].targets == "two_classes":
+        ratio = df_log(<double> sizes[1] / <double> sizes[0])
+        return np.array([ratio if loss == "log_loss" else 0.5 * ratio])
+    logs = np.array([df_log(<double> size / <double> rows) for size in sizes])
     for i in range(n_classes):
         total += logs[i]
     return logs - total / <double> n_classes

@@ -42,6 +42,8 @@ def models(dtype=np.float64, categories=False, seed=0, n=400):
         yield loss, dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, **quantile, **common).fit(X, z)
     boosted = dforest.HistGradientBoostingClassifier
     yield "boosted, two classes", boosted(max_iter=6, **common).fit(X, two)
+    yield "boosted, one class", boosted(max_iter=2, **common).fit(X, np.full(n, "all"))
+    yield "boosted, a class without weight", boosted(max_iter=3, **common).fit(X, three, sample_weight=three != "few")
     yield "boosted, exponential loss", boosted(max_iter=6, loss="exponential", **common).fit(X, two)
     yield "boosted, three classes", boosted(max_iter=6, **common).fit(X, three)
 

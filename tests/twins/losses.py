@@ -195,10 +195,11 @@ def baselines(loss, y, weight, n_classes, quantile):
     if loss in ("poisson", "gamma", "tweedie"):
         return [log(mean_target(y, weight))]
     of_class = [sum(w for v, w in zip(y, weight, strict=True) if v == k) for k in range(n_classes)]
+    sizes = [float(w) if w else 2.0**-52 * float(sum(of_class)) for w in of_class]
     if loss != "multinomial":
-        ratio = log(float(of_class[1]) / float(of_class[0]))
+        ratio = log(sizes[1] / sizes[0])
         return [ratio if loss == "log_loss" else 0.5 * ratio]
-    logs = [log(float(w) / float(sum(of_class))) for w in of_class]
+    logs = [log(size / float(sum(of_class))) for size in sizes]
     total = 0.0
     for x in logs:
         total += x

@@ -6,6 +6,7 @@ A forest's copy is kept with the device and ends with the forest's `PackedForest
 import numpy as np
 
 from dforest.core.sparse_rows import SparseRows, dense
+from dforest.rules.losses import LOSSES
 
 PART_BYTES = 1 << 28  # of rows, or of what is predicted of them, that are copied at a time
 BLOCK_MIN, BLOCK_MAX = 64, 1024  # rows of a group
@@ -103,8 +104,8 @@ class DevicePredictor:
         X's kind of array, of shape (n,) or (n, n_predictions), dtype float64
         """
         n_sums = self.packed.n_outputs
-        has_both = has_classes and n_sums == 1
-        shape = (2,) if has_both else () if n_sums == 1 else (n_sums,)
+        has_both = has_classes and loss != LOSSES["multinomial"].number
+        shape = (2,) if has_both else () if n_sums == 1 and not has_classes else (n_sums,)
 
         def predict(rows, out):
             means = self.device.empty((len(rows), n_sums), np.float64)

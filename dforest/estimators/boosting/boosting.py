@@ -1,6 +1,5 @@
 """Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted."""
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,15 +59,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
     """
 
     def _make_loss(self, n_outputs):
-        if self.n_classes_ < 2:
-            raise ValueError(f"y has one class, {self.classes_.tolist()[0]!r}; allowed are two classes or more")
         return Loss.of_classes(instance_of(BoostingLoss, "loss", self.loss), self.n_classes_)
-
-    def _check_rows(self, rows):
-        lacking = rows.ranks.sum(np.bincount(rows.y, minlength=self.n_classes_)) == 0
-        if lacking.any():
-            label = self.classes_[lacking].tolist()[0]
-            raise ValueError(f"no row of positive weight has the class {label!r}; allowed is one row of each class, or more")
 
     @with_hints
     @of_one_fit
@@ -90,7 +81,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             The most probable class of each row; of equally probable classes, the first in `classes_`.
         """
         raw = self._raw(X, n_iter, offset)
-        return in_kind(X, self.classes_.take(class_numbers(raw)))
+        return in_kind(X, self.classes_.take(class_numbers(raw, len(self.classes_))))
 
     @with_hints
     @of_one_fit
@@ -151,7 +142,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
             What `predict` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X, offset):
-            yield self.classes_.take(class_numbers(raw))
+            yield self.classes_.take(class_numbers(raw, len(self.classes_)))
 
     @of_one_fit
     def staged_predict_proba(self, X, *, offset=None):

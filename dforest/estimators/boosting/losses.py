@@ -48,7 +48,8 @@ class Loss:
     parameter : float, default=0.0
         The quantile of "quantile", the power of "tweedie"; of "huber" the share of rows that are no outliers.
     n_sums : int, default=1
-        How many raw predictions a row has: one for each class, or for each output, each of which has the loss by itself.
+        How many raw predictions a row has: one for each class of "multinomial", or for each output, each of which has the loss
+        by itself.
     """
 
     name: str
@@ -66,6 +67,8 @@ class Loss:
         ValueError
             If it is not for so many classes.
         """
+        if n_classes == 1:  # the probability of the one class is 1, and there is nothing to decrease
+            return cls("multinomial")
         if not isinstance(name, str):
             return OwnLoss(name, n_classes)
         if n_classes == 2:
@@ -180,14 +183,14 @@ class Loss:
         least = y if offset is None or has_link else y - offset[:, 0]
         if LOSSES[self.name].leaf != "newton":
             return (quantile_of_all(least, self.parameter if self.name == "quantile" else 0.5, integers, ranks),)
-        start = baselines(self.name, least, integers, max(2, self.n_sums), together)
+        start = baselines(self.name, least, integers, self.n_sums if self.name == "multinomial" else 2, together)
         if offset is not None and has_link:
             start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, offset + raw), weight, together), start)
         return tuple(start.tolist())
 
     def _derivatives(self, y, raw):
         """The first and second derivatives of rows: two ndarrays of shape (n_rows, n_sums)."""
-        if self.n_sums > 1:
+        if self.name == "multinomial":
             return class_derivatives(raw, y.astype(np.int64))
         return tuple(part[:, None] for part in derivatives(self.name, raw[:, 0].copy(), y, self.parameter))
 
@@ -215,7 +218,7 @@ class Loss:
         -------
         ndarray of shape (n_rows,), dtype float64
             The mean, the median or a quantile, or the probability of class 1; of more than two classes the probabilities of
-            all, shape (n_rows, n_classes); of several outputs, shape (n_rows, n_outputs).
+            all, shape (n_rows, n_classes), and so of one class; of several outputs, shape (n_rows, n_outputs).
         """
         if self.name == "multinomial":
             return class_predictions(raw, n_threads)
@@ -224,7 +227,7 @@ class Loss:
 
     def probabilities(self, raw, n_threads=1):
         """The probabilities of classes, given raw predictions as `predict` takes them: ndarray of shape (n_rows, n_classes)."""
-        if self.n_sums > 1:
+        if self.name == "multinomial":
             return self.predict(raw, n_threads)
         # Neither is 1 less the other, which would lose digits.
         return np.column_stack([self.predict(-raw, n_threads), self.predict(raw, n_threads)])

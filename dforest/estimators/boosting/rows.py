@@ -252,20 +252,20 @@ def hold_out(estimator, sample, ranks):
     """
     n_classes = len(estimator.classes_) if is_classifier(estimator) else 0
     n, held = ranks.total(len(sample.y)), estimator.validation_fraction
-    what = "rows"
+    what, n_members = "rows", np.zeros(0, np.int64)
     if sample.queries is not None:
         n, what = ranks.total(len(np.unique(sample.queries))), "queries"
     n_held = held if isinstance(held, Integral) else ceil(held * n)
     try:
         if n_classes:
             n_members = ranks.sum(np.bincount(sample.y.astype(np.intp), minlength=n_classes).astype(np.int64))
-            if n_members.min() < 2:
-                label = estimator.classes_[n_members.argmin()].item()
+            if (n_members == 1).any():
+                label = estimator.classes_[n_members == 1].tolist()[0]
                 raise ValueError(
                     f"the class {label!r} has one row; allowed are two: The least populated class in y has only 1 member"
                 )
-        if not max(1, n_classes) <= min(n_held, n - n_held):
-            least = max(1, n_classes)
+        least = max(1, np.count_nonzero(n_members))
+        if not least <= min(n_held, n - n_held):
             name = "n_samples" if what == "rows" else "n_queries"
             raise ValueError(f"{n_held} of {name}={n} would be held out; allowed are numbers from {least} to {n - least}")
         if sample.queries is None:
@@ -274,8 +274,9 @@ def hold_out(estimator, sample, ranks):
             chosen = sample.draw_queries(n_held, estimator._row_seed, ranks)
         if n_classes:
             n_left = ranks.sum(np.bincount(sample.y[~chosen].astype(np.intp), minlength=n_classes).astype(np.int64))
-            if n_left.min() == 0:
-                raise ValueError(f"no row of the class {estimator.classes_[n_left.argmin()].item()!r} would be left to train on")
+            if (n_left < (n_members > 0)).any():
+                label = estimator.classes_[n_left < (n_members > 0)].tolist()[0]
+                raise ValueError(f"no row of the class {label!r} would be left to train on")
         check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
     except ValueError as error:
         raise ValueError(

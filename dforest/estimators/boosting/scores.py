@@ -89,7 +89,7 @@ class _MinusLoss:
         self._mean = MeanLoss(loss, baseline, sample.y, sample.weight, n_threads, ranks)
 
     def __call__(self, sums):
-        return -self._mean(sums)
+        return 0.0 - self._mean(sums)  # no -0.0
 
 
 class _Scorer:
@@ -184,7 +184,7 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
         return decisions(self.raw)
 
     def predict(self, X=None):
-        return self.classes_[class_numbers(self.raw)]
+        return self.classes_[class_numbers(self.raw, len(self.classes_))]
 
     def predict_proba(self, X=None):
         return self.loss.probabilities(self.raw)
@@ -194,10 +194,10 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
 
 
 def decisions(raw):
-    """Raw predictions as `decision_function` has them: of two classes one number a row."""
+    """Raw predictions as `decision_function` has them: of two classes one number a row, and of one class too."""
     return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
-def class_numbers(raw):
+def class_numbers(raw, n_classes):
     """The number of the most probable class of each row, of equally probable ones the lowest."""
-    return (raw[:, 0] > 0).astype(np.intp) if raw.shape[1] == 1 else raw.argmax(axis=1)
+    return (raw[:, 0] > 0).astype(np.intp) if n_classes == 2 else raw.argmax(axis=1)

@@ -52,7 +52,7 @@ def meaning(estimator, sums):
     objective, is_sum = estimator.forest_.objective, estimator.forest_.objective.baseline is not None
     if not is_classifier(estimator):
         return (estimator._loss.predict(sums) if is_sum else sums,)
-    if is_sum and sums.shape[1] == 1:
+    if is_sum and sums.shape[1] == 1 and len(estimator.classes_) == 2:
         best = (sums > 0).astype(np.intp)
     else:
         best = most_probable(sums, prediction_columns(objective))
