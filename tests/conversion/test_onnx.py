@@ -75,6 +75,25 @@ def test_the_same_bits(dtype, categories):
             assert_same(model, estimator, rows[i : i + 1], 4)
 
 
+def test_more_trees_than_a_block_of_sums():
+    """onnxruntime adds up more than 512 numbers in blocks, and so in another order, unless the graph says how."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2)) * [1.0, 1e6]
+    forest = {"n_estimators": 514, "max_leaf_nodes": 4, "random_state": 0}
+    boosted = {"max_iter": 520, "max_leaf_nodes": 3, "min_samples_leaf": 2, "early_stopping": False}
+    for estimator in (
+        dforest.ExtraTreesRegressor(**forest).fit(X, y),
+        dforest.RandomForestClassifier(**forest).fit(X, np.digitize(y[:, 0], [-0.5, 0.5])),
+        dforest.HistGradientBoostingRegressor(**boosted).fit(X, y[:, 0]),
+        dforest.HistGradientBoostingRegressor(**boosted).fit(X, y),
+    ):
+        model = estimator.to_onnx()
+        for n_threads in (1, 4):
+            for rows in (X, X[:1]):
+                assert_same(model, estimator, rows, n_threads)
+        assert all(len(found) == 0 for found in outputs(model, X[:0]))
+
+
 @pytest.mark.parametrize("categories", [False, True])
 def test_no_rows(categories):
     for name, estimator in chain(models(categories=categories), models_of_several_outputs(categories=categories)):

@@ -2,8 +2,9 @@
 
 *Exact* operators are one of trees, whose sum for a row and a tree has one term, the number of the value that the leaf adds, and
 is exact; values are gathered from a table, and added up by operators that do so in the order of the trees. (Operators of trees
-can add up values themselves, but their threads do so in any order.) *Classic* operators are a ``TreeEnsembleClassifier`` or
-``TreeEnsembleRegressor`` that adds up values itself; its results are of float32.
+can add up values themselves, but their threads do so in any order.) onnxruntime's ReduceSum adds up to 512 numbers in their
+order, and more in blocks of these, the sums of which it adds up; a CumSum, which takes longer, has no blocks. *Classic* operators
+are a ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` that adds up values itself; its results are of float32.
 """
 
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from dforest.interchange.conversion.onnx_trees import ClassicNodes, classic_node
 
 OPERATORS = 18  # the first version of ONNX's operators that has all which exact ones use
 _MAX_EXACT = 2**24  # float32 holds all integers up to this one
+_MAX_IN_ORDER = 512  # numbers that onnxruntime's ReduceSum adds up in their order
 _TRANSFORMS = {"logistic": "LOGISTIC", "logistic_of_twice": "LOGISTIC", "softmax": "SOFTMAX"}  # others are NONE
 
 
@@ -62,6 +64,13 @@ class Graph:
     def cast(self, result, dtype, name=None):
         """The name of a result in another type."""
         return self.node("Cast", result, name=name, to=self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def sums_in_order(self, terms, n_terms):
+        """The name of the sums over axis 1, on which there are `n_terms`, formed in their order."""
+        if n_terms <= _MAX_IN_ORDER:
+            return self.node("ReduceSum", terms, self.constant(np.array([1])), keepdims=0)
+        cumulated = self.node("CumSum", terms, self.constant(np.array(1)))
+        return self.node("Gather", cumulated, self.constant(np.array(n_terms - 1)), axis=1)
 
     def tree_operator(self, operator, rows, attributes, tensors, **others):
         """The name of the result of an operator of trees, given what `dforest.interchange.conversion.onnx_trees` makes."""
@@ -175,22 +184,19 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
         rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
     leaves = graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
-    axis = graph.constant(np.array([1]))
+    added = graph.node("Gather", graph.constant(values.astype(dtype) + dtype(0.0)), leaves, axis=0)  # sums are never -0.0
     if link is None:
-        added = graph.node("Gather", graph.constant(values.astype(dtype)), leaves, axis=0)
-        sums = graph.node("ReduceMean", added, axis, keepdims=0)
+        sums = graph.sums_in_order(added, forest.n_trees)
+        sums = graph.node("Div", sums, graph.constant(dtype(forest.n_trees)))
         bounds = forest.packed().arrays().bounds
         for operator, bound in zip(("Max", "Min"), () if bounds is None else bounds, strict=False):
             sums = graph.node(operator, sums, graph.constant(bound.astype(dtype)[None, :]))
     else:
-        added = graph.node("Gather", graph.constant(values.astype(dtype)), leaves, axis=0)
         baseline = np.array(forest.objective.baseline)
         # No number of rows is written, and none of values left open: 0 stands for that of the input, which may be 0 itself.
         n_each = forest.n_trees * values.shape[1] // len(baseline)
         by_sum = graph.node("Reshape", added, graph.constant(np.array([0, n_each, len(baseline)])))
-        sums = graph.node(
-            "Add", graph.node("ReduceSum", by_sum, axis, keepdims=0), graph.constant(baseline.astype(dtype)[None, :])
-        )
+        sums = graph.node("Add", graph.sums_in_order(by_sum, n_each), graph.constant(baseline.astype(dtype)[None, :]))
     if labels is None:
         graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
         return Results(leaves, sums, None)
