@@ -39,6 +39,17 @@ class IntegerWeights(NamedTuple):
         """The weights divided by their unit: `integers`, or as float64 if these were rounded."""
         return self.integers if self.exact is None else np.ldexp(self.exact, _BITS - 1 - _HEAVIEST)
 
+    def as_counts(self, n_rows):
+        """These weights in units of 1, if all are whole numbers: as if rows were there several times. Others stay as they are.
+
+        Where their sum would be 2**31 or more, the unit is the least one that leaves it below, and is up to the unit before.
+        """
+        if not self.unit.is_integer() or self.unit == 1.0 or self.exact is not None:
+            return self
+        integers = np.ones(n_rows, np.uint32) if self.integers is None else self.integers
+        times = int(max(1, min(self.unit, (2**_BITS - 1) // integers.sum(dtype=np.int64))))
+        return IntegerWeights(integers * np.uint32(times), self.unit / times)
+
     def fine(self, n_draws, max_bits=_SUM_BITS):
         """Integers of `max_bits` bits at most, of which `n_draws` add up to less than 2**63; None if all are 1.
 

@@ -41,9 +41,9 @@ static inline double df_variance_share(int64_t events, int64_t at_risk) {
 }
 
 /* The digits that a step of variance has after the point: 20 more than the smallest steps need, if their sum has room.
- * weight, n_draws : of the node, the weight without the bits that it loses; sum : of c over its event times */
-static inline int df_variance_digits(int64_t weight, int64_t n_draws, double sum) {
-    const int digits = df_digits(weight) + df_digits(n_draws) + 20;
+ * weight : of the node, without the bits that it loses; sum : of c over its event times */
+static inline int df_variance_digits(int64_t weight, double sum) {
+    const int digits = 2 * df_digits(weight) + 20;
     int exponent, most;
     frexp(sum > 0.5 ? sum : 0.5, &exponent);
     most = 62 - exponent;
@@ -72,5 +72,36 @@ static inline double df_logrank_score(double sum, int residual_digits, df_big va
 static inline df_big df_pairs_change(int64_t weight, int64_t own, df_big others) {
     return df_big_sum(df_big_times(others, 2 * weight), df_big_times(df_big_product(weight, own), weight));
 }
+
+/* Sums of exact weights (weights.h) --------------------------------------------------------------------------------------------
+ *
+ * The weight at risk is a sum that weights enter and leave. Where they differ by many orders of magnitude, a heavy one that is taken
+ * off again takes the light ones along: (1e17 + 1) - 1e17 is 0. So sums are kept in a binary tree of n leaves, the weights that are
+ * there: sums[1] is the sum of all, sums[i] that of sums[2 i] and sums[2 i + 1], and the leaves are sums[n] to sums[2 n - 1]. Nothing
+ * is ever taken off, so that each sum has the precision of its own terms. */
+
+/* An exact weight so scaled that the sum of 2^40 of them is a number. */
+static inline double df_addable(double exact) {
+    const double scaled = exact * ldexp(1.0, -40);
+    return scaled > 0.0 ? scaled : ldexp(1.0, -1074);
+}
+
+/* Make the sums of a tree whose leaves are set. */
+static inline void df_add_up_weights(double *sums, int64_t n) {
+    int64_t i;
+    for (i = n - 1; i > 0; i--)
+        sums[i] = sums[2 * i] + sums[2 * i + 1];
+}
+
+/* Change a leaf. */
+static inline void df_put_weight(double *sums, int64_t n, int64_t leaf, double weight) {
+    int64_t i = n + leaf;
+    sums[i] = weight;
+    for (i /= 2; i > 0; i /= 2)
+        sums[i] = sums[2 * i] + sums[2 * i + 1];
+}
+
+/* d / n, given the weight of the events and that of all others at risk. It is 1 if there are no others. */
+static inline double df_hazard(double events, double others) { return events / (events + others); }
 
 #endif

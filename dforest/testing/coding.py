@@ -230,18 +230,27 @@ class Weights:
     ----------
     integers : list of int
         `integer_weights`.
+    unit : float
+        What an integer of 1 stands for.
     exact : list of Fraction, or None
         The weights divided by their unit, if some are no integers.
     """
 
     def __init__(self, sample_weight, n_rows):
-        self.integers, self.exact = [1] * n_rows, None
+        self.integers, self.unit, self.exact = [1] * n_rows, 1.0, None
         if sample_weight is not None:
-            integers, unit = integer_weights(sample_weight)
+            integers, self.unit = integer_weights(sample_weight)
             self.integers = integers.tolist()
-            in_units = [Fraction(float(w)) / Fraction(unit) for w in sample_weight]
+            in_units = [Fraction(float(w)) / Fraction(self.unit) for w in sample_weight]
             if max(self.integers) > 2**20 and in_units != self.integers:  # else all are small multiples, but for rounding
                 self.exact = in_units
+
+    def as_counts(self):
+        """The integers in units of 1 where all weights are whole numbers, as far as a sum below 2**31 has room for that."""
+        if self.exact is not None or self.unit % 1 > 0:
+            return self.integers
+        times = max(1, min(int(self.unit), (2**31 - 1) // sum(self.integers)))
+        return [times * w for w in self.integers]
 
     def of_node(self, draws, shift):
         """The draws of a node with the weights that they have there, and the shift of these, given that of its parent."""

@@ -22,6 +22,8 @@ class NodeTimes:
         Of all training rows.
     n_times : int
         How many event times these have.
+    exact : sequence of float, optional
+        The exact weights of all training rows, by which leaves predict.
 
     Attributes
     ----------
@@ -35,16 +37,16 @@ class NodeTimes:
         By criterion, whether no split can be scored.
     """
 
-    def __init__(self, draws, codes, n_times):
+    def __init__(self, draws, codes, n_times, exact=None):
         self.entries, self.codes = zip(*(divmod(code, ENTRY) for code in codes), strict=True)
         weights = [draw.count * draw.weight for draw in draws]
         self.shift = max(0, sum(weights).bit_length() - 31)
-        n_draws, counted = sum(draw.count for draw in draws), sum(w >> self.shift for w in weights)
+        counted = sum(w >> self.shift for w in weights)
         self.times = sorted({self.codes[draw.row] >> 1 for draw in draws if self.codes[draw.row] & 1})
         self.at_risk, steps, hazards, hazard, self.risk = [], [], [], 0.0, 0.0
         for time in self.times:
             n, d = (sum(self._weight(draw, 0) for draw in some) for some in self._at(draws, time))
-            self.risk += d / n * (n_times + 1 - time)
+            self.risk += (d / n if exact is None else self._exact_hazard(draws, time, exact)) * (n_times + 1 - time)
             hazard += d / n
             hazards.append(hazard)
             n, d = (sum(self._weight(draw, self.shift) for draw in some) for some in self._at(draws, time))
@@ -55,7 +57,7 @@ class NodeTimes:
         for step in steps:
             total += step
         room = 62 - math.frexp(max(0.5, total))[1]
-        self.variance_digits = min(room, counted.bit_length() + n_draws.bit_length() + 20)
+        self.variance_digits = min(room, 2 * counted.bit_length() + 20)
         self.steps = [round(math.ldexp(step, self.variance_digits)) for step in steps]
         self.digits = 31 - math.frexp(max(1.0, hazard))[1]
         self.targets = []
@@ -78,6 +80,19 @@ class NodeTimes:
         """(draws at risk at a time, those of them with an event then)."""
         at_risk = [draw for draw in draws if self.entries[draw.row] < time <= self.codes[draw.row] >> 1]
         return at_risk, [draw for draw in at_risk if self.codes[draw.row] == 2 * time + 1]
+
+    def _exact_hazard(self, draws, time, exact):
+        """d / n by exact weights: sums of pairs, of pairs of pairs, and so on, of the draws by their codes."""
+        draws = sorted(draws, key=lambda draw: self.codes[draw.row])
+        at_risk, events = self._at(draws, time)
+        others = [draw.count * exact[draw.row] if draw in at_risk and draw not in events else 0.0 for draw in draws]
+        sums = [0.0] * len(draws) + others
+        for i in range(len(draws) - 1, 0, -1):
+            sums[i] = sums[2 * i] + sums[2 * i + 1]
+        d = 0.0
+        for draw in events:
+            d += draw.count * exact[draw.row]
+        return d / (d + sums[1])
 
     def variance(self, draws_left):
         """The variance of how many events there are on the left."""

@@ -37,8 +37,11 @@ def problems(draw):
         "none": None,
         "integers": rng.integers(1, 5, n).astype(float),
         "floats": rng.random(n) + 1e-3,
+        "even": 2.0 * rng.integers(1, 5, n),
+        "twos": np.full(n, 2.0),
         "one heavy": np.where(np.arange(n) == 0, 1e12, 1.0),
-    }[draw(st.sampled_from(["none", "none", "integers", "floats", "one heavy"]))]
+        "orders of magnitude": 10.0 ** rng.uniform(-12, 12, n),
+    }[draw(st.sampled_from(["none", "none", "integers", "floats", "even", "twos", "one heavy", "orders of magnitude"]))]
     parameters = {
         "criterion": draw(st.sampled_from(["logrank", "logrank_score"])),
         "method": draw(st.sampled_from(["hist", "dense"])),

@@ -102,6 +102,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     weights = Weights(sample_weight, n_rows)
     weight = weights.integers
     columns = columns_of(X, method, max_bins, weight, n_categories, ordinal)
+    weight = weights.as_counts() if n_times is not None else weight
     constraints = monotonic_cst if monotonic_cst is not None and any(monotonic_cst) else None
     y = [float(v) for v in y] if is_regression else [int(v) for v in y]
     target = [0] * n_rows if is_regression else y  # the root makes integers of y
@@ -118,7 +119,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         is_pure = span == 0
         times = None
         if n_times is not None:
-            times = NodeTimes(draws, [int(code) for code in y], n_times)
+            times = NodeTimes(draws, [int(code) for code in y], n_times, weights.exact and list(map(float, weights.exact)))
             is_pure, scale = times.is_pure[criterion], scale._replace(centre=0.0, exponent=times.digits)
             draws = [draw._replace(target=q) for draw, q in zip(draws, times.targets, strict=True)]
         elif is_regression and (span == 0 or 256 * span < scale.range):

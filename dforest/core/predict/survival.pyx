@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 import numpy as np
 
-from dforest.rules.logrank cimport DF_ENTRY_SHIFT
+from dforest.rules.logrank cimport DF_ENTRY_SHIFT, df_add_up_weights, df_addable, df_hazard, df_put_weight
 
 ENTRY = 1 << DF_ENTRY_SHIFT           # what a code has for each time up to the entry
 
@@ -37,7 +37,7 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
     count : ndarray of shape (n_rows,), dtype uint32
         How often the tree drew each row.
     weight : ndarray of shape (n_rows,), dtype float64, or None
-        What a draw of each row weighs; None: 1.
+        What a draw of each row weighs, below 2**1023; None: 1.
     code : ndarray of shape (n_rows,), dtype int64
         Twice the number of event times up to the row's time, and 1 more for an event.
     order : ndarray of shape (n_rows,), dtype int64
@@ -52,20 +52,23 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
     time : ndarray of shape (n,), dtype int32
     hazard : ndarray of shape (n,), dtype float64
     """
-    cdef Py_ssize_t n = order.shape[0], i, j, k, first, end, next, m = 0
+    cdef Py_ssize_t n = order.shape[0], n_own, i, j, k, begin = 0, first, end, next, m = 0
     cdef int64_t time
-    cdef double at_risk, events, leaving, w
+    cdef double events, hazard
     lengths, starts = np.zeros(n_leaves, np.int64), np.zeros(n_leaves + 1, np.int64)
     rows = np.empty(n, np.int64)
-    cdef int64_t[::1] start = starts, row = rows, length = lengths
+    cdef int64_t[::1] start = starts, row = rows, length = lengths, place = None
     cdef const int64_t[::1] entering = None    # in each leaf, the rows by their entries
     if entry is not None:
         by_entry = np.argsort(entry, kind="stable")
         drawn = by_entry[np.asarray(count)[by_entry] > 0]
         entering = drawn[np.argsort(np.asarray(leaf)[drawn], kind="stable")]
+        place = np.empty(n, np.int64)          # of each row in `row`
     times, hazards = np.empty(n, np.int32), np.empty(n)
     cdef int32_t[::1] to_time = times
     cdef double[::1] to_hazard = hazards
+    cdef double[::1] at_risk = np.empty(2 * n + 2)         # of the draws of a leaf, as sums of logrank.h
+    cdef double* sums = &at_risk[0]
     with nogil:
         for i in range(n):
             if count[i] > 0:
@@ -76,37 +79,51 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
             j = order[i]
             if count[j] > 0:
                 row[start[leaf[j]]] = j
+                if entry is not None:
+                    place[j] = start[leaf[j]]
                 start[leaf[j]] += 1
         for k in range(n_leaves):          # each start is now where the next leaf begins
-            first = start[k - 1] if k > 0 else 0
             end = start[k]
-            next = first
-            at_risk = 0.0
-            for i in range(first, end):
-                if entry is None or entry[row[i]] == 0:
-                    at_risk += count[row[i]] * (weight[row[i]] if weight is not None else 1.0)
+            n_own = end - begin
+            next = first = begin
+            for i in range(n_own):
+                j = row[begin + i]
+                sums[n_own + i] = 0.0
+                if entry is None or entry[j] == 0:
+                    sums[n_own + i] = weight_of(count, weight, j)
                     next += 1
+            df_add_up_weights(sums, n_own)
             while first < end:
                 time = code[row[first]] >> 1
                 while entry is not None and next < end and entry[entering[next]] < time:
                     j = entering[next]
-                    at_risk += count[j] * (weight[j] if weight is not None else 1.0)
+                    if code[j] >> 1 >= time:       # else never at risk at an event time
+                        df_put_weight(sums, n_own, place[j] - begin, weight_of(count, weight, j))
                     next += 1
-                events = leaving = 0.0
-                while first < end and code[row[first]] >> 1 == time:
-                    j = row[first]
-                    w = count[j] * (weight[j] if weight is not None else 1.0)
-                    leaving += w
-                    if code[j] & 1:
-                        events += w
-                    first += 1
-                if events > 0.0:
+                events = 0.0
+                i = first
+                while i < end and code[row[i]] >> 1 == time:
+                    if code[row[i]] & 1:
+                        events += sums[n_own + i - begin]
+                        df_put_weight(sums, n_own, i - begin, 0.0)
+                    i += 1
+                hazard = df_hazard(events, sums[1]) if events > 0.0 else 0.0
+                if hazard > 0.0:           # which it may be too small for as a float
                     to_time[m] = <int32_t> (time - 1)
-                    to_hazard[m] = events / max(events, at_risk)        # what is at risk is a rounded sum
+                    to_hazard[m] = hazard
                     length[k] += 1
                     m += 1
-                at_risk -= leaving
+                while first < i:
+                    if not code[row[first]] & 1:
+                        df_put_weight(sums, n_own, first - begin, 0.0)
+                    first += 1
+            begin = end
     return lengths, times[:m].copy(), hazards[:m].copy()
+
+
+cdef inline double weight_of(const uint32_t[::1] count, const double[::1] weight, Py_ssize_t row) noexcept nogil:
+    """What the draws of a row weigh, so scaled that it can be added up."""
+    return count[row] * df_addable(weight[row]) if weight is not None else <double> count[row]
 
 
 def mean_curves(const int64_t[:, ::1] leaf not None, const int64_t[::1] offsets not None, const int32_t[::1] time not None,

@@ -27,8 +27,10 @@ cdef class SurvivalCriterion(SquaredError):
     cdef int64_t* at_risk              # [n_records + 1] weight of the draws at risk at each, as variances count it
     cdef int64_t* steps                # [n_records + 1] C: the sum of the steps of variance up to each
     cdef df_exact_sum* products        # [n_records + 1] the sum of step * weight at risk up to each
+    cdef double* sums                  # [2 * n_records + 2] of exact weights at risk: see logrank.h
 
     cdef void look(self, const Node* node) noexcept nogil
+    cdef double exact_risk(self, const Node* node) noexcept nogil
     cdef void release(self) noexcept nogil
 
 

@@ -17,7 +17,7 @@ its entry, as the sum is a quadratic form of n_L. `dforest/rules/logrank.h` has 
 
 Categories are put in the order of their mean residuals.
 
-A leaf predicts the sum of its cumulative hazard over the event times of all training rows.
+A leaf predicts the sum of its cumulative hazard over the event times of all training rows, by exact weights if there are any.
 
 A criterion belongs to one thread and owns its scratch, which its chooser reads.
 
@@ -39,8 +39,8 @@ from dforest.core.search.moving_chooser cimport sort_by_key
 from dforest.core.search.sums cimport NO_SUMS, Sums, SumsKind
 from dforest.core.types cimport TARGET_SUM_WIDE, Record
 from dforest.rules.logrank cimport (
-    df_entry_of, df_exit_of, df_logrank_score, df_pairs_change, df_residual_digits, df_variance_digits, df_variance_share,
-    df_variance_shift, df_variance_step,
+    df_add_up_weights, df_addable, df_entry_of, df_exit_of, df_hazard, df_logrank_score, df_pairs_change, df_put_weight,
+    df_residual_digits, df_variance_digits, df_variance_share, df_variance_shift, df_variance_step,
 )
 from dforest.rules.node cimport df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport (
@@ -70,6 +70,7 @@ cdef class SurvivalCriterion(SquaredError):
         free(self.at_risk)
         free(self.steps)
         free(self.products)
+        free(self.sums)
 
     def of_times(self, n_times):
         """Set how many event times the training rows have; return this criterion."""
@@ -90,9 +91,10 @@ cdef class SurvivalCriterion(SquaredError):
         self.at_risk = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.steps = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.products = <df_exact_sum*> malloc((n_records + 1) * sizeof(df_exact_sum))
+        self.sums = <double*> malloc((2 * n_records + 2) * sizeof(double))
         if (self.keys == NULL or self.keys_to == NULL or self.entries == NULL or self.entries_to == NULL or self.place == NULL
                 or self.entered == NULL or self.hazard == NULL or self.at_risk == NULL or self.steps == NULL
-                or self.products == NULL):
+                or self.products == NULL or self.sums == NULL):
             raise MemoryError()
         return 0
 
@@ -108,7 +110,7 @@ cdef class SurvivalCriterion(SquaredError):
         cdef const uint64_t* entries
         cdef uint32_t time
         cdef double hazard, sum = 0.0
-        cdef int64_t code, w, at_risk = 0, all_counted = 0, n_draws = 0, events, leaving, counted, counted_events, counted_leaving
+        cdef int64_t code, w, at_risk = 0, all_counted = 0, events, leaving, counted, counted_events, counted_leaving
         for i in range(node.n):
             record = &node.records[i]
             code = <int64_t> node.y[record.row]
@@ -118,7 +120,6 @@ cdef class SurvivalCriterion(SquaredError):
                 self.entries[n_entries] = (<uint64_t> df_entry_of(code) << 32) | <uint64_t> i
                 n_entries += 1
             at_risk += <int64_t> record.count * record.weight
-            n_draws += record.count
         keys = sort_by_key(self.keys, self.keys_to, node.n)
         entries = sort_by_key(self.entries, self.entries_to, n_entries)
         self.shift = df_variance_shift(at_risk)
@@ -170,7 +171,7 @@ cdef class SurvivalCriterion(SquaredError):
             begin = i
         for i in range(next, n_entries):   # never at risk at an event time, like draws that leave before the first one
             self.entered[<uint32_t> entries[i]] = <uint32_t> m
-        self.digits = df_variance_digits(all_counted, n_draws, sum)
+        self.digits = df_variance_digits(all_counted, sum)
         for i in range(1, m + 1):
             w = df_variance_step(df_variance_share(self.steps[i], self.at_risk[i]), self.digits)
             self.steps[i] = self.steps[i - 1] + w
@@ -216,8 +217,57 @@ cdef class SurvivalCriterion(SquaredError):
         return 0
 
     cdef int leaf_value(self, const Node* node, double* out) except -1 nogil:
-        out[0] = self.risk
+        out[0] = self.risk if node.exact_weight == NULL else self.exact_risk(node)
         return 0
+
+    cdef double exact_risk(self, const Node* node) noexcept nogil:
+        """`risk` by the exact weights of the node, whose split is found or not wanted any more: `place` is written to."""
+        cdef Py_ssize_t i, begin = 0, end, n_entries = 0, next = 0
+        cdef const Record* record
+        cdef const uint64_t* keys
+        cdef const uint64_t* entries
+        cdef uint32_t time
+        cdef int64_t code
+        cdef double events, risk = 0.0
+        for i in range(node.n):
+            code = <int64_t> node.y[node.records[i].row]
+            self.keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
+            if df_entry_of(code) > 0:
+                self.entries[n_entries] = (<uint64_t> df_entry_of(code) << 32) | <uint64_t> i
+                n_entries += 1
+        keys = sort_by_key(self.keys, self.keys_to, node.n)
+        entries = sort_by_key(self.entries, self.entries_to, n_entries)
+        for i in range(node.n):
+            record = &node.records[<uint32_t> keys[i]]
+            self.place[<uint32_t> keys[i]] = <uint32_t> i
+            self.sums[node.n + i] = weight_of(node, record) if df_entry_of(<int64_t> node.y[record.row]) == 0 else 0.0
+        df_add_up_weights(self.sums, node.n)
+        while begin < node.n:
+            time = <uint32_t> (keys[begin] >> 33)
+            while next < n_entries and <uint32_t> (entries[next] >> 32) < time:
+                record = &node.records[<uint32_t> entries[next]]
+                if df_exit_of(<int64_t> node.y[record.row]) >> 1 >= time:      # else never at risk at an event time
+                    df_put_weight(self.sums, node.n, self.place[<uint32_t> entries[next]], weight_of(node, record))
+                next += 1
+            events = 0.0
+            end = begin
+            while end < node.n and <uint32_t> (keys[end] >> 33) == time:
+                if keys[end] >> 32 & 1:
+                    events += self.sums[node.n + end]
+                    df_put_weight(self.sums, node.n, end, 0.0)
+                end += 1
+            if events > 0.0:
+                risk += df_hazard(events, self.sums[1]) * <double> (self.n_times + 1 - <int64_t> time)
+            for i in range(begin, end):
+                if not keys[i] >> 32 & 1:
+                    df_put_weight(self.sums, node.n, i, 0.0)
+            begin = end
+        return risk
+
+
+cdef inline double weight_of(const Node* node, const Record* record) noexcept nogil:
+    """The exact weight of a record's draws, so scaled that it can be added up."""
+    return record.count * df_addable(node.exact_weight[record.row])
 
 
 cdef class LogRank(SurvivalCriterion):

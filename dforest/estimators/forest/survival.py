@@ -40,10 +40,16 @@ y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2) or (
 """
 
 
-def _with_survival_y(method):
-    """The docstring of a method `fit`, with what is said of y replaced."""
+_WEIGHTS = """\
+ None means that all weights are 1.
+    If all are whole numbers, a weight of 2 counts as two rows in splits and curves; all others count in units of their
+    largest common divisor, or are taken as rounded multiples of a tiny unit."""
+
+
+def _with_survival_targets(method):
+    """The docstring of a method `fit`, with what is said of y replaced, and what whole weights are."""
     before, _, rest = inspect.getdoc(method).partition("\ny : ")
-    return before + _Y + rest[rest.index("sample_weight : ") :]
+    return before + _Y + rest[rest.index("sample_weight : ") :].replace(" None means that all weights are 1.", _WEIGHTS, 1)
 
 
 class SurvivalPart(SurvivalTrees):
@@ -117,6 +123,7 @@ class SurvivalPart(SurvivalTrees):
 
     def _targets(self, rows, plan):
         weights, _ = plan.weights_of_draws(rows)
+        weights = weights.as_counts(len(rows.y))  # the n - 1 of variances tells two rows from one of weight 2
         numbers, zeros = self._event_codes(rows.y).astype(np.float64), np.zeros(len(rows.y), np.int32)
         return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
 
@@ -355,7 +362,7 @@ class SurvivalForest(SurvivalReportPart, ExportPart, PartialDependencePart, Shap
     def fit(self, X, y, sample_weight=None, groups=None):
         return super().fit(X, y, sample_weight, groups)
 
-    fit.__doc__ = _with_survival_y(ForestEstimator.fit)
+    fit.__doc__ = _with_survival_targets(ForestEstimator.fit)
 
     def _known_targets(self, y):
         event, time, entry = check_survival(y)
@@ -457,7 +464,7 @@ class SurvivalTree(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, Si
     def fit(self, X, y, sample_weight=None, check_input=True):
         return super().fit(X, y, sample_weight)
 
-    fit.__doc__ = _with_survival_y(SingleTree.fit)
+    fit.__doc__ = _with_survival_targets(SingleTree.fit)
 
 
 @has_parameters(
