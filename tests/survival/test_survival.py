@@ -1,7 +1,6 @@
 """Survival forests: statistics by textbook formulas, curves, concordance, what is kept and what is refused."""
 
 import pickle
-import sys
 import warnings
 
 import numpy as np
@@ -17,7 +16,7 @@ from dforest.callback import Checkpoint, OutOfBagPlateau
 from dforest.core.predict.permutation import permute_values
 from dforest.core.predict.survival import concordance
 from dforest.estimators.data.survival import StepFunction
-from dforest.estimators.results.survival import uno_weights
+from dforest.estimators.results.survival import integrated_brier_score, uno_weights
 
 KINDS = pytest.mark.parametrize("kind", [SurvivalTree, ExtraSurvivalTree, RandomSurvivalForest, ExtraSurvivalTrees])
 
@@ -170,20 +169,16 @@ def test_curves_are_those_of_the_draws_in_leaves(kind, weighted, entered):
     np.testing.assert_allclose(risk, hazard[:, np.isin(model.unique_times_, model.event_times_)].sum(axis=1), rtol=1e-9)
 
 
-def test_functions_quantiles_and_means(monkeypatch):
+def test_functions_quantiles_and_means():
     forest = RandomSurvivalForest(10, random_state=0).fit(X, Y)
     times = np.array([0.0, 3.0, 3.5, 200.0])
-    monkeypatch.setitem(sys.modules, "sksurv", None)  # as if it were not installed
-    monkeypatch.setattr("dforest.estimators.data.survival.find_spec", lambda name: None)
     functions = forest.predict_survival_function(X[:7])
     assert all(isinstance(function, StepFunction) for function in functions)
     at = forest.predict_survival_function(X[:7], return_array=True, times=times)
     assert (at[:, 0] == 1).all()
     for function, row in zip(functions, at, strict=True):
         np.testing.assert_array_equal(function.x, np.unique(TIME))
-        np.testing.assert_array_equal(function(times[1:3]), row[1:3])
-    with pytest.raises(ValueError, match="within"):
-        functions[0](TIME.max() + 1)
+        np.testing.assert_array_equal(function(times), row)
     quantiles = forest.predict_quantiles(X[:7], [0.25, 0.9])
     for function, (first, last) in zip(functions, quantiles, strict=True):
         assert function(first) <= 0.75 and (first == TIME.min() or function(first - 1) > 0.75)
@@ -193,6 +188,31 @@ def test_functions_quantiles_and_means(monkeypatch):
     whole = np.arange(12)  # times are whole numbers: from each to the next the function keeps its value
     rows = forest.predict_survival_function(X[:7], return_array=True, times=np.append(whole, 12))
     np.testing.assert_allclose(forest.predict_restricted_mean(X[:7], horizon), rows[:, :-1].sum(axis=1) + 0.5 * rows[:, -1])
+
+
+@KINDS
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_the_arrays_at_any_time(kind, name):
+    """Before the first time of an event, and after the last one, too."""
+    y = Y + [0, 3]
+    model, at = kind(random_state=0).fit(X, y), np.array([0.0, 2.0, y[:, 1].min(), 8.0, y[:, 1].max(), 1e9])
+    functions, arrays = getattr(model, name)(X[:5]), getattr(model, name)(X[:5], return_array=True, times=at)
+    assert arrays[0, 0] == arrays[0, 1] == (name == FUNCTIONS[0]) != arrays[0, -1]
+    np.testing.assert_array_equal([function(at) for function in functions], arrays)
+    assert functions[0](0) == arrays[0, 0] and pickle.loads(pickle.dumps(functions[0])) == functions[0] != functions[1]
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"x holds {wrong:g}; allowed are finite times from 0 on"):
+            functions[0]([1.0, wrong])
+
+
+def test_functions_for_chosen_times_are_known_between_them():
+    forest, times = RandomSurvivalForest(3, random_state=0).fit(X, Y), [4.0, 9.0]
+    (function,) = forest.predict_survival_function(X[:1], times=times)
+    (row,) = forest.predict_survival_function(X[:1], return_array=True, times=times)
+    np.testing.assert_array_equal(function([4, 5, 9]), row[[0, 0, 1]])
+    for wrong in (3.9, 9.1):
+        with pytest.raises(ValueError, match=f"x holds {wrong}; allowed are times from 4 to 9"):
+            function(wrong)
 
 
 def test_censored_rows_count_as_at_risk_up_to_their_time():
@@ -278,6 +298,13 @@ def test_out_of_bag_brier_score(monkeypatch):
     assert forest.oob_score_ == -forest.oob_error_
     sparse = RandomSurvivalForest(9, oob_score="neg_integrated_brier_score", random_state=0).fit(csr_matrix(X), Y, weight)
     assert sparse.oob_score_ == forest.oob_score_
+
+
+def test_nobody_is_censored_before_the_first_row_that_the_brier_score_sees():
+    """Rows 0 and 1 are seen at 1+ and 3; at a time before, the probability not to be censored is 1, and 1/2 at 1."""
+    score = integrated_brier_score(np.array([False, True]), np.array([1.0, 3.0]), np.array([0.5, 2.0]),
+                                   lambda own: np.full((2, 2), 0.5)[own])  # fmt: skip
+    assert score == pytest.approx((2 * 0.25 + 0.25 * 2) / 2 / 2)
 
 
 def test_plateau_of_the_concordance():

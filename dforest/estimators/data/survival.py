@@ -3,9 +3,6 @@
 A *code* is a single number for event, time and entry: see `dforest.core.predict.survival.parts_of_codes`.
 """
 
-from importlib import import_module
-from importlib.util import find_spec
-
 import numpy as np
 
 from dforest.core.predict.survival import ENTRY
@@ -94,18 +91,21 @@ def codes_of(times, number, event, entry=None):
 class StepFunction:
     """A function that keeps its value from one of some times to the next.
 
-    It stands for scikit-survival's class of this name where scikit-survival is not installed.
+    `x`, `y` and the call are as in scikit-survival's class of this name, whose first value counts before the first time, too.
 
     Parameters
     ----------
     x : ndarray of shape (n_times,)
         Times, ascending.
     y : ndarray of shape (n_times,)
-        The values from each of these times on. Before the first one, the value is the first one too.
+        The values from each of these times on.
+    before : float, optional
+        The value from 0 up to the first time, where these are all times at which the function changes; it keeps its last value
+        then. None means that it is known from the first time to the last one only.
     """
 
-    def __init__(self, x, y):
-        self.x, self.y = x, y
+    def __init__(self, x, y, before=None):
+        self.x, self.y, self.before = x, y, before
 
     def __call__(self, x):
         """Return the value at a time, or an array of the values at several.
@@ -113,26 +113,36 @@ class StepFunction:
         Parameters
         ----------
         x : float or array-like of shape (n,)
-            Times from 0 up to the last one of the function.
+            Finite times from 0 on, or, of a function for chosen times, from the first one of these to the last one.
         """
         at = np.asarray(x, np.float64)
-        if not ((at >= 0) & (at <= self.x[-1])).all():
-            raise ValueError(f"x must be within [0, {self.x[-1]}]; it holds {at.ravel()[:3].tolist()}")
-        found = self.y[np.maximum(np.searchsorted(self.x, at, side="right") - 1, 0)]
+        low, high = (self.x[0], self.x[-1]) if self.before is None else (0.0, np.finfo(np.float64).max)
+        wrong = at[~((at >= low) & (at <= high))]
+        if wrong.size:
+            allowed = f"times from {low:g} to {high:g}" if self.before is None else "finite times from 0 on"
+            raise ValueError(f"x holds {wrong[0]:g}; allowed are {allowed}")
+        place = np.searchsorted(self.x, at, side="right") - 1
+        found = self.y[np.maximum(place, 0)]
+        if self.before is not None:
+            found = np.where(place < 0, self.before, found)
         return found if at.ndim else float(found)
 
     def __repr__(self):
         return f"StepFunction(x={self.x!r}, y={self.y!r})"
 
     def __eq__(self, other):
-        return type(self) is type(other) and np.array_equal(self.x, other.x) and np.array_equal(self.y, other.y)
+        return (
+            type(self) is type(other)
+            and self.before == other.before
+            and np.array_equal(self.x, other.x)
+            and np.array_equal(self.y, other.y)
+        )
 
     __hash__ = None
 
 
-def step_functions(x, values):
-    """An array of step functions: scikit-survival's, if it is installed."""
-    kind = StepFunction if find_spec("sksurv") is None else import_module("sksurv.functions").StepFunction
+def step_functions(x, values, before=None):
+    """An array of step functions, given the values of each."""
     functions = np.empty(len(values), object)
-    functions[:] = [kind(x=x, y=row) for row in values]
+    functions[:] = [StepFunction(x, row, before) for row in values]
     return functions

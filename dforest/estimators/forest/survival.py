@@ -185,14 +185,15 @@ class SurvivalPart(SurvivalTrees):
 
     def _functions(self, X, times, return_array, is_survival):
         check_is_fitted(self)
+        before = None
         if times is None:
-            times = self.unique_times_
+            times, before = self.unique_times_, float(is_survival)
         else:
             times = np.asarray(times, np.float64)
             if times.ndim != 1 or not len(times) or not ((times >= 0) & np.isfinite(times)).all() or (np.diff(times) <= 0).any():
                 raise ValueError(f"times={times!r}; allowed are finite times from 0 on, ascending, in an array of one axis")
         values = self._curves_at(X, times, is_survival)
-        return in_kind(X, values) if return_array else step_functions(times, values)
+        return in_kind(X, values) if return_array else step_functions(times, values, before)
 
     @of_one_fit
     def predict_survival_function(self, X, return_array=False, *, times=None):
@@ -208,13 +209,15 @@ class SurvivalPart(SurvivalTrees):
         return_array : bool, default=False
             Whether to return an array in place of functions.
         times : array-like of shape (n_times,), default=None
-            The times at which functions are evaluated, ascending. None means `unique_times_`.
+            The times at which functions are evaluated, ascending. None means `unique_times_`. Before the first time of an event
+            the probability is 1, and after the last one it stays as it is.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_times)
-            Step functions, of the class `sksurv.functions.StepFunction` if scikit-survival is installed, and otherwise of a class
-            with the same `x`, `y` and call; or, with ``return_array=True``, probabilities as float64.
+            Step functions, with the times as `x`, the probabilities as `y`, and a call that takes any times from 0 on, or, if
+            `times` are given, those between the first and the last of them; or, with ``return_array=True``, probabilities as
+            float64.
 
         References
         ----------
@@ -237,7 +240,8 @@ class SurvivalPart(SurvivalTrees):
         return_array : bool, default=False
             Whether to return an array in place of functions.
         times : array-like of shape (n_times,), default=None
-            The times at which functions are evaluated, ascending. None means `unique_times_`.
+            The times at which functions are evaluated, ascending. None means `unique_times_`. Before the first time of an event
+            the hazard is 0, and after the last one it stays as it is.
 
         Returns
         -------

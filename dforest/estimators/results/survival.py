@@ -171,7 +171,7 @@ def integrated_brier_score(event, time, at, survival_of):
     times, probability = not_censored(event, time)
     inverse = np.divide(1.0, probability, out=np.zeros(len(times)), where=probability > 0)
     of_row = np.where(event, inverse[np.searchsorted(times, time)], 0.0)[:, None]
-    of_time = inverse[np.maximum(np.searchsorted(times, at, side="right") - 1, 0)]
+    of_time = np.concatenate([[1.0], inverse])[np.searchsorted(times, at, side="right")]  # G is 1 before the first time
     total = np.zeros(len(at))
     for begin in range(0, len(time), BLOCK_ROWS):  # in this order on any number of threads
         own = slice(begin, begin + BLOCK_ROWS)
