@@ -392,7 +392,7 @@ class HistGradientBoostingRanker(dforest.estimators.boosting.ranker.HistGradient
         monotonic_cst=None,
         interaction_cst=None,
         early_stopping="auto",
-        scoring="ndcg@10",
+        scoring=None,
         validation_fraction=0.1,
         n_iter_no_change=10,
         tol=1e-07,

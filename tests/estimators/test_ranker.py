@@ -296,15 +296,19 @@ FEW = {"X": X[:40], "y": Y[:40], "qid": QID[:40]}
         ({}, {"qid": None, "group": [20.5, 19.5]}, "group holds 20.5; allowed are integers from 1 on"),
         ({}, {"y": Y[:40] + 0.5}, r"y holds .*5; allowed with loss=LambdaRank.* are integers from 0 to 31"),
         ({}, {"y": Y[:40] - 1}, "y holds -1.0; allowed with loss=LambdaRank"),
-        ({}, {"y": np.full(40, 32)}, "y holds 32.0; .* are integers from 0 to 31; grades above them need label_gain"),
-        ({"loss": LambdaRank(label_gain=[0, 1])}, {"y": np.full(40, 2)}, "are integers from 0 to 1; grades above them"),
+        ({}, {"y": np.full(40, 32)}, "y holds 32.0; .* are integers from 0 to 31; .* LambdaRank\\(label_gain=...\\)"),
+        ({"loss": LambdaRank(label_gain=[0, 1])}, {"y": np.full(40, 2)}, "are integers from 0 to 1; loss=\"pairwise\" takes any"),
         ({}, {"y": np.zeros((40, 2))}, "loss='lambdarank' is for a y of one column, and y has 2; allowed are grades"),
         ({"loss": "rank:ndcg"}, {}, "loss"),
         ({"loss": "squared_error"}, {}, "loss"),
         ({"early_stopping": True, "scoring": "r2"}, {}, "scoring='r2'; allowed for ranking are \"loss\", \"ndcg\""),
         ({"early_stopping": True, "scoring": "ndcg@0"}, {}, "scoring='ndcg@0'; allowed for ranking are"),
         ({"early_stopping": True, "validation_fraction": 2}, {}, "validation_fraction=2 of 2 queries can't be held out"),
-        ({"early_stopping": True, "loss": "pairwise"}, {"y": Y[:40] / 2}, "allowed with NDCG are integers from 0 to 31"),
+        (
+            {"early_stopping": True, "loss": "pairwise", "scoring": "ndcg"},
+            {"y": Y[:40] / 2},
+            "allowed with scoring='ndcg' are integers from 0 to 31; scoring=\"loss\" takes any$",
+        ),
         ({}, {"X_val": X[:9], "y_val": Y[:9]}, "neither qid_val nor group_val is given"),
         ({}, {"X_val": X[:9], "y_val": Y[:9], "group_val": [8]}, "group_val adds up to 8, and X_val has 9 rows"),
         ({}, {"qid_val": QID[:9]}, "qid_val is given without X_val and y_val; allowed are all three"),
@@ -322,7 +326,7 @@ def test_errors_of_scores():
     for more, message in (
         ({"k": 0}, "k=0; allowed are integers from 1 on, and None"),
         ({"qid": None}, "neither qid nor group is given"),
-        ({"y": Y[:40] + 0.5}, "allowed with NDCG are integers"),
+        ({"y": Y[:40] + 0.5}, "allowed with NDCG are integers from 0 to 31; other grades have no gains$"),
         ({"y": Y[:39]}, "inconsistent numbers of samples"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -331,3 +335,21 @@ def test_errors_of_scores():
         model.fit(X, Y, groups=QID)
     with pytest.raises(AttributeError, match="It is called HistGradientBoostingRanker here"):
         dforest.LGBMRanker  # noqa: B018
+
+
+def test_any_grades_stop_early_by_the_loss(capfd):
+    """NDCG needs gains, which grades that are no integers from 0 to 31 do not have; so the loss is the default then."""
+    noisy = Y - 1.5 + 0.1 * np.sin(np.arange(len(Y)))
+    seen = Recorder()
+    model = ranker(loss="pairwise", early_stopping=True, max_iter=30, verbose=1).set_callbacks(seen)
+    model.fit(X, noisy, qid=QID)
+    assert list(model.score_history_) == ["loss"] and "validation score" in capfd.readouterr().err
+    chosen = ranker(loss="pairwise", early_stopping=True, max_iter=30, scoring="loss").fit(X, noisy, qid=QID)
+    assert_equal_models(model, chosen)
+    page = str(model.report(X, noisy, qid=QID))
+    assert "MAP@10" in page and "NDCG" not in page
+    assert list(clone(model).set_params(verbose=0).fit(X, Y, qid=QID).score_history_) == ["ndcg@10"]
+    later = ranker(loss="pairwise").fit(X, Y, qid=QID, X_val=X[:SIZE], y_val=noisy[:SIZE], qid_val=QID[:SIZE])
+    assert list(later.score_history_) == ["loss"]
+    with pytest.raises(ValueError, match="y holds .*; allowed with NDCG are integers"):
+        model.score(X, noisy, qid=QID)

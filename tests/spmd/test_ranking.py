@@ -259,3 +259,15 @@ def test_partitions_of_one_process():
             continue
         with pytest.raises(ValueError, match="rows of the query 5 lie in partition 0 and in partition 1; allowed are"):
             clone(alone)._fit_partitions(lambda rank, parts=parts: parts)
+
+
+def test_a_grade_without_a_gain_on_one_rank():
+    """All ranks then score by the loss."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(80, 2)), rng.integers(0, 3, 80) + 0.0, np.arange(80) // 8
+    y[79] = -0.5
+    model = HistGradientBoostingRanker("pairwise", max_iter=5, min_samples_leaf=3, early_stopping=True, random_state=0)
+    alone = clone(model).fit(X, y, qid=qid)
+    for found in fit_by_ranks(model, X, y, None, Cut(np.array([0, 40, 80]), np.arange(2)), 2, qid):
+        assert not differences(alone, found) and list(found.score_history_) == ["loss"]
+        assert found.validation_score_.tolist() == alone.validation_score_.tolist()

@@ -215,7 +215,8 @@ cdef class LambdaRank(RankLoss):
 
     def in_y_true_range(self, y_true):
         """See `Loss.in_y_true_range`. Raises ValueError, which says what is allowed, if grades are not."""
-        check_grades(y_true, self.gains, f"loss={self!r}")
+        check_grades(y_true, self.gains, f"loss={self!r}", 'loss="pairwise" takes any numbers, and LambdaRank(label_gain=...) '
+                     "a gain for each of more grades")
         return True
 
 
@@ -263,12 +264,14 @@ def have_gains(y, gains):
     return (y >= 0) & (y < len(gains)) & (y == np.floor(y))
 
 
-def check_grades(y, gains, what):
-    """Raise ValueError unless targets are grades that have gains: integers from 0 on. what : what asks for that"""
+def check_grades(y, gains, what, instead):
+    """Raise ValueError unless targets are grades that have gains: integers from 0 on.
+
+    what, instead : what asks for that, and what can be done about it
+    """
     wrong = np.flatnonzero(~have_gains(y, gains))
     if len(wrong):
-        more = "; grades above them need label_gain" if y[wrong[0]] >= len(gains) else ""
-        raise ValueError(f"y holds {y[wrong[0]]}; allowed with {what} are integers from 0 to {len(gains) - 1}{more}")
+        raise ValueError(f"y holds {y[wrong[0]]}; allowed with {what} are integers from 0 to {len(gains) - 1}; {instead}")
 
 
 def scores_of_groups(metric, const double[::1] y not None, const double[::1] raw not None, GroupedRows groups not None, k=None,

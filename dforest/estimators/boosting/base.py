@@ -81,6 +81,10 @@ class BoostingEstimator(
     def _measure(self, scoring, sample, n_threads, ranks):
         """What scores a `Sample` by a value of `scoring`, as `ScoredRows` has it; None: a scorer of scikit-learn's kind does."""
 
+    def _scoring(self, samples, ranks):
+        """`scoring`, or what its default means for some rows that are scored: list of `Sample`. A collective."""
+        return self.scoring
+
     def _queries(self, told, ranks, suffix=""):
         """The number of each row's query, given a `ToldQueries` of each partition of rows; None: rows have none. A collective."""
 

@@ -32,7 +32,8 @@ def warn_of_no_gain(estimator, forest, monitor, held_out, ranks):
             counts = ranks.sum(own.astype(np.int64))
             rows += f", {counts.min()} of which have the class {estimator.classes_.tolist()[counts.argmin()]!r},"
     name, n_iterations = next(iter(monitor.training.measures)), len(monitor.deciding_scores) - 1
-    by = "by their loss" if name == "loss" else f"by scoring={estimator.scoring!r}"
+    scoring = estimator.scoring if estimator.scoring is not None or name == "score" else name
+    by = "by their loss" if name == "loss" else f"by scoring={scoring!r}"
     if ranks.rank > 0:
         return
     warn(

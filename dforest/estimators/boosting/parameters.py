@@ -318,13 +318,14 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "scoring",
-        "str, list of str or dict",
-        "ndcg@10",
-        [str, list, tuple, dict],
+        "str, list of str, dict or None",
+        None,
+        [str, list, tuple, dict, None],
         """Score for early stopping, which is computed before the first iteration and after each one. "ndcg@10" is the mean over
         queries of NDCG of the ten highest rows, and "map@10" that of the average precision, for which rows of grades above 0
-        are relevant; 10 may be another number, and "ndcg" and "map" count all rows. "loss" is minus the mean loss. A list of
-        names, or a dict of names to these, scores by all of them: the first decides, and `verbose` shows all.""",
+        are relevant; 10 may be another number, and "ndcg" and "map" count all rows. "loss" is minus the mean loss. None means
+        "ndcg@10" or, if some grade has no gain, as it is no integer from 0 to 31, "loss". A list of names, or a dict of names to
+        these, scores by all of them: the first decides, and `verbose` shows all.""",
         of=RANKER,
         group=STOPPING,
     ),

@@ -190,6 +190,8 @@ class RankingMeasure:
     n_threads : int
     ranks : Communicator, default=ALONE
         Who else has queries, whose mean this is too. Making it, and calling it, are collectives.
+    what : str
+        What asks for the metric, for errors.
 
     Raises
     ------
@@ -202,9 +204,9 @@ class RankingMeasure:
         Of all queries.
     """
 
-    def __init__(self, metric, k, y, weight, queries, gains=GAINS, n_threads=1, ranks=ALONE):
+    def __init__(self, metric, k, y, weight, queries, gains=GAINS, n_threads=1, ranks=ALONE, what="NDCG"):
         if metric == "ndcg":
-            check_grades(y, gains, "NDCG")
+            check_grades(y, gains, what, "other grades have no gains" if what == "NDCG" else 'scoring="loss" takes any')
         self._given, self._n_threads, self._ranks = (metric, y, GroupedRows(queries), k, gains), n_threads, ranks
         sizes = np.bincount(queries)
         self._there = sizes > 0

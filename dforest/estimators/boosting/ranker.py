@@ -4,7 +4,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 
 from dforest.config import on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
-from dforest.core.boost.ranking import GAINS, RANK_LOSSES
+from dforest.core.boost.ranking import GAINS, RANK_LOSSES, have_gains
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
@@ -20,7 +20,7 @@ from dforest.estimators.other_names import with_hints
 from dforest.estimators.prediction import of_one_fit
 
 
-@has_parameters("boosting ranker", table=BOOSTING_PARAMETERS, scoring="ndcg@10")
+@has_parameters("boosting ranker", table=BOOSTING_PARAMETERS)
 class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator):
     """Gradient-boosted trees for ranking: each tree corrects the order that those before it give to the rows of a query.
 
@@ -77,7 +77,15 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
 
     def _measure(self, scoring, sample, n_threads, ranks):
         metric, k = metric_of(scoring)
-        return RankingMeasure(metric, k, sample.y, sample.weight, sample.queries, self._gains(), n_threads, ranks)
+        return RankingMeasure(
+            metric, k, sample.y, sample.weight, sample.queries, self._gains(), n_threads, ranks, f"scoring={scoring!r}"
+        )
+
+    def _scoring(self, samples, ranks):
+        if self.scoring is not None:
+            return self.scoring
+        lacks_gains = any(not have_gains(sample.y, self._gains()).all() for sample in samples)
+        return "loss" if ranks.any(lacks_gains) else "ndcg@10"
 
     def _queries(self, told, ranks, suffix=""):
         return numbers_of_queries(told, suffix, ranks)

@@ -37,7 +37,8 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
     ranks : Communicator
         Who else has rows.
     """
-    scorings, by_loss = _scorings(estimator.scoring), None
+    samples = [training] if held_out is None else [training, held_out]
+    scorings, by_loss = _scorings(estimator._scoring(samples, ranks)), None
     if "loss" in scorings.values():
         by_loss = loss.at_start(baseline, training.y, training.weight, ranks, training.offset)
 
