@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn import config_context as sklearn_config
 from sklearn.base import clone
 from sklearn.metrics import ndcg_score
-from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import _num_samples
 
@@ -353,3 +353,17 @@ def test_any_grades_stop_early_by_the_loss(capfd):
     assert list(later.score_history_) == ["loss"]
     with pytest.raises(ValueError, match="y holds .*; allowed with NDCG are integers"):
         model.score(X, noisy, qid=QID)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_searches_that_pass_no_queries_on_say_what_to_do():
+    """Without metadata routing scikit-learn gives `qid` to `fit` alone: the scores are NaN, and the warnings name the remedy."""
+    remedy = r"enable_metadata_routing=True\), .*set_fit_request\(qid=True\).set_score_request\(qid=True\)"
+    search = GridSearchCV(ranker(max_iter=1), {"max_leaf_nodes": [2, 3]}, cv=GroupKFold(2))
+    with pytest.warns(UserWarning, match=remedy):
+        search.fit(X, Y, groups=QID, qid=QID)
+    with pytest.raises(ValueError, match=remedy):
+        cross_val_score(ranker(max_iter=1), X, Y, groups=QID, cv=GroupKFold(2))
+    with sklearn_config(enable_metadata_routing=True):
+        search.set_params(estimator=ranker(max_iter=1).set_fit_request(qid=True).set_score_request(qid=True))
+        assert np.isfinite(search.fit(X, Y, groups=QID, qid=QID).cv_results_["mean_test_score"]).all()

@@ -19,6 +19,12 @@ from dforest.estimators.data.agreement import common_labels, join_labels, unique
 from dforest.spmd.communicator import ALONE
 
 METRIC = re.compile(r"(ndcg|map)(?:@([1-9][0-9]*))?")
+# Without it, what searches and cross-validation are given goes to `fit` alone, and not to `score`.
+ROUTING = (
+    ". Searches and cross-validation of scikit-learn pass qid on to both fit and score after "
+    "sklearn.set_config(enable_metadata_routing=True), if the ranker asks for it: "
+    "HistGradientBoostingRanker(...).set_fit_request(qid=True).set_score_request(qid=True)"
+)
 METRICS = '"ndcg", "map", and "ndcg@10" or "map@10" with any number from 1 on'
 
 
@@ -77,9 +83,10 @@ class ToldQueries(NamedTuple):
         """The name of the parameter that tells the queries. Raises ValueError unless there is one."""
         if (self.qid is None) == (self.group is None):
             given = "neither qid{0} nor group{0} is" if self.qid is None else "qid{0} and group{0} are both"
+            routing = "" if self.qid is not None or suffix else ROUTING
             raise ValueError(
                 f"{given.format(suffix)} given; allowed is one of them: qid{suffix} has the label of each row's query, "
-                f"group{suffix} the sizes of queries whose rows follow each other"
+                f"group{suffix} the sizes of queries whose rows follow each other{routing}"
             )
         return f"qid{suffix}" if self.group is None else f"group{suffix}"
 
