@@ -14,6 +14,7 @@ from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
 from dforest.estimators.families import WORDS
+from dforest.estimators.one_fit import see_one_fit
 from dforest.estimators.other_names import BOOSTED_NAMES, FOREST_NAMES, with_hints
 from dforest.estimators.parameters import PARAMETERS
 from dforest.warning import warn
@@ -108,6 +109,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
         estimator.__doc__ = _docstring(estimator, family, entries, values)
         if estimator.__module__.startswith("dforest.estimators."):
             ESTIMATORS[estimator.__name__] = estimator
+        see_one_fit(estimator)
         _hide_private_classes(estimator)
         return estimator
 

@@ -1,6 +1,5 @@
 """How estimators predict: rows are checked, a place to work is chosen, and rows go down the trees there."""
 
-from functools import wraps
 from importlib import import_module
 
 import numpy as np
@@ -23,20 +22,11 @@ def path_matrix(forest, leaf):
     return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(leaf), len(forest.feature)))
 
 
-def of_one_fit(method):
-    """A method that sees the attributes of one fit throughout, even if another thread fits the estimator meanwhile."""
-
-    @wraps(method)
-    def seeing(self, *args, **kwargs):
-        seen = object.__new__(type(self))
-        seen.__dict__ = self.__dict__  # which a fit replaces by another one
-        return method(seen, *args, **kwargs)
-
-    return seeing
-
-
 class PredictionPart:
     """What sends rows down the trees of a `TreeEstimator`."""
+
+    def __sklearn_is_fitted__(self):
+        return "forest_" in self.__dict__
 
     def predictor(self, n_threads=1):
         """Make an object that predicts fast, for serving: even single rows, which it neither checks nor converts.

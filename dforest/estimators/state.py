@@ -20,7 +20,9 @@ class StatePart:
     """What makes an estimator look at attributes before it takes them from a pickle, and leave those out that are none of it."""
 
     def __getstate__(self):
-        return {name: value for name, value in super().__getstate__().items() if name != "_growth"}  # which is of one fit alone
+        state = dict(super().__getstate__())  # at once: another thread may keep something in the attributes meanwhile
+        state.pop("_growth", None)  # which is of one fit alone
+        return state
 
     def __setstate__(self, state):
         check_state(self, state)

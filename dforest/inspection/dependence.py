@@ -9,6 +9,7 @@ from dforest.config import on_host
 from dforest.core.sparse_rows import dense
 from dforest.estimators.data.outputs import classes_of
 from dforest.estimators.data.validation import check_X
+from dforest.estimators.one_fit import as_fitted
 from dforest.inspection.export import names_of_features
 
 
@@ -63,6 +64,7 @@ class PartialDependenceDisplay:
         """
         from sklearn.inspection import PartialDependenceDisplay as Display
 
+        estimator = as_fitted(estimator)
         output, drawn, what = _target(estimator, target)
         names = [str(name) for name in names_of_features(estimator, feature_names)]
         groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in features]

@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, va
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.kinds import BoostedTrees, DecisionTree, Forest
+from dforest.estimators.one_fit import as_fitted
 from dforest.inspection.interop import TREE_LEAF
 
 CUT = "(...)"  # stands in place of a subtree
@@ -34,15 +35,17 @@ MAX_VALUES = 36  # characters of a line of class weights
 NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
 
 
-def check_drawn(decision_tree):
-    """Raise an error unless this is a fitted single tree."""
+def tree_to_draw(decision_tree):
+    """A single tree as it is fitted now (see `as_fitted`). Raises an error if this is none, or is not fitted."""
     if not isinstance(decision_tree, DecisionTree):
         message = f"decision_tree is a {type(decision_tree).__name__}; allowed is a single tree of dforest"
         for kind, place in ((Forest, "0"), (BoostedTrees, "0, 0")):
             if isinstance(decision_tree, kind):
                 message += f", such as the first one of this model: model.estimators_[{place}]"
         raise ValueError(message)
+    decision_tree = as_fitted(decision_tree)
     check_is_fitted(decision_tree)
+    return decision_tree
 
 
 def _check_names(names, n, what):
@@ -224,7 +227,7 @@ def export_text(
     |--- c >  2.45
     |   |--- class: 1
     """
-    check_drawn(decision_tree)
+    decision_tree = tree_to_draw(decision_tree)
     tree = decision_tree.tree_
     names = names_of_features(decision_tree, feature_names, "feature_{}")
     if class_names is None and is_classifier(decision_tree):
@@ -476,7 +479,7 @@ def export_graphviz(
     0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     }
     """
-    check_drawn(decision_tree)
+    decision_tree = tree_to_draw(decision_tree)
     box_text = BoxText(
         decision_tree, names_of_features(decision_tree, feature_names), names_of_classes(decision_tree, class_names),
         label, impurity, node_ids, proportion, precision, "≤" if special_characters else "<=",

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.one_fit import as_fitted
 from dforest.estimators.results.shapley import check_tests
 from dforest.inspection.export import names_of_features
 
@@ -62,6 +63,7 @@ def trees_to_dataframe(estimator, *, feature_names=None):
     1     1  <NA>   <NA>               <NA>        NaN              50
     2     2  <NA>   <NA>               <NA>        NaN             100
     """
+    estimator = as_fitted(estimator)
     check_is_fitted(estimator)
     import pandas
 

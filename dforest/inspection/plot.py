@@ -14,10 +14,10 @@ from dforest.inspection.export import (
     NOT_NEGATIVE,
     BoxText,
     Colours,
-    check_drawn,
     drawn_nodes,
     names_of_classes,
     names_of_features,
+    tree_to_draw,
 )
 
 LARGEST_FONT, SMALLEST_FONT = 12, 1  # points, unless asked for
@@ -120,7 +120,7 @@ def plot_tree(
     >>> X, y = load_iris(return_X_y=True)
     >>> boxes = plot_tree(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), filled=True)
     """
-    check_drawn(decision_tree)
+    decision_tree = tree_to_draw(decision_tree)
     pyplot = needed("matplotlib.pyplot", "plot", "plot_tree")
     if class_names is None and is_classifier(decision_tree):
         class_names = decision_tree.classes_

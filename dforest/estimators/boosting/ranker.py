@@ -17,7 +17,6 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.kinds import RankingTrees
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 
 
 @has_parameters("boosting ranker", table=BOOSTING_PARAMETERS)
@@ -172,7 +171,6 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         return self._estimate_of(partition, ToScore(X_val, y_val, sample_weight_val, offset_val, qid_val, group_val))
 
     @with_hints
-    @of_one_fit
     def predict(self, X, *, n_iter=None, offset=None):
         """Predict a number for each row, by which the rows of a query are ranked, the highest first.
 
@@ -192,7 +190,6 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         """
         return self._predicted(X, n_iter, offset)
 
-    @of_one_fit
     def staged_predict(self, X, *, offset=None):
         """Predict by the first iteration alone, by the first two iterations, and so on.
 
@@ -211,7 +208,6 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         for raw in self._staged_raw(X, offset):
             yield self._loss.predict(raw)
 
-    @of_one_fit
     def score(self, X, y, sample_weight=None, *, qid=None, group=None, k=None):
         """Return the mean over queries of NDCG, the normalized discounted cumulative gain: 1 where all rows are in order.
 

@@ -20,7 +20,8 @@ def trees_of(model):
         `DecisionTreeRegressor`, which predict what the trees add to raw predictions.
     """
     forest, features = model.forest_, model._features
-    fitted = {name: value for name, value in vars(model).items() if name in ("n_features_in_", "feature_names_in_", "_features")}
+    names = "n_features_in_", "feature_names_in_", "_features"
+    fitted = {name: value for name, value in dict(vars(model)).items() if name in names}
     fitted |= {
         "is_categorical_": features.kinds == CATEGORICAL,
         "is_ordinal_": features.kinds == ORDINAL,

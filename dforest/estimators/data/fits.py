@@ -133,4 +133,4 @@ def fitting(estimator):
     working = object.__new__(type(estimator))
     working.__dict__ = dict(estimator.__dict__)
     yield working
-    estimator.__dict__ = working.__dict__  # not updated: see `of_one_fit`
+    estimator.__dict__ = working.__dict__  # not updated: see `dforest.estimators.one_fit`

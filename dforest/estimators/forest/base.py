@@ -41,7 +41,7 @@ from dforest.estimators.data.validation import (
 from dforest.estimators.forest.memory import MemoryPart
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.other_names import NamesPart, with_hints
-from dforest.estimators.prediction import PredictionPart, of_one_fit
+from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.results import pruning
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.state import StatePart
@@ -359,8 +359,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     @property
     def n_outputs_(self):
         """Number of outputs, which are the columns of y: int."""
-        if "forest_" not in self.__dict__:  # as check_is_fitted takes longer than predicting a single row
-            check_is_fitted(self)
+        check_is_fitted(self)
         return self.forest_.objective.n_outputs
 
     @property
@@ -389,7 +388,6 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
     """What makes a `TreeEstimator` a classifier."""
 
     @with_hints
-    @of_one_fit
     def predict_proba(self, X):
         """Predict the probability of each class for each row.
 
@@ -406,7 +404,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
             for each class. For several outputs, a list of such arrays.
         """
         probability = self._mean(X, getattr(self, "voting", "soft"))
-        if self.n_outputs_ == 1:
+        if self.forest_.objective.n_outputs == 1:
             return in_kind(X, probability)
         return [in_kind(X, part) for part in self._split(probability)]
 
@@ -414,7 +412,6 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         """The probabilities by output: list of ndarray."""
         return [np.ascontiguousarray(on_host(probability)[:, own]) for own in self.forest_.objective.outputs]
 
-    @of_one_fit
     def predict_log_proba(self, X):
         """Predict the natural logarithm of the probability of each class for each row.
 
@@ -435,7 +432,6 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         return logs if self.n_outputs_ > 1 else logs[0]
 
     @with_hints
-    @of_one_fit
     def predict(self, X):
         """Predict the class of each row.
 
@@ -451,7 +447,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
             `classes_`.
         """
         packed, *rows = self._ready(X, getattr(self, "voting", "soft"))
-        if self.n_outputs_ == 1:
+        if self.forest_.objective.n_outputs == 1:
             return in_kind(X, self.classes_.take(on_host(packed.most(*rows))))
         best = [part.argmax(axis=1) for part in self._split(packed.mean(*rows))]
         return in_kind(X, labels_of(self.classes_, best))
@@ -461,7 +457,6 @@ class RegressorPart(NumberTargets, RegressorMixin):
     """What makes a `TreeEstimator` a regressor."""
 
     @with_hints
-    @of_one_fit
     def predict(self, X):
         """Predict the target of each row.
 
@@ -477,4 +472,4 @@ class RegressorPart(NumberTargets, RegressorMixin):
             leaf's training targets, or their median with ``criterion="absolute_error"``.
         """
         mean = self._mean(X)
-        return in_kind(X, mean.ravel() if self.n_outputs_ == 1 else mean)
+        return in_kind(X, mean.ravel() if self.forest_.objective.n_outputs == 1 else mean)

@@ -19,6 +19,7 @@ from dforest.estimators.forest.forest import (
 from dforest.estimators.forest.isolation import IsolationForest
 from dforest.estimators.forest.survival import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from dforest.estimators.one_fit import as_fitted
 from dforest.estimators.results.survival import LeafCurves
 
 # The forest that trees of each class make; those of a class may be of a subclass.
@@ -76,7 +77,7 @@ def combine(estimators):
     >>> dforest.combine(halves).n_estimators
     100
     """
-    estimators = list(estimators)
+    estimators = list(map(as_fitted, estimators))
     if not estimators:
         raise ValueError("estimators is empty; allowed are one estimator or more")
     first = estimators[0]

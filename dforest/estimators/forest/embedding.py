@@ -13,7 +13,6 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.forest.tree import ExtraTreeRegressor
-from dforest.estimators.prediction import of_one_fit
 
 
 @has_parameters("embedding", max_depth=5, method="dense")
@@ -121,7 +120,6 @@ class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
         """
         return self.fit(X, y, sample_weight).transform(X)
 
-    @of_one_fit
     def transform(self, X):
         """Return a matrix of the leaves that rows reach.
 

@@ -22,7 +22,6 @@ from dforest.estimators.forest.growth import ForestGrowth
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import Forest
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.results import importance, oob
@@ -289,7 +288,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         self._set_oob_score(prediction, true[seen], predicted[seen], rows.ranks)
 
     @property
-    @of_one_fit
     def estimators_(self):
         """The trees one by one: a list of fitted single-tree estimators, which share the forest's arrays.
 
@@ -349,7 +347,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         return iter(self.estimators_)
 
     @property
-    @of_one_fit
     def estimators_samples_(self):
         """The rows that each tree was grown on: a list of ndarrays of row numbers, dtype int32.
 
@@ -382,7 +379,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
     def _make_trees(self):
         pattern = self.estimator
         class_weights = [batch.class_weight for batch in self._batches for _ in range(batch.n_trees)]
-        fitted = {name: value for name, value in vars(self).items() if name in _SHARED_ATTRIBUTES}
+        fitted = {name: value for name, value in dict(vars(self)).items() if name in _SHARED_ATTRIBUTES}
         trees = []
         for t in range(self.forest_.n_trees):
             tree = clone(pattern)
@@ -394,7 +391,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
             trees.append(tree)
         return trees
 
-    @of_one_fit
     def apply(self, X):
         """Return the number of the leaf that each row reaches in each tree.
 
@@ -410,7 +406,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         """
         return in_kind(X, self._leaves(X))
 
-    @of_one_fit
     def decision_path(self, X):
         """Return the nodes of all trees that each row passes on its way from the root to a leaf.
 

@@ -20,7 +20,6 @@ from dforest.estimators.forest.base import SPLITTERS, TUNING
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.reporting import OutlierReportPart
 from dforest.estimators.results.shapley import ShapPart
 from dforest.sampling import RowSampling, WeightedSampling
@@ -226,11 +225,10 @@ class IsolationForest(OutlierMixin, OutlierReportPart, ShapPart, ForestEstimator
 
     def _scores(self, lengths):
         """The scores of rows, given the mean lengths of their paths in an array of shape (n_rows, 1)."""
-        longest = average_path_length(self.max_samples_)
+        longest = average_path_length(self._n_samples_bootstrap)
         return -np.exp2(-lengths[:, 0] / longest if longest > 0.0 else np.full(len(lengths), -1.0))
 
     @with_hints
-    @of_one_fit
     def score_samples(self, X):
         """Return the score of each row: the lower it is, the more of an outlier is the row.
 
@@ -247,7 +245,6 @@ class IsolationForest(OutlierMixin, OutlierReportPart, ShapPart, ForestEstimator
         """
         return in_kind(X, self._scores(on_host(self._mean(X))))
 
-    @of_one_fit
     def decision_function(self, X):
         """Return by how much the score of each row is above `offset_`.
 
@@ -264,7 +261,6 @@ class IsolationForest(OutlierMixin, OutlierReportPart, ShapPart, ForestEstimator
         return self.score_samples(X) - self.offset_
 
     @with_hints
-    @of_one_fit
     def predict(self, X):
         """Tell outliers from the other rows.
 

@@ -23,7 +23,6 @@ from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import SingleTree
 from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.reporting import SurvivalReportPart
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.shapley import ShapPart
@@ -152,7 +151,6 @@ class SurvivalPart(SurvivalTrees):
         return score_of_numbers(scorer, y, prediction[:, 0], sample_weight)
 
     @with_hints
-    @of_one_fit
     def predict(self, X):
         """Predict the risk of each row.
 
@@ -195,7 +193,6 @@ class SurvivalPart(SurvivalTrees):
         values = self._curves_at(X, times, is_survival)
         return in_kind(X, values) if return_array else step_functions(times, values, before)
 
-    @of_one_fit
     def predict_survival_function(self, X, return_array=False, *, times=None):
         """Predict the survival function of each row: the probability that its event comes after a time.
 
@@ -226,7 +223,6 @@ class SurvivalPart(SurvivalTrees):
         """
         return self._functions(X, times, return_array, True)
 
-    @of_one_fit
     def predict_cumulative_hazard_function(self, X, return_array=False, *, times=None):
         """Predict the cumulative hazard of each row.
 
@@ -265,7 +261,6 @@ class SurvivalPart(SurvivalTrees):
             found[own] = summary(self._curves.means(self.forest_, leaves[own], places, True, n_threads))
         return found
 
-    @of_one_fit
     def predict_quantiles(self, X, quantiles=(0.25, 0.5, 0.75)):
         """Predict quantiles of the survival time of each row.
 
@@ -294,7 +289,6 @@ class SurvivalPart(SurvivalTrees):
         found = self._of_blocks(X, len(chosen), summary)
         return in_kind(X, found if np.ndim(quantiles) else found[:, 0])
 
-    @of_one_fit
     def predict_restricted_mean(self, X, horizon=None):
         """Predict the restricted mean survival time of each row: the mean of the survival time up to a horizon.
 

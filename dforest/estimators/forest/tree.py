@@ -19,7 +19,6 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
 from dforest.estimators.kinds import DecisionTree
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import pruning
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.shapley import ShapPart
@@ -89,7 +88,6 @@ class SingleTree(TreeEstimator, DecisionTree):
         check_is_fitted(self)
         return int((self.forest_.feature < 0).sum())
 
-    @of_one_fit
     def apply(self, X, check_input=True):
         """Return the number of the leaf that each row reaches.
 
@@ -107,7 +105,6 @@ class SingleTree(TreeEstimator, DecisionTree):
 
     apply.__doc__ = _with_check_input(apply)
 
-    @of_one_fit
     def decision_path(self, X, check_input=True):
         """Return the nodes that each row passes on its way from the root to a leaf.
 

@@ -15,14 +15,12 @@ from dforest.core.sparse_rows import dense
 from dforest.core.threads import each
 from dforest.estimators.data.outputs import prediction_columns
 from dforest.estimators.data.validation import check_number, check_X, count_threads
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results.shapley import check_tests
 
 
 class PartialDependencePart:
     """What tells how predictions depend on some features."""
 
-    @of_one_fit
     def partial_dependence(self, X, features, *, grid_resolution=100, percentiles=(0.05, 0.95), custom_values=None):
         r"""Compute the partial dependence of predictions on some features, by recursion [1]_.
 

@@ -16,7 +16,6 @@ from dforest.core.threads import each
 from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.powers import next_power, times_power
-from dforest.estimators.prediction import of_one_fit
 from dforest.warning import warn
 
 _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
@@ -26,7 +25,6 @@ _ROUNDING = 1e-6  # of a number of rows
 class IntervalPart:
     """What forests for regression tell of how far off a prediction may be."""
 
-    @of_one_fit
     def predict_interval(self, X, level=0.9, method="oob"):
         r"""Predict an interval for each row that is meant to hold its target.
 

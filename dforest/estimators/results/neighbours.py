@@ -23,7 +23,6 @@ from dforest.engines.weights import ClassBalance
 from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import of_one_fit
 
 _BLOCK_BYTES = 1 << 25  # of the leaves of rows that are worked on together
 
@@ -202,7 +201,6 @@ class NeighbourPart:
         check_is_fitted(self)
         return check_X(self, on_host(X), self._features, reset=False)
 
-    @of_one_fit
     def forest_weights(self, X):
         """Return the weight of each training row in the prediction for each row of X.
 
@@ -246,7 +244,6 @@ class NeighbourPart:
         table, X = self._leaf_table(), self._rows_to_look_at(X)
         return self._sparse(table, self._blocks(X))
 
-    @of_one_fit
     def proximity(self, X=None, kind="gap"):
         """Return how close each row of X is to each training row, judged by the leaves that they share.
 
@@ -356,7 +353,6 @@ class QuantilePart:
     """What forests for regression tell of the distribution of targets."""
 
     @with_hints
-    @of_one_fit
     def predict_quantiles(self, X, q):
         """Predict quantiles of the target for each row, by the weights that `forest_weights` returns.
 

@@ -14,7 +14,6 @@ from dforest.estimators.data.fits import training_rows
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, check_X, count_threads
 from dforest.estimators.powers import times_power
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results import importance, oob
 from dforest.estimators.scoring import chosen_score, refusal
 
@@ -22,7 +21,6 @@ from dforest.estimators.scoring import chosen_score, refusal
 class OutOfBagPart:
     """What makes a forest compute importances out of bag."""
 
-    @of_one_fit
     def oob_importance(self, X, y, sample_weight=None, *, scoring=None, n_repeats=5, random_state=None, feature_groups=None):
         """Compute importances by permutation, on the rows that each tree left out.
 
@@ -110,7 +108,6 @@ class OutOfBagPart:
         found = importance.score_decrease(rows.parts[0], predict, score_of, used, n_repeats, random_state, None, groups)
         return Bunch(importances=found, importances_mean=found.mean(axis=1), importances_std=found.std(axis=1))
 
-    @of_one_fit
     def oob_local_importance(self, X, y, sample_weight=None):
         """Compute the importance of each feature for each row, on the trees that left the row out.
 

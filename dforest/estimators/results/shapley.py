@@ -9,7 +9,6 @@ from dforest.core.predict.shapley import ShapleyForest
 from dforest.core.sparse_rows import dense
 from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.estimators.data.validation import check_X, count_threads
-from dforest.estimators.prediction import of_one_fit
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 
 _LARGE = 2.0**1000  # differences of what leaves predict are finite below
@@ -28,7 +27,6 @@ def check_tests(forest):
 class ShapPart:
     """What tells how much each feature, and each pair of features, adds to a prediction."""
 
-    @of_one_fit
     def shap_values(self, X, background=None):
         r"""Compute Shapley values: how much each feature of a row adds to the prediction for the row [1]_.
 
@@ -94,7 +92,6 @@ class ShapPart:
         """
         return self._explain(ShapValues, X, background)
 
-    @of_one_fit
     def shap_interaction_values(self, X, background=None):
         r"""Compute Shapley interaction values, which split Shapley values into main effects and interactions [1]_.
 

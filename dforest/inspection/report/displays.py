@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.kinds import BoostedTrees, Forest
+from dforest.estimators.one_fit import as_fitted
 from dforest.extras import needed
 from dforest.inspection.export import names_of_features
 from dforest.inspection.report.curve import fit_trend
@@ -22,10 +23,13 @@ KINDS = {
 NAME_LENGTH = 26  # characters of a feature's name
 
 
-def _check_fitted(estimator, display, kinds, allowed):
+def _fitted(estimator, display, kinds, allowed):
+    """An estimator of some kinds, as it is fitted now. Raises an error if it is of another kind, or not fitted."""
     if not isinstance(estimator, kinds):
         raise ValueError(f"estimator={estimator!r}; allowed for {display} are {allowed}")
+    estimator = as_fitted(estimator)
     check_is_fitted(estimator)
+    return estimator
 
 
 class _Display:
@@ -115,7 +119,7 @@ class OutOfBagCurveDisplay(_Display):
         ImportError
             If matplotlib is not installed: the extra ``dforest[plot]`` has it.
         """
-        _check_fitted(estimator, cls.__name__, Forest, "the forests of dforest")
+        estimator = _fitted(estimator, cls.__name__, Forest, "the forests of dforest")
         curve = getattr(estimator, "oob_curve_", None)
         if curve is None:
             raise ValueError(
@@ -275,7 +279,7 @@ class ImportanceDisplay(_Display):
         ImportError
             If matplotlib is not installed: the extra ``dforest[plot]`` has it.
         """
-        _check_fitted(estimator, cls.__name__, (Forest, BoostedTrees), "the forests and the boosted trees of dforest")
+        estimator = _fitted(estimator, cls.__name__, (Forest, BoostedTrees), "the forests and the boosted trees of dforest")
         kinds = ["impurity", "permutation", "oob"] if isinstance(estimator, Forest) else ["gain", "permutation"]
         if hasattr(estimator, "variable_importance_") and estimator.variable_importance is not None:
             kinds.insert(0, estimator.variable_importance)

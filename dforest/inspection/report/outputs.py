@@ -24,7 +24,7 @@ def estimator_of_output(estimator, output):
         Of the same class, with what reports ask for.
     """
     found = object.__new__(type(estimator))
-    found.__dict__.update({name: value for name, value in estimator.__dict__.items() if name not in OF_ALL})
+    found.__dict__.update({name: value for name, value in dict(vars(estimator)).items() if name not in OF_ALL})
     found.forest_ = estimator.forest_.of_output(output)
     for name in ("classes_", "n_classes_", "oob_decision_function_"):
         if hasattr(estimator, name):
