@@ -18,6 +18,7 @@ from dforest import (
     export_graphviz,
     export_text,
     plot_tree,
+    trees_to_dataframe,
 )
 
 NAMES = ["a", 'the "b"', "c\\d", "e <= f"]
@@ -163,3 +164,11 @@ def test_bad_arguments():
         export_graphviz(tree, 3)
     with pytest.raises(NotFittedError):
         export_graphviz(DecisionTreeClassifier())
+
+
+def test_a_text_is_no_list_of_names():
+    """Its letters were taken for names."""
+    X = np.arange(60.0).reshape(20, 3)
+    forest = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="feature_names='xyz'; allowed is a list of 3 names"):
+        trees_to_dataframe(forest, feature_names="xyz")

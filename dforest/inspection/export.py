@@ -52,6 +52,8 @@ def _check_names(names, n, what):
     """A list of n names as strings, or None."""
     if names is None:
         return None
+    if isinstance(names, str):
+        raise ValueError(f"{what}={names!r}; allowed is a list of {n} names")
     names = [str(name) for name in names]
     if len(names) != n:
         raise ValueError(f"{what} must contain {n} elements, got {len(names)}")

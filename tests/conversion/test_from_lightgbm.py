@@ -359,3 +359,10 @@ def test_names_of_a_frame_with_spaces(lightgbm, tmp_path):
     model.booster_.save_model(path)
     with pytest.raises(dforest.errors.ModelFileError, match="not begin like one; dforest.from_lightgbm reads LightGBM's text"):
         dforest.load(path)
+
+
+@pytest.mark.parametrize("name", ["feature_names", "pandas_categorical"])
+def test_a_text_is_no_list_of_names(name):
+    """Its letters were taken for names."""
+    with pytest.raises(ValueError, match=f"{name}='xyz'; allowed are lists of names"):
+        dforest.from_lightgbm("tree\n", **{name: "xyz"})

@@ -234,7 +234,7 @@ def test_columns_of_many_codes_are_the_naive_twins(n_jobs):
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"interaction_cst": [0, 1]}, r"interaction_cst=\[0, 1\]: Interaction constraints must be a sequence of tuples or lists"),
+    ({"interaction_cst": [0, 1]}, r"interaction_cst=\[0, 1\] .*: Interaction constraints must be a sequence of tuples or lists"),
     ({"interaction_cst": [{0, 9}]}, r"interaction_cst holds 9; allowed are .* numbers of features, from 0 to 2"),
     ({"interaction_cst": [[-1]]}, r"interaction_cst holds -1; allowed"),
     ({"interaction_cst": [["yak"]]}, r"interaction_cst holds 'yak'; allowed are .* names, \['an.* indices: 'yak'$"),
@@ -255,3 +255,12 @@ def test_several_classes_have_no_direction():
     X = np.arange(90.0)[:, None]
     with pytest.raises(ValueError, match="Monotonicity constraints are for two classes at most; y has 3 classes"):
         HistGradientBoostingClassifier(monotonic_cst=[1]).fit(X, X[:, 0] // 30)
+
+
+@pytest.mark.parametrize("groups", [["ab", "c"], ["a", "b"], ("a", ("b", "c")), [b"ab"], [{"a": 1}], ["a"], [0, 1]])
+def test_a_group_of_interactions_is_no_text(groups):
+    """The letters of "ab" were taken for columns of these names."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=["a", "b", "c"])
+    with pytest.raises(ValueError, match="interaction_cst=.* holds the group .*; allowed are lists, tuples or sets"):
+        regressor(interaction_cst=groups).fit(X, X["a"])
+    regressor(interaction_cst=[["a", "b"], ("c",)]).fit(X, X["a"])

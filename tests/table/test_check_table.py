@@ -557,3 +557,9 @@ def test_no_table_raises_an_error(data, n, categorical):
     in_both = [finding.what for finding in found if finding.kind == "rows in both parts"]
     hashable = all(not isinstance(cell, list) for cell in X.to_numpy().ravel())
     assert not hashable or in_both == [f"{n} of {n} rows of X_test are in X too"]
+
+
+def test_categorical_features_that_are_no_list_of_columns():
+    """A text other than "from_dtype" and "auto" passed for "from_dtype"."""
+    with pytest.raises(ValueError, match="categorical_features='abc'; allowed are \"from_dtype\", \"auto\", None, and lists"):
+        check_table(np.arange(20.0).reshape(10, 2), categorical_features="abc")

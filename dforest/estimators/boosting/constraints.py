@@ -1,5 +1,6 @@
 """What the user's constraints on boosted trees say of the columns of X."""
 
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 
 import numpy as np
@@ -36,15 +37,14 @@ def _groups(interaction_cst, n_features, names):
     allowed = f"allowed are lists, tuples or sets of numbers of features, from 0 to {n_features - 1}"
     if names:
         allowed += f", or of their names, {names!r:.200}"
-    try:
-        given = [list(group) for group in interaction_cst]
-    except TypeError:
-        raise ValueError(
-            f"interaction_cst={interaction_cst!r}: Interaction constraints must be a sequence of tuples or lists, got: "
-            f"{interaction_cst!r}. Otherwise {allowed}"
-        ) from None
-    groups = np.zeros((len(given) + 1, n_features), np.uint8)
-    for row, group in zip(groups, given, strict=False):
+    for group in interaction_cst:
+        if isinstance(group, str | bytes | Mapping) or not isinstance(group, Iterable):  # a text's letters are no names
+            raise ValueError(
+                f"interaction_cst={interaction_cst!r} holds the group {group!r}; {allowed}: Interaction constraints must be a "
+                f"sequence of tuples or lists, got: {interaction_cst!r}"
+            )
+    groups = np.zeros((len(interaction_cst) + 1, n_features), np.uint8)
+    for row, group in zip(groups, interaction_cst, strict=False):
         for feature in group:
             if isinstance(feature, str) and feature in names:
                 feature = names.index(feature)

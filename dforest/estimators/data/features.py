@@ -379,6 +379,9 @@ def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_
     kinds = np.full(columns.n_columns, CONTINUOUS, np.uint8)
     by_name = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
     known = columns.n_columns, columns.names
+    for name, choice in by_name.items():
+        if isinstance(choice, str) and choice not in ("from_dtype", "auto"):
+            raise ValueError(f'{name}={choice!r}; allowed are "from_dtype", "auto", None, and lists of columns')
     given = {name: numbers_of(name, choice, *known) for name, choice in by_name.items() if not _is_word(choice)}
     categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
     both = sorted(set(categorical) & set(ordinal))

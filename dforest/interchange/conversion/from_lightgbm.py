@@ -98,6 +98,9 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
     (150, 4, 3)
     """
     booster, classes = _booster_of(model), getattr(model, "classes_", None)
+    for name, given in (("feature_names", feature_names), ("pandas_categorical", pandas_categorical)):
+        if isinstance(given, str):
+            raise ValueError(f"{name}={given!r}; allowed are lists of names")
     feature_names = None if feature_names is None else [str(name) for name in feature_names]
     pandas_categorical = None if pandas_categorical is None else list(pandas_categorical)
     text = _text_of(model) if booster is None else booster.model_to_string()
