@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.draws", "core.grow.trainer", "core.sampling", "engines.rows", "spmd"},
-    "spmd.lazy": {"spmd", "warning"},
+    "spmd.lazy": {"estimators.data.given", "spmd", "warning"},
     "spmd.permutations": {"core.predict", "spmd"},
     "engines": ENGINES,
     "engines.device": ENGINES,

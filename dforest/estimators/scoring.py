@@ -15,7 +15,9 @@ from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
+from dforest.backends import is_on_device
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
+from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.outputs import labels_of, most_probable
 from dforest.estimators.other_names import METRICS
 from dforest.warning import warn
@@ -31,6 +33,60 @@ OF_PROBABILITIES = (
 )
 
 SCORER = type(metrics.make_scorer(metrics.accuracy_score))
+
+
+class ClassifierScore(ClassifierMixin):
+    """scikit-learn's mixin for classifiers, with labels and weights read as `fit` reads them."""
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of predictions: the share of rows whose class is predicted right.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        y : array-like of shape (n_rows,)
+            The classes of the rows. None may be missing.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. None means that all weights are 1.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        return super().score(X, *_read(y, sample_weight, given_values))
+
+
+class RegressorScore(RegressorMixin):
+    """scikit-learn's mixin for regressors, with targets and weights read as `fit` reads them."""
+
+    def score(self, X, y, sample_weight=None):
+        """Return the coefficient of determination of predictions, R2.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            The targets of the rows. None may be missing.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. None means that all weights are 1.
+
+        Returns
+        -------
+        float
+            At most 1, which is the score of predictions without errors. The mean of the targets as the prediction of each row
+            scores 0. Of several outputs, it is the mean of their scores.
+        """
+        return super().score(X, *_read(y, sample_weight, given_numbers))
+
+
+def _read(y, sample_weight, read):
+    """Targets and weights to be scored: those on a device stay there, as predictions do."""
+    return (y if is_on_device(y) else read("y", y)), (
+        sample_weight if is_on_device(sample_weight) else given_numbers("sample_weight", sample_weight)
+    )
 
 
 def share_of(is_right, ranks):

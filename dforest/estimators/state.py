@@ -17,7 +17,16 @@ from dforest.estimators.results.survival import LeafCurves
 
 
 class StatePart:
-    """What makes an estimator look at attributes before it takes them from a pickle, and leave those out that are none of it."""
+    """What makes an estimator look at attributes before it takes them from a pickle, and leave those out that are none of it.
+
+    Parameters that are numbers, truth values or text of NumPy become Python's, whoever sets them: numbers of few bits would
+    overflow in arithmetic with others.
+    """
+
+    def __setattr__(self, name, value):
+        if isinstance(value, np.generic) and name in self._parameter_constraints:
+            value = float(value) if isinstance(value, np.floating) else value.item()  # which keeps long doubles
+        super().__setattr__(name, value)
 
     def __getstate__(self):
         state = dict(super().__getstate__())  # at once: another thread may keep something in the attributes meanwhile
@@ -30,6 +39,8 @@ class StatePart:
         given = signature(type(self)).parameters.items()
         defaults = {name: parameter.default for name, parameter in given if parameter.default is not parameter.empty}
         super().__setstate__(defaults | with_new_names(state))
+        for name in defaults:
+            setattr(self, name, getattr(self, name))
 
 
 def check_state(estimator, state):

@@ -18,6 +18,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
+from dforest.estimators.data.given import given_numbers, given_values
 from dforest.spmd.collections import alike, check_numbers, is_of_dask, kind_of, n_rows_of, side_by_side
 from dforest.warning import warn
 
@@ -250,6 +251,7 @@ def _sums_of_queries(k, model, X, y, qid, sample_weight=None):
 
 def _sums_of_classes(model, X, y, sample_weight=None):
     """The weights of all rows, and of those whose class is predicted, added up."""
+    y, sample_weight = given_values("y", y), given_numbers("sample_weight", sample_weight)
     total = n_rows_of(X) if sample_weight is None else np.sum(sample_weight)
     return total, accuracy_score(y, model.predict(X), sample_weight=sample_weight, normalize=False) if total else 0.0
 
@@ -260,8 +262,8 @@ def _accuracy(weight, right):
 
 def _sums_of_numbers(model, X, y, sample_weight=None):
     """Of some rows: their weight and number, and by output the mean of y, and the sums of squares about it and of errors."""
-    y = check_array(y, ensure_2d=False, dtype=np.float64)
-    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    y = check_array(given_numbers("y", y), ensure_2d=False, dtype=np.float64)
+    weight = np.ones(len(y)) if sample_weight is None else given_numbers("sample_weight", sample_weight)
     weight = column_or_1d(check_array(weight, ensure_2d=False, dtype=np.float64))
     y, prediction = (numbers.reshape(len(numbers), -1) for numbers in (y, model.predict(X)))
     check_consistent_length(y, prediction, weight)

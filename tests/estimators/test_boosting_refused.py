@@ -26,7 +26,7 @@ REFUSED = [
     ({}, {"sample_weight": -np.ones(150)}, "Negative values in data passed to `sample_weight`: got -1.0"),
     ({}, {"offset": np.zeros(149)}, r"offset has the shape \(149,\); allowed is \(150,\)"),
     ({}, {"offset": np.zeros((150, 3))}, r"offset has the shape \(150, 3\); allowed is \(150,\)"),
-    ({}, {"offset": NAN}, "offset holds nan in row 100; allowed are finite numbers up to 2"),
+    ({}, {"offset": NAN}, "Input offset contains NaN, or has no value: nan in row 100; every row needs a value"),
     ({}, {"offset": ["a"] * 150}, "offset holds what are no numbers: .*; allowed are finite numbers"),
     ({}, {"offset_val": np.zeros(150)}, "offset_val is given without X_val and y_val; allowed are all three"),
     ({}, {"offset": Y_FEW, "X_val": X_FEW, "y_val": Y_FEW}, "offset is given, but offset_val is not; allowed with X_val are"),

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterError, Options
+from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterError, Options, make_constraint
 
 import dforest
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
@@ -108,6 +108,54 @@ def test_constructor_sets_what_it_is_given(kind):
     assert vars(model) == given
     assert model.get_params(deep=False) == given
     assert vars(kind().set_params(**given)) == given
+
+
+SMALL = {int: (np.int8, np.uint8, np.int16, np.uint64), float: (np.float16, np.float32, np.longdouble), bool: (np.bool_,)}
+TRIED = (3, 2, 1, 127, 0.5, 0.25, 0.75, True, False)  # values of parameters, which all types of SMALL hold
+
+
+def fitted_by(kind, parameters):
+    """What a fit with these parameters returns of some rows, or the error that it raises."""
+    rows = np.random.default_rng(0).normal(size=(130, 3))
+    y = (rows[:, 0] > 0).astype(np.int64)
+    few = {"max_iter": 2} if "max_iter" in kind._parameter_constraints else {"n_estimators": 2}
+    few = {name: value for name, value in few.items() if name in kind._parameter_constraints} | {"random_state": 0}
+    given = {"qid": np.arange(130) // 10} if issubclass(kind, RankingTrees) else {}
+    if issubclass(kind, SurvivalTrees):
+        y = np.c_[y, np.abs(rows[:, 1]) + 0.1]
+    model = kind(**few | parameters)
+    try:
+        model.fit(rows, y, **given)
+        return model, model.transform(rows).toarray() if hasattr(model, "transform") else model.predict(rows)
+    except ValueError as error:
+        return model, str(error)
+
+
+@ALL
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_of_numpy_are_those_of_python(kind):
+    """Each parameter in turn, by the constraints of the table."""
+    for name in inspect.signature(kind).parameters:
+        allowed = [make_constraint(one) for one in kind._parameter_constraints[name]]
+        for type_, smaller in SMALL.items():
+            value = next((v for v in TRIED if type(v) is type_ and any(one.is_satisfied_by(v) for one in allowed)), None)
+            if value is None:
+                continue
+            _, expected = fitted_by(kind, {name: value})
+            for small in smaller:
+                model = kind(**{name: small(value)})
+                assert type(getattr(model, name)) is type_ and clone(model).get_params()[name] == value
+                assert type(getattr(clone(kind()).set_params(**{name: small(value)}), name)) is type_
+            model, found = fitted_by(kind, {name: smaller[0](value)})
+            assert np.array_equal(found, expected), f"{name}={value!r}"
+            assert type(getattr(model, name)) is type_
+
+
+def test_numbers_of_numpy_in_old_pickles():
+    model = dforest.RandomForestRegressor()
+    vars(model)["max_depth"] = np.int8(3)
+    again = pickle.loads(pickle.dumps(model))
+    assert type(again.max_depth) is int and clone(again).max_depth == 3
 
 
 @ALL

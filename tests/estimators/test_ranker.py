@@ -289,7 +289,7 @@ FEW = {"X": X[:40], "y": Y[:40], "qid": QID[:40]}
         ({}, {"qid": None}, "neither qid nor group is given; allowed is one of them"),
         ({}, {"group": [20, 20]}, "qid and group are both given; allowed is one of them"),
         ({}, {"qid": QID[:39]}, "qid has 39 entries, and X 40 rows; allowed is an entry for each row"),
-        ({}, {"qid": np.where(np.arange(40) == 3, np.nan, 1.0)}, "qid holds nan in row 3; allowed are labels of queries"),
+        ({}, {"qid": np.where(np.arange(40) == 3, np.nan, 1.0)}, "Input qid .*: nan in row 3; every row needs a value"),
         ({}, {"qid": np.zeros((40, 2))}, r"qid has the shape \(40, 2\); allowed are arrays of one dimension"),
         ({}, {"qid": None, "group": [20, 19]}, "group adds up to 39, and X has 40 rows; allowed is one number"),
         ({}, {"qid": None, "group": [41, -1]}, "group holds -1; allowed are integers from 1 on"),

@@ -305,7 +305,7 @@ def test_targets_must_be_numbers(kind, y, message):
     [
         ([0.5, 1.5], "Unknown label type: continuous"),
         (np.array(["a", np.nan], object), "Input y contains NaN"),
-        (np.array(["a", None], object), "y holds labels of the types NoneType, str; allowed are labels of one type"),
+        (np.array(["a", None], object), "None in row 1; every row needs a value"),
         (np.array(["a", 1], object), "y holds labels of the types int, str"),
         ([[[0, 1]], [[1, 0]]], "dim|axis"),
         (None, "requires y"),

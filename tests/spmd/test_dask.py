@@ -190,7 +190,7 @@ def test_draws_by_group_class_and_weight(client):
     model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
     assert not differences(model.to_local(), one)
     column[450] = None
-    with pytest.raises(ValueError, match=r"on rank \d: groups has .* for row 450; every row needs a group"):
+    with pytest.raises(ValueError, match=r"on rank \d: Input groups .* in row 450; every row needs a value"):
         model.fit(dX, dy, groups=dd.from_pandas(column, npartitions=3))
     with pytest.raises(TypeError, match="groups is of type ndarray; allowed are dask arrays and dataframes"):
         model.fit(dX, dy, groups=groups)

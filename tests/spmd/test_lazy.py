@@ -292,7 +292,7 @@ def test_scores_of_few_rows_and_equal_targets():
         assert np.isnan(model.score(lazy[:1], da.ones(1)))
     with pytest.raises(ValueError, match="X has 0 rows"):
         model.score(lazy[:0], da.ones(0))
-    with pytest.raises(ValueError, match="Input contains NaN"):
+    with pytest.raises(ValueError, match="Input y contains NaN"):
         model.score(lazy, da.full(60, np.nan, chunks=25))
     with pytest.raises(ValueError, match="X has 3, y has 2 partitions"):
         model.score(lazy, da.ones(50, chunks=25))

@@ -171,9 +171,9 @@ def test_groups():
     for message, part, ranks in [
         ("whether there are groups is True on rank 0, but False on rank 1", None, range(SIZE)),
         ("groups has 19 entries, but X has 20 rows", np.arange(19), [1]),
-        ("groups has nan for row 23; every row needs a group", np.where(np.arange(20) == 3, np.nan, 7), [1]),
-        ("groups has None for row 39; every row needs a group", [1] * 19 + [None], [1]),
-        ("groups has NaT for row 20; every row needs a group", np.array(["NaT"] + ["2020"] * 19, "M8[Y]"), [1]),
+        ("has no value: nan in row 23; every row needs a value", np.where(np.arange(20) == 3, np.nan, 7), [1]),
+        ("has no value: None in row 39; every row needs a value", [1] * 19 + [None], [1]),
+        ("has no value: NaT in row 20; every row needs a value", np.array(["NaT"] + ["2020"] * 19, "M8[Y]"), [1]),
         ("groups holds labels of the types int, str", np.arange(20).astype(str), range(SIZE)),
         (f"groups holds the integer {2**53}, and in other rows numbers", np.arange(20).astype(np.uint64) + 2**53, range(SIZE)),
         ("groups holds labels of the types int, str", np.array([1, "a"] * 10, object), [1]),

@@ -512,6 +512,8 @@ cdef class Rows:
             return
         if not isinstance(X, np.ndarray):
             raise TypeError(f"X is of the type {type(X).__name__}; allowed are arrays of rows, or one row, of float32 or float64")
+        if type(X) is not np.ndarray and isinstance(X, np.ma.MaskedArray):    # whose buffer has what is masked
+            raise TypeError("X is a masked array; allowed are arrays with NaN for missing values, such as X.filled(numpy.nan)")
         PyObject_GetBuffer(X, &self.buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
         if self.buffer.format[0] in b"=<>":    # of another byte order, or at addresses that do not suit numbers
             PyBuffer_Release(&self.buffer)

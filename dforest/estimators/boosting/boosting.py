@@ -1,6 +1,5 @@
 """Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted."""
 
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
@@ -13,10 +12,11 @@ from dforest.estimators.data.fits import instance_of
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.other_names import with_hints
+from dforest.estimators.scoring import ClassifierScore, RegressorScore
 
 
 @has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEstimator):
+class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEstimator):
     """Gradient-boosted trees for classification: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees;
@@ -177,7 +177,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierMixin, BoostingEsti
 
 
 @has_parameters("boosting regressor", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingRegressor(NumberTargets, RegressorMixin, BoostingEstimator):
+class HistGradientBoostingRegressor(NumberTargets, RegressorScore, BoostingEstimator):
     """Gradient-boosted trees for regression: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees; for most

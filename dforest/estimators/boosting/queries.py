@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.config import on_host
 from dforest.core.boost.loss import GroupedRows
 from dforest.core.boost.ranking import GAINS, check_grades, scores_of_groups
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.engines.rows import RowShare
 from dforest.estimators.data.agreement import common_labels, join_labels, unique_labels
+from dforest.estimators.data.given import given_values
 from dforest.spmd.communicator import ALONE
 
 METRIC = re.compile(r"(ndcg|map)(?:@([1-9][0-9]*))?")
@@ -97,10 +97,9 @@ class ToldQueries(NamedTuple):
             raise ValueError(
                 f"qid{suffix} has {len(labels)} entries, and X{suffix} {self.n_rows} rows; allowed is an entry for each row"
             )
-        if len(labels) and (labels.dtype.kind == "c" or labels.dtype.kind == "f" and np.isnan(labels).any()):
-            wrong = int(np.flatnonzero(np.isnan(labels))[0]) if labels.dtype.kind == "f" else 0
+        if len(labels) and labels.dtype.kind == "c":
             raise ValueError(
-                f"qid{suffix} holds {labels[wrong]} in row {wrong}; allowed are labels of queries: whole numbers or text"
+                f"qid{suffix} holds {labels[0]} in row 0; allowed are labels of queries: whole numbers or text"
             )
         return labels
 
@@ -121,7 +120,7 @@ class ToldQueries(NamedTuple):
 
 
 def _one_column(name, given):
-    array = np.asarray(on_host(given))
+    array = given_values(name, given)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

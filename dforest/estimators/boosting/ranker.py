@@ -12,6 +12,7 @@ from dforest.estimators.boosting.queries import RankingMeasure, ToldQueries, che
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import instance_of
+from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.validation import check_weights, count_threads
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import NumberTargets
@@ -238,7 +239,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         check_is_fitted(self)
         check_k(k)
         queries = numbers_of_queries([ToldQueries(0, qid, group, _num_samples(X))])
-        raw, y = on_host(self._raw(X)), self._encode_known(column_or_1d(on_host(y)))
+        raw, y = on_host(self._raw(X)), self._encode_known(column_or_1d(given_numbers("y", y)))
         check_consistent_length(raw, y)
         weight = check_weights([sample_weight], [raw])
         there = slice(None) if weight is None else weight > 0

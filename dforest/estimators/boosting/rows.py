@@ -13,6 +13,7 @@ from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.losses import MAX_TARGET
 from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.data.agreement import common_floats
+from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
@@ -143,8 +144,9 @@ def check_offset(offsets, parts, n_sums, name="offset"):
         return None
     checked = [np.zeros((0, n_sums))]
     for offset, part in zip(offsets, parts, strict=True):
+        numbers = given_numbers(name, offset)
         try:
-            numbers = np.asarray(offset, np.float64)
+            numbers = numbers.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} holds what are no numbers: {error}; allowed are finite numbers") from error
         shapes = [(len(part),), (len(part), 1)] if n_sums == 1 else [(len(part), n_sums)]

@@ -19,6 +19,7 @@ from dforest.config import on_host
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.columns import columns_of
 from dforest.estimators.data.features import CATEGORICAL, KINDS, Features, sorted_labels
+from dforest.estimators.data.given import given_rows
 
 
 class Partition(NamedTuple):
@@ -44,9 +45,9 @@ class Partition(NamedTuple):
     group_sizes: object = None
 
     def on_host(self):
-        """This partition, with arrays of a device copied to the host."""
-        place, *arrays = self
-        return Partition(place, *map(on_host, arrays))
+        """This partition, with arrays of a device copied to the host, and masked cells of X as missing values."""
+        place, X, *arrays = self
+        return Partition(place, given_rows(X), *map(on_host, arrays))
 
 
 NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dforest.estimators.data.columns import is_missing
 from dforest.estimators.data.readings import LONGEST, code_of_amounts, content_of
 
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
@@ -127,14 +128,25 @@ def _refusal_of_objects(values):
                 return _large_integer(value)
         elif not isinstance(value, float) and value is not None:
             try:
-                float(value)
+                if abs(float(value)) >= LARGEST_EXACT and _is_rounded(value):
+                    return _large_integer(value)
             except ValueError:
                 return _refusal_of_text(value, values) if isinstance(value, str) else Refusal(f"{value!r}", LABELS)
             except TypeError as error:
+                if is_missing(value):
+                    continue
                 if hasattr(value, "isoformat"):
                     return Refusal(f"{type(value).__name__}s such as {str(value)!r}", DATES)
                 return Refusal(f"{value!r} ({error})", is_type=True)
     return None
+
+
+def _is_rounded(value):
+    """Whether a number of another type, or text of one, is written as an integer that float64 does not hold."""
+    try:
+        return int(str(value)) != int(float(value))
+    except (ValueError, OverflowError):  # 1e23, say, or infinity
+        return False
 
 
 def _refusal_of_text(first, values):

@@ -54,6 +54,11 @@ class ArrayColumns:
     names = None  # list, of frames
     are_sparse = False  # whether all columns have a type that leaves out zeros or other values
 
+    @property
+    def have_objects(self):
+        """Whether a column may have a missing value that NumPy does not know."""
+        return self.X.dtype.kind == "O"
+
     def __init__(self, X):
         self.X = X
         self.n_rows, self.n_columns = X.shape
@@ -73,6 +78,10 @@ class ArrayColumns:
     def says_nothing(self, j):
         """Whether column j has no value, and a type that declares no categories: it may be of any kind."""
         return self.order(j) is None and all(is_missing(value) for value in self.known(j))
+
+    def exact(self, j):
+        """The values of a column in their own type, or as objects, of which missing ones are None or NaN: ndarray."""
+        return self.X[:, j]
 
     def holds_labels(self, j):
         """Whether the type of column j is that of text or of booleans, or, if it is any type, one of the values is."""
@@ -99,9 +108,9 @@ class ArrayColumns:
         return None
 
     def numbers(self, j):
-        """The values of a column, for assignment to an array of floats."""
+        """The values of a column, for assignment to an array of floats: ndarray, objects as float64."""
         if self.order(j) is None:
-            return self._numbers(j)
+            return _floats_of_objects(self._numbers(j))
         codes, labels = self.codes(j)
         return np.array([np.nan if is_missing(label) else float(label) for label in as_list(labels)] + [np.nan])[codes]
 
@@ -122,6 +131,9 @@ class ColumnsOfSparse(ArrayColumns):
         values = self.stored.data[starts[j] : starts[j + 1]]
         return values if len(values) == self.n_rows else np.append(values, values.dtype.type(0))
 
+    def exact(self, j):
+        return self.stored[:, [j]].toarray().ravel()
+
     def codes(self, j):
         return _factorise(self.known(j))
 
@@ -131,6 +143,10 @@ class ColumnsOfSparse(ArrayColumns):
 
 
 class PandasColumns(ArrayColumns):
+    @property
+    def have_objects(self):
+        return any(getattr(dtype, "kind", "") == "O" and isinstance(dtype, np.dtype) for dtype in self.types)
+
     def __init__(self, X):
         self.names = list(X.columns)
         self.types = list(X.dtypes)
@@ -147,6 +163,9 @@ class PandasColumns(ArrayColumns):
     def known(self, j):
         column = self._series[j]
         return (column if isinstance(column.dtype, np.dtype) else column.dropna()).to_numpy()
+
+    def exact(self, j):
+        return exact_values(self._series[j])
 
     def codes(self, j):
         column = self._series[j]
@@ -168,6 +187,8 @@ class PandasColumns(ArrayColumns):
 
 
 class PolarsColumns(ArrayColumns):
+    have_objects = False
+
     def __init__(self, X):
         self.names = X.columns
         self.types = [dtype.base_type().__name__ for dtype in X.dtypes]
@@ -175,6 +196,9 @@ class PolarsColumns(ArrayColumns):
 
     def _column(self, j):
         return self.X.to_series(j)
+
+    def exact(self, j):
+        return exact_values(self._column(j))
 
     def order(self, j):
         return {"Enum": "ordered", "Categorical": "unordered"}.get(self.types[j])
@@ -211,6 +235,8 @@ class PolarsColumns(ArrayColumns):
 
 
 class ArrowColumns(ArrayColumns):
+    have_objects = False
+
     def __init__(self, X):
         self.names = X.column_names
         super().__init__(X)
@@ -221,11 +247,61 @@ class ArrowColumns(ArrayColumns):
     def known(self, j):
         return self.X.column(j).drop_null().to_numpy(zero_copy_only=False)
 
+    def exact(self, j):
+        return exact_values(self.X.column(j))
+
     def codes(self, j):
         return _arrow_codes(self.X.column(j))
 
     def _numbers(self, j):
         return self.X.column(j).to_numpy(zero_copy_only=False)
+
+
+def exact_values(column):
+    """The values of a column of pandas, polars or pyarrow, or of an array, in their own type: ndarray.
+
+    They are objects, of which missing ones are None or NaN, where the type of numbers can't say that some are missing.
+    """
+    if hasattr(column, "isna") and hasattr(column, "dtype"):
+        return _exact_of_pandas(getattr(column, "array", column))
+    if hasattr(column, "drop_nulls"):
+        has_numbers = column.null_count() == 0 and (column.dtype.is_numeric() or column.dtype.base_type().__name__ == "Boolean")
+        return column.to_numpy() if has_numbers else _objects(column.to_list())
+    if hasattr(column, "to_pylist"):
+        if _is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return column.to_numpy(zero_copy_only=False) if column.null_count == 0 else _objects(column.to_pylist())
+    return np.asarray(column)
+
+
+def _exact_of_pandas(values):
+    """`exact_values` of an array of pandas."""
+    missing, dtype = np.asarray(values.isna()), getattr(values.dtype, "numpy_dtype", None)  # of nullable types, too
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and not missing.any():
+        return values.to_numpy(dtype)
+    if hasattr(values, "categories") and hasattr(values, "codes"):
+        labels = _exact_of_pandas(values.categories.array)
+        if not missing.any():
+            return labels[values.codes]
+        return np.append(labels.astype(object), [None])[values.codes]
+    if not missing.any() or getattr(values.dtype, "kind", "O") in "fmM":  # with NaN and NaT
+        return np.asarray(values)
+    objects = np.array(values, dtype=object)
+    objects[missing] = None
+    return objects
+
+
+def _floats_of_objects(values):
+    if values.dtype.kind != "O":
+        return values
+    try:
+        return values.astype(np.float64)
+    except TypeError:  # pandas' NA is no number
+        return np.array([np.nan if is_missing(value) else value for value in values.tolist()], object).astype(np.float64)
+
+
+def _objects(values):
+    return np.fromiter(values, object, len(values))
 
 
 def title(names, j):
@@ -234,9 +310,9 @@ def title(names, j):
 
 
 def is_missing(value):
-    """Whether a label is None, NaN or NA."""
+    """Whether a label is None, NaN, NA or the masked cell of a masked array."""
     try:
-        return value is None or bool(value != value)
+        return value is None or value is np.ma.masked or bool(value != value)
     except TypeError:  # neither true nor false: pandas' NA
         return True
 

@@ -1,12 +1,11 @@
 """From what `fit` is told of sampling to the sampling plan of its trees."""
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 from dforest.core.sampling import SamplingPlan
 from dforest.engines.rows import RowShare
 from dforest.estimators.data.agreement import common_labels, join_labels, unique_labels
-from dforest.estimators.data.columns import is_missing
+from dforest.estimators.data.given import given_values
 from dforest.estimators.data.outputs import joint_classes
 from dforest.sampling import SampledRows
 
@@ -37,15 +36,12 @@ def groups_of(partitions, lengths, rows, sampling):
     given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], lengths)
     by_partition = []
     for partition, first, length in zip(partitions, given.starts.tolist(), lengths, strict=True):
-        shape = np.shape(partition.groups)
-        if len(shape) != 1 and shape[1:] != (1,):
-            raise ValueError(f"groups has the shape {shape}; allowed is one group for each row")
-        groups = column_or_1d(partition.groups)
+        groups = given_values("groups", partition.groups, first)
+        if groups.ndim != 1 and groups.shape[1:] != (1,):
+            raise ValueError(f"groups has the shape {groups.shape}; allowed is one group for each row")
+        groups = groups.ravel()
         if len(groups) != length:
             raise ValueError(f"groups has {len(groups)} entries, but X has {length} rows")
-        missing = np.flatnonzero(list(map(is_missing, groups.tolist())) if groups.dtype.kind == "O" else groups != groups)
-        if len(missing):
-            raise ValueError(f"groups has {groups[missing[0]]} for row {first + missing[0]}; every row needs a group")
         by_partition.append(groups)
     there = [groups for groups in by_partition if len(groups)]
     return join_labels("groups", there or by_partition)[rows.kept]

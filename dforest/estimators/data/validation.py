@@ -22,7 +22,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from dforest.config import on_host
 from dforest.core.cores import unbound
 from dforest.core.readable import readable
 from dforest.core.sparse_rows import SparseRows
@@ -31,6 +30,7 @@ from dforest.estimators.data.agreement import error_of_types
 from dforest.estimators.data.column_check import check_columns, check_values
 from dforest.estimators.data.columns import columns_of
 from dforest.estimators.data.features import Features
+from dforest.estimators.data.given import given_numbers, given_rows, given_values
 from dforest.estimators.data.sparse import in_order
 from dforest.spmd.communicator import ALONE
 
@@ -99,11 +99,10 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
         raise ValueError(
             f"X is a {type(X).__name__} of {len(X)} tables; allowed is one: pandas.concat and numpy.concatenate join their rows"
         )
-    X = on_host(X)
+    X = given_rows(X)
     if "y" in kwargs:
-        kwargs["y"] = on_host(kwargs["y"])
-        y = np.asarray(kwargs["y"])
-        if y.ndim > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
+        y = kwargs["y"] = (given_numbers if kwargs.get("y_numeric") else given_values)("y", kwargs["y"])
+        if np.ndim(y) > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
             if len(y) or min_rows:
                 kwargs["multi_output"] = True
             else:  # scikit-learn takes no y of several columns without rows
@@ -116,9 +115,10 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
     columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
     if features is None:
         features = Features.learn(X, None, None)
-    # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone.
+    # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone, and NA
+    # among objects.
     encode = columns is not None and (
-        features.encodes or columns.are_sparse or any(map(columns.order, range(columns.n_columns)))
+        features.encodes or columns.are_sparse or columns.have_objects or any(map(columns.order, range(columns.n_columns)))
     )
     named = X
     if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
@@ -132,17 +132,12 @@ def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
     if columns is not None:
         check_columns(columns, [j for j in range(columns.n_columns) if not (encode and features.is_encoded(j))])
     checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_rows}
-    try:
-        if not encode:
-            found = _validate_data(estimator, named, reset=reset, **checks, **kwargs)
-        elif "y" in kwargs:
-            found = check_X_y(features.encode(X, columns), estimator=estimator, **checks, **kwargs)
-        else:
-            found = check_array(features.encode(X, columns), estimator=estimator, input_name="X", **checks, **kwargs)
-    except ValueError as error:
-        if str(error) == "Input contains NaN":  # of objects: y may not hold None
-            raise ValueError("Input y contains NaN; allowed are rows whose y is known") from None
-        raise
+    if not encode:
+        found = _validate_data(estimator, named, reset=reset, **checks, **kwargs)
+    elif "y" in kwargs:
+        found = check_X_y(features.encode(X, columns), estimator=estimator, **checks, **kwargs)
+    else:
+        found = check_array(features.encode(X, columns), estimator=estimator, input_name="X", **checks, **kwargs)
     return tuple(map(readable, found)) if "y" in kwargs else readable(found)
 
 
@@ -311,9 +306,8 @@ def check_weights(sample_weight, X, ranks=ALONE):
     for weight, part in zip(sample_weight, X, strict=True):
         if len(part) == 0:
             continue
-        weight = on_host(weight)
-        numbers = np.asarray(weight)
-        if numbers.shape == (len(part),) and not numbers.any():  # which scikit-learn refuses, though others may have weights
+        weight = given_numbers("sample_weight", weight)
+        if weight.shape == (len(part),) and not weight.any():  # which scikit-learn refuses, though others may have weights
             checked.append(np.zeros(len(part)))
             continue
         checked.append(_check_sample_weight(weight, part, dtype=np.float64))

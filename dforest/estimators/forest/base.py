@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
@@ -44,6 +44,7 @@ from dforest.estimators.other_names import NamesPart, with_hints
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.results import pruning
 from dforest.estimators.saving import SavingPart
+from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.state import StatePart
 from dforest.estimators.support import DEVICE, Fit, check_support, places_of
 
@@ -384,7 +385,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         return tags
 
 
-class ClassifierPart(ClassTargets, ClassifierMixin):
+class ClassifierPart(ClassTargets, ClassifierScore):
     """What makes a `TreeEstimator` a classifier."""
 
     @with_hints
@@ -453,7 +454,7 @@ class ClassifierPart(ClassTargets, ClassifierMixin):
         return in_kind(X, labels_of(self.classes_, best))
 
 
-class RegressorPart(NumberTargets, RegressorMixin):
+class RegressorPart(NumberTargets, RegressorScore):
     """What makes a `TreeEstimator` a regressor."""
 
     @with_hints

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.estimators.boosting.queries import ToldQueries, numbers_of_queries
+from dforest.estimators.data.given import given_rows
 from dforest.estimators.data.survival import check_survival
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
@@ -82,7 +83,7 @@ class Rows:
 
     def __init__(self, forest, X, y, told=(None, None)):
         check_in_memory(X=X, y=y, qid=told[0], group=told[1])
-        X, y = on_host(X), None if y is None else on_host(y)
+        X, y = given_rows(X), None if y is None else on_host(y)
         self.given = X, y
         if y is None:
             self.X, self.y = check_X(forest, X, forest._features, reset=False), None

@@ -6,8 +6,9 @@ import numpy as np
 import sklearn
 from scipy.sparse import issparse
 
-from dforest.config import config_context, on_host
+from dforest.config import config_context
 from dforest.estimators.data.columns import columns_of
+from dforest.estimators.data.given import given_rows
 from dforest.estimators.data.validation import check_number
 from dforest.inspection.table.cells import keys_of, mixed
 from dforest.inspection.table.columns import SparseTable, Table
@@ -130,7 +131,7 @@ def _without(name, X):
 
 
 def _table(X, name, categorical_features):
-    X = on_host(X)
+    X = given_rows(X)
     columns = columns_of(X, unique=False)
     if columns is None or columns.n_rows == 0:
         raise ValueError(f"{name} has the shape {np.shape(X)}; allowed are tables of two dimensions with one row or more")

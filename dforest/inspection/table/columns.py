@@ -9,7 +9,6 @@ from dforest.estimators.data.column_check import (
     DATES,
     IDS,
     LABELS,
-    LARGEST_EXACT,
     MIXED,
     ROWS_OF_IDS,
     SCATTERED,
@@ -130,10 +129,9 @@ class Table:
         return None
 
     def _cells(self, j):
-        if self.kinds[j] == CONTINUOUS and self.columns.known(j).dtype.kind in "biuf":
-            values = np.asarray(self.columns.numbers(j))
-            if values.dtype.kind not in "iu" or -LARGEST_EXACT <= values.min() and values.max() <= LARGEST_EXACT:
-                return Cells(values.astype(np.float64))
+        known = self.columns.known(j)
+        if self.kinds[j] == CONTINUOUS and known.dtype.kind in "biuf" and (known.dtype.kind == "f" or refusal_of(known) is None):
+            return Cells(np.asarray(self.columns.numbers(j)).astype(np.float64))
         try:
             return Cells(*numbered(*self.columns.codes(j)))
         except TypeError:

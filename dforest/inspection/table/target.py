@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import rankdata
 
-from dforest.config import on_host
 from dforest.estimators.data.columns import ArrayColumns, is_number
+from dforest.estimators.data.given import given_rows
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.inspection.table.cells import Cells, numbered
 from dforest.inspection.table.finding import Finding, short
@@ -176,7 +176,7 @@ class Target:
 
 def targets_of(y, n_rows, task):
     """The outputs of y: list of `Target`."""
-    values = np.asarray(on_host(y))
+    values = np.asarray(given_rows(y))
     if values.ndim not in (1, 2) or len(values) != n_rows:
         raise ValueError(f"y has the shape {values.shape}; allowed are {n_rows} rows, as X has, of one or more columns")
     columns = ArrayColumns(values if values.ndim == 2 else values[:, None])
