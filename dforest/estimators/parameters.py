@@ -136,9 +136,9 @@ PARAMETERS = (
             StrOptions({"sqrt", "log2"}),
             None,
         ],
-        """Number of features that are drawn at random and tried at each node. An int is this number; a float, above 0 and up
-        to 1, is a share of all features; "sqrt" and "log2" are the square root and the base-2 logarithm of the number of all
-        features. Results are rounded down, and are 1 at least. None means all features. Where none of the features tried has
+        """Number of features that are drawn at random and tried at each node. An int is this number, or means all
+        features if there are fewer; a float, above 0 and up to 1, is a share of all features; "sqrt" and "log2" are the square
+        root and the base-2 logarithm of the number of all features. Results are rounded down, and are 1 at least. None means all features. Where none of the features tried has
         a valid split, further ones are tried until one has.""",
         of=PREDICTORS,
         group=SPLITS,
@@ -284,7 +284,7 @@ PARAMETERS = (
         "int or float",
         1,
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
-        """Least number of {draws} on each side of a split, and so in each leaf.
+        """Least number of {draws} on each side of a split, and so in each leaf, unless the tree has fewer: it is a leaf then.
         {note}A float, above 0 and below 1, is a share of {all_draws}, rounded up.""",
         of=SHAPED,
         group=SHAPE,

@@ -15,9 +15,22 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
+from dforest import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraSurvivalTree,
+    ExtraTreeRegressor,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomSurvivalForest,
+    RandomTreesEmbedding,
+    SurvivalTree,
+    config_context,
+)  # fmt: skip
 from dforest.estimators.data.validation import count_features, count_samples
 from dforest.sampling import RowSampling, SampledRows
+from dforest.spmd.threads import ThreadGroup
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
 FORESTS = [RandomForestClassifier, RandomForestRegressor]
@@ -491,8 +504,9 @@ def test_friedman_mse_is_deprecated(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_more_features_than_there_are(kind):
-    with pytest.raises(ValueError, match="max_features=5 is more than the 4 features of X"):
-        make(kind, max_features=5).fit(X_IRIS, Y_IRIS)
+    """All are tried, as in scikit-learn."""
+    models = [make(kind, max_features=n, max_depth=3).fit(X_IRIS, Y_IRIS) for n in (4, 5, 10**30)]
+    assert all(same_forest(models[0], other) for other in models[1:])
 
 
 @pytest.mark.parametrize("kind", FORESTS)
@@ -528,12 +542,29 @@ def test_more_leaves_than_rows_is_no_limit(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_limits_above_the_rows(kind):
-    for limit in (151, 2**62, 10**30):
-        assert (make(kind, min_samples_split=limit).fit(X_IRIS, Y_IRIS).forest_.feature == -1).all()
-        with pytest.raises(ValueError, match=f"min_samples_leaf={limit} is more than the 150 draws of a tree"):
-            make(kind, min_samples_leaf=limit).fit(X_IRIS, Y_IRIS)
+    """Trees are roots, as in scikit-learn."""
+    for name in ("min_samples_split", "min_samples_leaf"):
+        for limit in (151, 2**62, 10**30):
+            assert (make(kind, **{name: limit}).fit(X_IRIS, Y_IRIS).forest_.feature == -1).all()
     for name in ("min_samples_split", "min_samples_leaf"):
         assert make(kind, **{name: 30}).fit(X_IRIS, Y_IRIS).forest_.feature[0] >= 0
+
+
+@pytest.mark.parametrize("limit", [5, 0.9])
+def test_trees_of_fewer_draws_than_a_leaf_may_have_are_roots(limit):
+    """As searches over folds come upon, and survival forests of few rows with their defaults."""
+    X, y, time = [[0], [1], [2], [3]], [0.0, 1.0, 2.0, 3.0], [(1, 1.0), (0, 2.0), (1, 3.0), (1, 4.0)]
+    for kind in (ExtraTreesRegressor, ExtraTreeRegressor, RandomTreesEmbedding, RandomForestRegressor, RandomSurvivalForest,
+                 SurvivalTree, ExtraSurvivalTree):
+        model = kind(min_samples_leaf=limit).fit(X, time if "Survival" in kind.__name__ else y)
+        assert (model.forest_.feature == -1).all(), kind
+
+    def fit(rank):
+        with config_context(communicator=rank):
+            return RandomForestRegressor(3, min_samples_leaf=limit, random_state=0).fit(X[rank.rank :: 2], y[rank.rank :: 2])
+
+    for model in ThreadGroup(2).run(fit):
+        assert (model.forest_.feature == -1).all()
 
 
 def test_numbers_of_things():
@@ -542,7 +573,7 @@ def test_numbers_of_things():
     rows = SampledRows(10, None, None, None, None, None)
     plans = [RowSampling().plan(rows._replace(max_samples=d)) for d in (None, 0.5, 0.26, 0.01, 1.0, 4, 1.5)]
     assert [plan.n_draws for plan in plans] == [10, 5, 3, 1, 10, 4, 15]
-    assert [count_samples("min_samples_split", s, 10, 2) for s in (2, 0.5, 0.51, 0.01, 1.0, 11, 99)] == [2, 5, 6, 2, 10, 11, 11]
+    assert [count_samples(s, 10, 2) for s in (2, 0.5, 0.51, 0.01, 1.0, 11, 99)] == [2, 5, 6, 2, 10, 11, 99]
 
 
 # Predicting

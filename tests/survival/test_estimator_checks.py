@@ -45,7 +45,6 @@ def expected_failures(estimator):
     return {
         **dict.fromkeys(equivalence, "min_samples_leaf counts rows, whatever their weights"),
         **dict.fromkeys(of_y, "a y of other numbers, or of labels, is no survival time: the error says so in words of its own"),
-        "check_fit2d_1sample": "min_samples_leaf=3 is more than one row, which the error says",
     }
 
 

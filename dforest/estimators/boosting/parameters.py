@@ -193,7 +193,8 @@ BOOSTING_PARAMETERS = (
         1.0,
         [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
         """Number of features tried at each node, drawn at random from those of its level that `interaction_cst` allows there. An
-        int is this number, and a float, above 0 and up to 1, is a share of them, rounded up.""",
+        int is this number, or means all of them if there are fewer; a float, above 0 and up to 1, is a share of them, rounded
+        up.""",
         of=BOOSTING,
         group=SPLITS,
     ),

@@ -381,7 +381,7 @@ def check_class_weight(class_weight, classes):
 
 
 def count_features(max_features, n_features):
-    """How many of `n_features` a value of `max_features` means."""
+    """How many of `n_features` a value of `max_features` means: all of them, if it is more."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":
@@ -390,18 +390,14 @@ def count_features(max_features, n_features):
         return max(1, n_features.bit_length() - 1)
     if not isinstance(max_features, Integral):
         return max(1, int(max_features * n_features))
-    if max_features > n_features:
-        raise ValueError(f"max_features={max_features} is more than the {n_features} features of X")
-    return int(max_features)
+    return int(min(max_features, n_features))
 
 
-def count_samples(name, limit, n_draws, least):
-    """How many of a tree's draws a value of `min_samples_split` or `min_samples_leaf` means."""
+def count_samples(limit, n_draws, least):
+    """How many of a tree's draws a value of `min_samples_split` or `min_samples_leaf` means. They may be more than there are."""
     if not isinstance(limit, Integral):
         return max(least, math.ceil(limit * n_draws))
-    if name == "min_samples_leaf" and limit > n_draws:
-        raise ValueError(f"{name}={limit} is more than the {n_draws} draws of a tree")
-    return min(limit, n_draws + 1)
+    return int(min(limit, MAX_ROWS + 1))  # no tree has as many draws
 
 
 def count_threads(n_jobs):

@@ -344,7 +344,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
         min_samples_split, min_samples_leaf = (
-            count_samples(name, getattr(self, name), n_draws, least)
+            count_samples(getattr(self, name), n_draws, least)
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
         return GrowthRules(

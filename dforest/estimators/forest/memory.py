@@ -190,6 +190,6 @@ def _some(problem, chosen, n_rows, share, estimator):
     for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
         limit = getattr(estimator, name)
         if not isinstance(limit, Integral):
-            rules = replace(rules, **{name: count_samples(name, limit, n_draws, least)})
+            rules = replace(rules, **{name: count_samples(limit, n_draws, least)})
     X = None if problem.X is None else np.ascontiguousarray(problem.X[chosen])
     return replace(problem, columns=columns, targets=targets, sampling=sampling, rules=rules, X=X, share=share)
