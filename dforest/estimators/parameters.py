@@ -138,8 +138,8 @@ PARAMETERS = (
         ],
         """Number of features that are drawn at random and tried at each node. An int is this number, or means all
         features if there are fewer; a float, above 0 and up to 1, is a share of all features; "sqrt" and "log2" are the square
-        root and the base-2 logarithm of the number of all features. Results are rounded down, and are 1 at least. None means all features. Where none of the features tried has
-        a valid split, further ones are tried until one has.""",
+        root and the base-2 logarithm of the number of all features. Results are rounded down, and are 1 at least. None means all
+        features. Where none of the features tried has a valid split, further ones are tried until one has.""",
         of=PREDICTORS,
         group=SPLITS,
     ),
