@@ -13,14 +13,13 @@ from textwrap import fill, indent
 from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
-from dforest.estimators.families import WORDS
+from dforest.estimators.families import ESTIMATORS, WORDS
 from dforest.estimators.one_fit import see_one_fit
 from dforest.estimators.other_names import BOOSTED_NAMES, FOREST_NAMES, with_hints
 from dforest.estimators.parameters import PARAMETERS
 from dforest.warning import warn
 
 RENAMED = {"min_hessian": "min_sum_hessian_in_leaf"}  # parameters: earlier names, with which "deprecated" means not given
-ESTIMATORS = {}  # dforest's own classes by their names, as model files have them
 OVERVIEW = "The parameters are listed below in groups:"
 WIDTH = 100  # characters of a line of the overview and of descriptions
 

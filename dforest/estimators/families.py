@@ -17,6 +17,8 @@ SHAPED = PREDICTORS | EMBEDDINGS  # families whose users say how large trees are
 IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; others have tables of their own
 FAMILIES = IN_TABLE | BOOSTING
 
+ESTIMATORS = {}  # dforest's own classes by their names, as model files have them; they enter it as they are declared
+
 # What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
 _OF_ROWS = {"draws": "rows", "note": "", "all_draws": "the training rows", "impurity": "the impurity"}
 _OF_DRAWS = {

@@ -9,6 +9,8 @@ from inspect import signature
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 
+from dforest.estimators.families import ESTIMATORS
+
 # By the name here, or by a sentence: names elsewhere.
 _ANYWHERE = {
     "n_jobs": "num_threads num_thread nthread nthreads n_threads thread_count n_streams",
@@ -23,7 +25,7 @@ _ANYWHERE = {
         "scale_pos_weight is_unbalance unbalance unbalanced_sets auto_class_weights"
     ),
     "verbose": "verbosity verbose_eval logging_level silent do_trace",
-    "device": "device_type task_type tree_method gpu_id",
+    "device": "device_type task_type gpu_id",
     "fit(sample_weight=...) is for weights": (
         "weight weights weight_column sample_weight sample_weights equalize_cluster_weights"
     ),
@@ -41,6 +43,10 @@ _ANYWHERE = {
     ),
 }
 _BOOSTED = _ANYWHERE | {
+    "Boosted trees are always grown by bins, of which max_bins is the number; device says where": "tree_method",
+    "Boosted trees take a loss, which says what splits decrease; random forests and single trees have criterion and splitter": (
+        "criterion splitter"
+    ),
     "max_iter": (
         "n_estimators num_iterations num_iteration num_boost_round num_round num_rounds nrounds n_rounds n_iter num_trees "
         "num_tree iterations"
@@ -113,6 +119,10 @@ _BOOSTED = _ANYWHERE | {
     "Log loss has a scale of 1": "sigmoid",
 }
 _FORESTS = _ANYWHERE | {
+    'method="hist" grows trees by bins, and method="dense" exactly; device says where': "tree_method",
+    "Boosted trees take a loss; random forests and single trees have a criterion, which says what their splits decrease": (
+        "loss objective"
+    ),
     "n_estimators": "num_trees ntree ntrees n_trees tree_count num_tree max_iter num_iterations",
     "max_features": "mtry features_per_node colsample_bynode feature_fraction max_feature",
     "min_samples_leaf": "min_bucket min_child_samples min_data_in_leaf min_rows_per_leaf min_node_records",
@@ -289,6 +299,8 @@ def hint(estimator, unknown, method="__init__"):
     if unknown in estimator._parameter_constraints:
         return ". It is a parameter of the estimator"
     answer = estimator._other_names.get(unknown, "")
+    if method == "__init__" and " " not in answer and answer not in estimator._parameter_constraints:
+        answer = _owners(unknown)
     if method.startswith("predict"):
         answer = _ASKED.get(unknown, answer)
     if method == "predict_quantiles":
@@ -297,6 +309,12 @@ def hint(estimator, unknown, method="__init__"):
         return f". {answer}"
     where = "" if method == "__init__" else ", and is a parameter of the estimator"
     return f". It is called {answer} here{where}" if answer in estimator._parameter_constraints else ""
+
+
+def _owners(name):
+    """A sentence that names the estimators that have a parameter; empty if none has it."""
+    owners = [kind for kind, estimator in sorted(ESTIMATORS.items()) if name in estimator._parameter_constraints]
+    return f"It is a parameter of {' and '.join(filter(None, [', '.join(owners[:-1]), owners[-1]]))}" if owners else ""
 
 
 def _told(who, what, unknown, hints):

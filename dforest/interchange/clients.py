@@ -10,7 +10,7 @@ from sklearn import ensemble, tree
 
 from dforest.core.forest.arrays import Forest
 from dforest.estimators.conversion import ExportPart
-from dforest.estimators.declaration import ESTIMATORS
+from dforest.estimators.families import ESTIMATORS
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree

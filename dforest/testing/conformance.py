@@ -6,7 +6,7 @@ component and a problem, to which forests are fitted. Problems own their arrays,
 
 import pickle
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,9 @@ from dforest.estimators.forest.forest import RandomForestClassifier, RandomFores
 SHARE_ALL = {"share_from": 1, "share_visits_from": 0}
 
 TASKS = {"two classes": 2, "four classes": 4, "regression": 0}
+
+
+ROW_ALONE = "where a row goes depends on nothing but the row"
 
 
 class ConformanceError(AssertionError):
@@ -127,6 +130,7 @@ class Trial:
 
     def __init__(self, role, component, problem, **parameters):
         self.role, self.component, self.problem = role, component, problem
+        self.own_parameters = parameters
         self.parameters = {"n_estimators": 3, "max_depth": 6, "max_features": 3, "random_state": 0, "n_jobs": 1}
         self.parameters.update(problem.parameters)
         self.parameters.update(parameters)
@@ -166,6 +170,73 @@ class Trial:
         """What a fitted forest predicts."""
         X = self.problem.X if X is None else X
         return fitted.predict_proba(X) if self.problem.n_classes else fitted.predict(X)
+
+
+def with_cause(trial, check):
+    """Run a check of a trial. Where it fails, its error says what the failure comes from, if trials of other kinds tell.
+
+    Parameters
+    ----------
+    trial : Trial
+    check : callable
+        Given a trial, it raises `ConformanceError`, or what the component raises.
+    """
+    try:
+        check(trial)
+        return
+    except ConformanceError as error:
+        failure = error
+    except Exception as error:
+        failure = trial.broken("a fit ends without an exception", f"it raised {error!r}")
+        failure.__cause__ = error
+    mixed_up = rows_mixed_up(trial)
+    if mixed_up and failure.rule != ROW_ALONE:
+        raise trial.broken(ROW_ALONE, mixed_up) from failure
+    for part, problem in without_parts(trial.problem):
+        try:
+            check(Trial(trial.role, trial.component, problem, **trial.own_parameters))
+        except Exception:
+            continue
+        raise ConformanceError(f"{failure}. Without {part} in the same data, all rules hold", failure.rule) from failure
+    raise failure
+
+
+def without_parts(problem):
+    """What may be special about the data of a `Problem`, and the problem without it: list of (str, Problem)."""
+    parts = []
+    if np.isnan(problem.X).any():
+        parts.append(("missing values", problem._replace(X=np.nan_to_num(problem.X))))
+    if problem.parameters:
+        parts.append(("the categorical column", problem._replace(parameters={})))
+    if problem.weight is not None:
+        parts.append(("weights", problem._replace(weight=None)))
+    return parts
+
+
+def rows_mixed_up(trial):
+    """How a test that is written in Python sends a row elsewhere when it is asked about the row alone: str, or None."""
+    kind, found = type(trial.component), []
+    if not hasattr(kind, "goes_left") or not hasattr(kind, "find_split"):
+        return None
+
+    def goes_left(self, payload, X):
+        together = super(probing, self).goes_left(payload, X)
+        if not found:
+            alone = [np.ravel(super(probing, self).goes_left(payload, X[i : i + 1])).tolist() for i in range(len(X))]
+            differs = [i for i, one in enumerate(alone) if one != [np.ravel(together)[i]]]
+            found.extend((X[i].tolist(), len(X), "left" if alone[i][0] else "right") for i in differs[:1])
+        return together
+
+    probing = type(kind.__name__, (kind,), {"goes_left": goes_left})
+    with suppress(Exception):  # as where rows are mixed up, splits break other rules
+        trial.fit(**{trial.role: probing(**clone(trial.component).get_params())})
+    if not found:
+        return None
+    row, n_rows, side = found[0]
+    return (
+        f"goes_left sends the row {row} {side} alone, and to the other side among {n_rows} rows. Sums of products such as "
+        "X @ weights may be rounded otherwise for other numbers of rows; those that add up one column after another are not"
+    )
 
 
 def difference(forest, other):

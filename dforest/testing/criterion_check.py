@@ -1,6 +1,7 @@
 """Whether a criterion keeps the contract of ``dforest/core/search/criterion.pxd``."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 from sklearn.base import clone
@@ -19,8 +20,12 @@ from dforest.testing.conformance import (
     check_pickled,
     check_same_forests,
     make_problem,
+    with_cause,
 )
-from dforest.testing.grown_trees import check_scores
+from dforest.testing.grown_trees import OWN_SCORE, check_scores
+
+INCOMPLETE = "Impurities that leave out a term that all splits of a node have in common are checked with complete=False"
+TOGETHER = "Scores that depend on the other splits that are scored with them are checked with alone=False"
 
 
 class _BadScore(Exception):
@@ -102,23 +107,42 @@ def check_criterion(criterion, *, tasks=None, complete=True, own_score=False, al
         except ConformanceError:
             raise
         except Exception as error:
-            rule = "configure refuses tasks that the criterion is not for by ValueError"
-            raise broken(criterion, rule, f"it took {task}; a fit then raised {error!r}") from error
+            if any(map(partial(_can_fit, criterion, methods[0]), tasks)):
+                rule = "configure refuses tasks that the criterion is not for by ValueError"
+                raise broken(criterion, rule, f"it took {task}; a fit then raised {error!r}") from error
+            shown = (
+                f"for {task} it raised {error!r}. Methods are asked about n sets of draws at once, and return arrays of shape "
+                "(n,); if the criterion is not for this task, configure is to raise ValueError"
+            )
+            raise broken(criterion, "a fit ends without an exception", shown) from error
         n_classes = TASKS[task]
         if n_classes and scores_statistics(criterion):
             check_questions(criterion, n_classes, complete, own_score, alone)
         for method in methods:
             for is_mixed in (False, True):
                 trial = Trial("criterion", criterion, make_problem(task, is_mixed), method=method)
-                fitted = check_same_forests(trial)
-                check_nodes(trial, fitted, complete)
-                check_pickled(trial, fitted)
-                if not own_score:
-                    check_scores(trial, fitted, lambda tree, t: tree.forest.node_table(t).decrease)
+                with_cause(trial, lambda trial: check_forests(trial, complete, own_score))
             if alone:
                 check_single_cuts(Trial("criterion", criterion, make_problem(task, False, n_rows=60), method=method))
     for method in methods:
         check_inputs(Trial("criterion", criterion, make_problem(tasks[0], True), method=method))
+
+
+def _can_fit(criterion, method, task):
+    try:
+        Trial("criterion", criterion, make_problem(task, False), method=method).fit()
+    except Exception:
+        return False
+    return True
+
+
+def check_forests(trial, complete, own_score):
+    """Raise unless the forests that are grown on a problem keep all rules."""
+    fitted = check_same_forests(trial)
+    check_nodes(trial, fitted, complete)
+    check_pickled(trial, fitted)
+    if not own_score:
+        check_scores(trial, fitted, lambda tree, t: tree.forest.node_table(t).decrease)
 
 
 def tasks_of(criterion):
@@ -188,8 +212,8 @@ def check_questions(criterion, n_classes, complete, own_score, alone):
             allowed = scores >= 0
             if not np.allclose(scores[allowed], base[allowed], rtol=1e-6, atol=1e-9 * float(total[1])):
                 place = int(np.argmax(np.abs(scores - base) * allowed))
-                shown = f"{left[place].tolist()} of {total.tolist()} scores {scores[place]}; by impurities, {base[place]}"
-                raise broken(criterion, "scores are the weight times the decrease of impurity", shown)
+                found = f"{left[place].tolist()} of {total.tolist()} scores {scores[place]}; by impurities, {base[place]}"
+                raise broken(criterion, "scores are the weight times the decrease of impurity", f"{found}. {OWN_SCORE}")
             if complete:
                 check_division(criterion, first, left, total)
         if complete:
@@ -198,7 +222,7 @@ def check_questions(criterion, n_classes, complete, own_score, alone):
             for statistic, value in ((total, impurity), (pure, first.impurity_of(pure))):
                 if not np.isfinite(value) or value < 0 or (statistic is pure and abs(value) > 1e-12):
                     rule = "impurities are finite, not below 0, and 0 for a pure node"
-                    raise broken(criterion, rule, f"impurity {value} of {statistic.tolist()}")
+                    raise broken(criterion, rule, f"impurity {value} of {statistic.tolist()}. {INCOMPLETE}")
 
 
 def check_division(criterion, configured, left, total):
@@ -211,7 +235,7 @@ def check_division(criterion, configured, left, total):
             shown = (
                 f"{total.tolist()} has the impurity {impurity}; divided into {cut.tolist()} and {(total - cut).tolist()}, "
                 f"the mean is {mean}, and the split scores 0. Multiplied by the weight, an impurity must be concave in the "
-                "class weights"
+                f"class weights. {INCOMPLETE}"
             )
             raise broken(criterion, "dividing a node does not raise the mean impurity", shown)
 
@@ -228,7 +252,7 @@ def check_scan(criterion, left, total, found, scores):
             raise broken(criterion, rule, f"cut {best} of {total.tolist()} is allowed among others, and not alone")
     elif best != expected or score != scores[expected]:
         rule = "of many cuts the first of the best ones is found, with the score it has alone"
-        shown = f"cut {best}, {score!r}, in {total.tolist()}; alone, cut {expected} scores {scores[expected]!r}"
+        shown = f"cut {best}, {score!r}, in {total.tolist()}; alone, cut {expected} scores {scores[expected]!r}. {TOGETHER}"
         raise broken(criterion, rule, shown)
 
 

@@ -137,6 +137,9 @@ def clear_limit(decreases, closest=1e-6):
     return None if gaps[place] < 1 + closest else float(np.sqrt(values[place]) * np.sqrt(values[place + 1]))
 
 
+OWN_SCORE = "A score that is meant to be another one is checked with own_score=True"
+
+
 def check_scores(trial, fitted, decreases_of):
     """Raise unless limits on the impurity decrease and best-first growth follow what splits are worth.
 
@@ -159,7 +162,8 @@ def check_scores(trial, fitted, decreases_of):
             shares = decreases[t] / roots[t]
             expected, grown = tree.cut_back(shares >= limit), features_of(limited, t)
             if expected != grown:
-                raise trial.broken(rule, f"{first_doubt(tree, expected, grown, shares)} min_impurity_decrease={limit:.6g}")
+                doubt = first_doubt(tree, expected, grown, shares)
+                raise trial.broken(rule, f"{doubt} min_impurity_decrease={limit:.6g}. {OWN_SCORE}")
     for n_leaves in (2, 4, 7):
         limited = trial.fit(max_leaf_nodes=n_leaves)
         for t, tree in enumerate(trees):
@@ -168,7 +172,8 @@ def check_scores(trial, fitted, decreases_of):
                 continue
             expected, grown = tree.cut_back(divided), features_of(limited, t)
             if expected != grown:
-                raise trial.broken(rule, f"{first_doubt(tree, expected, grown, decreases[t])} max_leaf_nodes={n_leaves}")
+                doubt = first_doubt(tree, expected, grown, decreases[t])
+                raise trial.broken(rule, f"{doubt} max_leaf_nodes={n_leaves}. {OWN_SCORE}")
 
 
 def features_of(fitted, t):

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
 from dforest.testing.conformance import (
+    ROW_ALONE,
     TASKS,
     Trial,
     check_inputs,
@@ -13,6 +14,7 @@ from dforest.testing.conformance import (
     check_pickled,
     check_same_forests,
     make_problem,
+    with_cause,
 )
 from dforest.testing.grown_trees import GrownTree, check_scores
 
@@ -77,17 +79,22 @@ def check_splitter(splitter, *, tasks=tuple(TASKS), mixed=True, own_score=False)
         for task in tasks:
             for is_mixed in (False, True) if mixed else (False,):
                 trial = Trial("splitter", splitter, make_problem(task, is_mixed), method=method)
-                fitted = check_same_forests(trial)
-                check_rows(trial, fitted)
-                check_importances(trial, fitted)
-                check_pickled(trial, fitted)
-                if not own_score:
-                    check_scores(trial, fitted, lambda tree, t: tree.decreases())
+                with_cause(trial, lambda trial: check_forests(trial, own_score))
         trial = Trial("splitter", splitter, make_problem(tasks[0], mixed), method=method)
         check_limits(trial)
         check_estimates(trial)
         check_inputs(trial)
         check_exceptions(trial)
+
+
+def check_forests(trial, own_score):
+    """Raise unless the forests that are grown on a problem keep all rules."""
+    fitted = check_same_forests(trial)
+    check_rows(trial, fitted)
+    check_importances(trial, fitted)
+    check_pickled(trial, fitted)
+    if not own_score:
+        check_scores(trial, fitted, lambda tree, t: tree.decreases())
 
 
 def leaves_of(trial, fitted, X):
@@ -103,14 +110,13 @@ def check_rows(trial, fitted):
     """Raise unless rows go down the trees as their draws did in training."""
     X, forest = trial.problem.X, fitted.forest_
     leaves = leaves_of(trial, fitted, X)
-    rule = "where a row goes depends on nothing but the row"
     backwards = leaves_of(trial, fitted, X[::-1].copy())[::-1]
     some = slice(0, len(X), 7)
     alone = np.vstack([leaves_of(trial, fitted, X[i : i + 1]) for i in range(len(X))[some]])
     for way, here, there in (("backwards", leaves, backwards), ("alone", leaves[some], alone)):
         if (here != there).any():
             row, t = (int(i) for i in np.argwhere(here != there)[0])
-            raise trial.broken(rule, f"tree {t}: a row reaches leaf {here[row, t]} among others, {there[row, t]} {way}")
+            raise trial.broken(ROW_ALONE, f"tree {t}: a row reaches leaf {here[row, t]} among others, {there[row, t]} {way}")
     for t in range(forest.n_trees):
         tree = GrownTree(fitted, trial.problem, t)
         check_paths(trial, tree, leaves[:, t], t)

@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, clone
 
 import dforest
-from dforest.estimators.declaration import ESTIMATORS
+from dforest.estimators.families import ESTIMATORS
 from dforest.interchange.storage.model import load
 
 N = 40

@@ -125,6 +125,11 @@ class NotANumber(SlowGini):
         return np.full(len(statistics.weight), np.nan)
 
 
+class SingleSets(SlowGini):
+    def impurity(self, statistics):
+        return float(super().impurity(statistics))
+
+
 class Anything(PythonCriterion):
     impurity = SlowGini.impurity
 
@@ -163,10 +168,11 @@ class Doubled(SlowGini):
         (Drifting, "the same question has the same answer", "later, "),
         (LastFirst, "of many cuts the first of the best ones is found, with the score it has alone", "alone, cut"),
         (Negative, "what it returns can be used", r"Negative: impurity returned -0\.\d+; allowed are finite numbers from 0"),
-        (Impure, "impurities are finite, not below 0, and 0 for a pure node", r"impurity 1\.0 of \["),
+        (Impure, "impurities are finite, not below 0, and 0 for a pure node", r"impurity 1\.0 of \[.* complete=False"),
         (Reweighted, "dividing a node does not raise the mean impurity", "must be concave in the class weights"),
-        (Twice, "scores are the weight times the decrease of impurity", "by impurities"),
+        (Twice, "scores are the weight times the decrease of impurity", "by impurities.* own_score=True"),
         (NotANumber, "what it returns can be used", "NotANumber: impurity returned nan"),
+        (SingleSets, "a fit ends without an exception", r"are asked about n sets of draws at once, and return arrays"),
         (Anything, "configure refuses tasks that the criterion is not for by ValueError", "it took regression; a fit then"),
         (Rude, "configure refuses tasks that the criterion is not for by ValueError", "regression: it raised AssertionError"),
         (Idle, "configure calls its base's", "n_classes=0, n_words=0"),

@@ -170,6 +170,39 @@ class InRow(Numbers):
         return Test([1.0]) if node.n_records > 20 and node.score_sides(np.arange(node.n_records) % 2 == 0) >= 0 else None
 
 
+class Products(PythonSplitter):
+    """A test by a product of matrices, whose last digits depend on how many rows there are, with a threshold that is a value."""
+
+    def numbers(self, X, weights):
+        return np.nan_to_num(X.astype(float)) @ weights
+
+    def find_split(self, node):
+        weights = node.random().standard_normal(5)
+        numbers = self.numbers(node.X, weights)
+        score, threshold, _ = node.best_along(numbers)
+        return Test([*weights, numbers[np.abs(numbers - threshold).argmin()]], score=score) if score >= 0 else None
+
+    def goes_left(self, payload, X):
+        rounded = self.numbers(X, payload[:5]) + 1e-16 * len(X)  # whatever BLAS there is
+        return rounded <= payload[5]
+
+
+class HolesRight(Numbers):
+    """Its test sends missing values to the right, whatever was best."""
+
+    def numbers(self, X):
+        return X[:, 0] - X[:, 1]
+
+
+class NoHoles(Median):
+    """Can't do without a value."""
+
+    def best_cut(self, node, feature):
+        values = node.X[:, feature]
+        code = int(node.codes(feature)[values <= np.median(values)].max())
+        return code if node.is_categorical(feature) or node.score_cut(feature, code) >= 0 else None
+
+
 class Doubling(Median):
     def __init__(self, alpha=1.0):
         self.alpha = 2 * alpha
@@ -252,13 +285,16 @@ class Swallowing(Median):
         (ByShare, "where a row goes depends on nothing but the row", r"leaf \d+ among others, \d+ (alone|backwards)"),
         (InRow, "where a row goes depends on nothing but the row", r"leaf \d+ among others"),
         (Remembering, "a test needs nothing but its payload, the row, and the parameters", "no attribute 'sign'"),
+        (Products, "where a row goes depends on nothing but the row", r"goes_left sends the row .* alone, .* among \d+ rows"),
+        (HolesRight, "the decrease of impurity|what it returns can be used", "Without missing values in the same data, all"),
+        (NoHoles, "a fit ends without an exception", "it raised ValueError.*Without missing values in the same data, all rules"),
         (Doubling, "its parameters are its constructor's arguments", r"alpha=2.0\) became Doubling\(alpha=4.0\)"),
         (Forgetful, "its parameters are its constructor's arguments", "no attribute 'alpha'"),
         (Unknown, "set_params refuses parameters that there are not", "no_such_parameter=1"),
         (Unpicklable, "it can be pickled", "lambda"),
         (Noting, "fitting leaves its parameters alone|parameters are its constructor's", "became Noting"),
         (Boasting, "a split's score is the node's weight times the decrease of impurity", r"node \d+, .*min_impurity_decrease="),
-        (WorstFirst, "a split's score is the node's weight times the decrease of impurity", r"node \d+, "),
+        (WorstFirst, "a split's score is the node's weight times the decrease of impurity", r"node \d+, .* with own_score=True$"),
         (Outermost, "what it returns can be used", "Outermost: the cut after code .* breaks min_samples_leaf=9"),
         (Overcounting, "used_features gives features of the data, and shares above 0 whose sum is 1", "the sum 1.4"),
         (Outside, "used_features gives features of the data", r"features \[5\]"),

@@ -205,8 +205,9 @@ class Features:
         else:
             lost, unknown = ([], []) if list(given) == self.names else (self.names, given)
         if lost or unknown:
-            what = f"lacks {_some(lost)}" if lost else f"has {_some(unknown)}, which training rows did not have"
-            raise ValueError(f"X {what}; allowed are the columns {_some(self.names)}, with None or NaN where a value is missing")
+            what = f"lacks {some_of(lost)}" if lost else f"has {some_of(unknown)}, which training rows did not have"
+            allowed = f"allowed are the columns {some_of(self.names)}, with None or NaN where a value is missing"
+            raise ValueError(f"X {what}; {allowed}")
 
     def _encode_row(self, row):
         if row.keys() != self._known_names:
@@ -262,7 +263,7 @@ class Features:
         commonest = sorted(unseen, key=lambda place: -rows[place])
         warn(
             f"{self.title(j)}: {n_unseen} of {n_unseen + n_seen} rows hold labels that were not in the training data, and are "
-            f"taken as missing: {_some([labels[place] for place in commonest], 3)}; the training data had {_some(known, 3)}",
+            f"taken as missing: {some_of([labels[place] for place in commonest], 3)}; the training data had {some_of(known, 3)}",
             UnseenLabelsWarning,
         )
 
@@ -324,7 +325,7 @@ class Features:
             j = next(j for j, (mine, others) in enumerate(zip(self.names, other.names, strict=True)) if mine != others)
             raise ValueError(
                 f"column {j} of X is {self.names[j]!r}, but warm_start=True goes on with trees grown on {other.names[j]!r}; "
-                f"allowed are {_some(other.names)}"
+                f"allowed are {some_of(other.names)}"
             )
         rows, recoded = _readable_by_column(X), {}
         for j, labels in enumerate(self.categories):
@@ -337,7 +338,7 @@ class Features:
             if len(unknown):
                 raise ValueError(
                     f"{self.title(j)} holds {labels.tolist()[unknown[0]]!r}, but warm_start=True goes on with trees "
-                    f"grown on {_some(other.categories[j])}"
+                    f"grown on {some_of(other.categories[j])}"
                 )
             numbers = X[:, j] if rows is X else rows.column(j)[0]
             found = table[np.where(numbers == numbers, numbers, -1).astype(np.intp)]
@@ -426,7 +427,7 @@ def numbers_of(parameter, choice, n, names):
         places = {name: j for j, name in enumerate(names)}
         for name in choice:
             if name not in places:
-                raise ValueError(f"{parameter} names {name!r}; the columns of X are {_some(list(names))}")
+                raise ValueError(f"{parameter} names {name!r}; the columns of X are {some_of(list(names))}")
         numbers = [places[name] for name in choice]
     elif all(isinstance(entry, Integral) and not isinstance(entry, bool) for entry in choice):
         for entry in choice:
@@ -553,7 +554,7 @@ def label_array(labels):
     return array
 
 
-def _some(values, most=10):
+def some_of(values, most=10):
     """The first labels of a list, for messages."""
     values = as_list(values)
     if not values:

@@ -29,7 +29,7 @@ from dforest.core.threads import openmp_threads
 from dforest.estimators.data.agreement import error_of_types
 from dforest.estimators.data.column_check import check_columns, check_values
 from dforest.estimators.data.columns import columns_of
-from dforest.estimators.data.features import Features
+from dforest.estimators.data.features import Features, some_of
 from dforest.estimators.data.given import given_numbers, given_rows, given_values
 from dforest.estimators.data.sparse import in_order
 from dforest.spmd.communicator import ALONE
@@ -259,6 +259,14 @@ def check_directions(estimator, monotonic_cst):
         If a constraint is not -1, 0 or 1, if there are more or fewer than features, if a name is unknown, if a
         constrained feature is categorical, or if there are more than two classes.
     """
+    names = getattr(estimator, "feature_names_in_", None)
+    if isinstance(monotonic_cst, dict) and names is not None:
+        unknown = [name for name in monotonic_cst if name not in names.tolist()]
+        if unknown:
+            raise ValueError(
+                f"monotonic_cst names {unknown[0]!r}; the columns of X are {some_of(names)}: monotonic_cst contains "
+                f"{len(unknown)} unexpected feature names: {unknown}"
+            )
     directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
     if not directions.any():
         return directions
