@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import CensoredData, logrank
@@ -445,6 +447,42 @@ def test_forms_of_y_and_X():
     assert SurvivalTree(max_depth=1).fit(table, Y).forest_.feature[0] == 0
 
 
+def tables_of_y():
+    yield pa.table({"dead": EVENT, "days": TIME})
+    yield pa.table({"dead": pa.chunked_array([EVENT[:9], EVENT[9:]]), "days": TIME})
+    yield pa.record_batch({"dead": EVENT, "days": TIME})
+    yield pl.DataFrame({"dead": EVENT, "days": TIME})
+    yield pd.DataFrame({"dead": pd.array(EVENT, "boolean"), "days": pd.array(TIME, "Float64")})
+    yield pd.DataFrame({"dead": EVENT.astype(object), "days": TIME})
+    yield pd.DataFrame({"dead": pd.array(EVENT, pd.ArrowDtype(pa.bool_())), "days": TIME.astype(int)})
+    yield np.ma.masked_array(Y)
+    yield np.ma.masked_array(np.array(list(zip(EVENT, TIME, strict=True)), "?,f8"))
+
+
+@pytest.mark.parametrize("y", list(tables_of_y()), ids=lambda y: type(y).__module__)
+def test_tables_as_y(y):
+    forest, other = (RandomSurvivalForest(2, random_state=0).fit(X, own) for own in (Y, y))
+    assert_equal(forest, other)
+    assert forest.score(X, y) == forest.score(X, Y)
+
+
+def tables_without_values():
+    holes = [None, *EVENT[1:].tolist()]
+    yield pa.table({"dead": holes, "days": TIME}), "None"
+    yield pl.DataFrame({"dead": holes, "days": TIME}), "None"
+    yield pd.DataFrame({"dead": pd.array(holes, "boolean"), "days": TIME}), "None"
+    yield pd.DataFrame({"dead": [pd.NA, *EVENT[1:]], "days": TIME}), "None"
+    yield np.ma.masked_array(Y.astype(object), mask=np.arange(2 * len(Y)).reshape(Y.shape) == 0), "None"
+    yield [(pd.NA, 1.0), (True, 2.0)], "<NA>"
+
+
+@pytest.mark.parametrize(("y", "what"), list(tables_without_values()))
+def test_an_event_that_has_no_value(y, what):
+    name = 0 if isinstance(y, np.ndarray | list) else "'dead'"
+    with pytest.raises(ValueError, match=f"column {name} of y has no value in row 0, which holds {what}; allowed are True or 1"):
+        SurvivalTree().fit(X[: len(y)], y)
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -456,6 +494,10 @@ def test_forms_of_y_and_X():
         (Y * [1, -1], "column 1 of y holds -"),
         (np.where(np.arange(len(Y))[:, None] == 7, [1, np.nan], Y), "column 1 of y holds nan in row 7"),
         (Y * [0, 1], "no event"),
+        (Y[:, ::-1], "The columns may be swapped: the event comes first, then the time"),
+        (pd.DataFrame({"dead": np.where(EVENT, "yes", "no"), "days": TIME}), "column 'dead' of y holds '(yes|no)' in row 0"),
+        (np.ma.masked_less(Y, 0.5), "column 0 of y holds nan in row"),
+        (list(zip(EVENT, TIME.astype(str), strict=True)), "column 1 of y holds '.*' in row 0; allowed are finite times"),
         (np.array([("x", t) for t in TIME], "U1,f8"), "field 'f0' of y is of the type"),
         (Y[:-1], "inconsistent"),
     ],

@@ -3,36 +3,39 @@
 A *code* is a single number for event, time and entry: see `dforest.core.predict.survival.parts_of_codes`.
 """
 
+from numbers import Real
+
 import numpy as np
 
+from dforest.config import on_host
 from dforest.core.predict.survival import ENTRY
+from dforest.estimators.data.columns import columns_of, is_missing, is_number
+from dforest.estimators.data.given import given_rows
 
 ALLOWED = "a structured array of two or three fields, event, time and entry, or as many columns"
+COLUMNS = "True or 1 for an event, and False or 0 where a row was censored", "finite times from 0 on", "finite entries from 0 on"
 MOST_TIMES = ENTRY // 2  # that codes have numbers for
 
 
 def _columns(y):
-    """The columns of y as arrays, and what they are called."""
-    names = getattr(getattr(y, "dtype", None), "names", None)
+    """The columns of y as arrays, masked or not, and what they are called."""
+    y = on_host(y)
+    dtype = getattr(y, "dtype", None)
+    names = getattr(dtype, "names", None)
     if names:
-        columns, called = [np.asarray(y[name]) for name in names], [f"field {name!r} of y" for name in names]
+        columns, called = [y[name] for name in names], [f"field {name!r} of y" for name in names]
     else:
-        frame = y if hasattr(y, "columns") and hasattr(y, "shape") else None
-        if frame is not None:
-            names = list(frame.columns)
-            columns = [np.asarray(frame[name]) for name in names]
-        else:
-            array = np.asarray(y)
-            columns = list(array.T) if array.ndim == 2 else []
-            if array.ndim != 2:
-                raise ValueError(f"y has the shape {array.shape} and the type {array.dtype}; allowed are {ALLOWED}")
-            names = range(len(columns))
-        called = [f"column {name!r} of y" for name in names]
+        # An array of one type has its numbers as they are; a list may hold values of several.
+        reader = columns_of(y, unique=False)
+        if reader is None:
+            raise ValueError(f"y has the shape {np.shape(y)} and the type {np.asarray(y).dtype}; allowed are {ALLOWED}")
+        columns = [y[:, j] if isinstance(y, np.ma.MaskedArray) else reader.exact(j) for j in range(reader.n_columns)]
+        called = [f"column {name!r} of y" for name in reader.names or range(len(columns))]
     if len(columns) not in (2, 3):
         raise ValueError(f"y has {len(columns)} columns, or fields; allowed are {ALLOWED}")
     if any(column.ndim != 1 for column in columns):
         raise ValueError(f"y has fields of several values for a row; allowed are {ALLOWED}")
-    return columns, called
+    return [np.asarray(given_rows(column)) for column in columns], called
 
 
 def _numbers(column, called, allowed):
@@ -41,16 +44,71 @@ def _numbers(column, called, allowed):
         return column.astype(np.float64)
     if column.dtype.kind != "O":
         raise ValueError(f"{called} is of the type {column.dtype}; allowed are {allowed}")
-    try:
-        return column.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{called} holds {column[0]!r}; allowed are {allowed}") from error
+    numbers = np.empty(len(column))
+    for row, value in enumerate(column.tolist()):
+        value = value.item() if isinstance(value, np.generic) else value
+        if is_missing(value) and not isinstance(value, Real):
+            raise ValueError(f"{called} has no value in row {row}, which holds {value}; allowed are {allowed}")
+        if not is_number(value):
+            raise ValueError(f"{called} holds {value!r} in row {row}; allowed are {allowed}")
+        numbers[row] = value
+    return numbers
 
 
-def _check(numbers, called, is_allowed, allowed):
-    wrong = np.flatnonzero(~is_allowed)
+def _checked(column, called, allowed, is_allowed):
+    """A column as float64. Raises ValueError unless all of its numbers are allowed."""
+    numbers = _numbers(column, called, allowed)
+    wrong = np.flatnonzero(~is_allowed(numbers))
     if len(wrong):
         raise ValueError(f"{called} holds {numbers[wrong[0]]:g} in row {wrong[0]}; allowed are {allowed}")
+    return numbers
+
+
+def _is_time(numbers):
+    return np.isfinite(numbers) & (numbers >= 0)
+
+
+def _is_event(numbers):
+    return (numbers == 0) | (numbers == 1)
+
+
+def look_at_survival(y):
+    """What there is to survival times, and what is wrong with them.
+
+    Returns
+    -------
+    event, time, entry : ndarray of shape (n_rows,), dtype bool and float64, or None
+        None if it is wrong, or if there are no entries.
+    wrong : list of ValueError
+        Of each column, the first thing that is.
+
+    Raises
+    ------
+    ValueError
+        If y has not as many columns, of which nothing can be said then.
+    """
+    columns, called = _columns(y)
+    found, wrong = [], []
+    for column, name, allowed, is_allowed in zip(columns, called, COLUMNS, (_is_event, _is_time, _is_time), strict=False):
+        try:
+            found.append(_checked(column, name, allowed, is_allowed))
+        except ValueError as error:
+            found.append(None)
+            wrong.append(error)
+    event, time, entry = [*found, None][:3]
+    if event is None and time is not None and _is_event(time).all():
+        wrong[0] = ValueError(f"{wrong[0]}. The columns may be swapped: the event comes first, then the time")
+    if time is not None and entry is not None:
+        late = np.flatnonzero(entry >= time)
+        if len(late):
+            i = late[0]
+            wrong.append(
+                ValueError(
+                    f"{called[2]} holds the entry {entry[i]:g} in row {i}, whose time is {time[i]:g}; allowed are entries before "
+                    "the time"
+                )
+            )
+    return None if event is None else event == 1, None if time is None else time + 0.0, entry, wrong
 
 
 def check_survival(y):
@@ -62,22 +120,16 @@ def check_survival(y):
         If y is no such thing, if an event is neither True (1) nor False (0), or if a time is negative or not finite, or
         not after the row's entry.
     """
-    (event, time, *more), called = _columns(y)
-    event = _numbers(event, called[0], "True or 1 for an event, and False or 0 where a row was censored")
-    _check(event, called[0], (event == 0) | (event == 1), "True or 1 for an event, and False or 0 where a row was censored")
-    time = _numbers(time, called[1], "finite times from 0 on")
-    _check(time, called[1], np.isfinite(time) & (time >= 0), "finite times from 0 on")
-    if not more:
-        return event == 1, time + 0.0, None
-    entry = _numbers(more[0], called[2], "finite entries from 0 on")
-    _check(entry, called[2], np.isfinite(entry) & (entry >= 0), "finite entries from 0 on")
-    late = np.flatnonzero(entry >= time)
-    if len(late):
-        i = late[0]
-        raise ValueError(
-            f"{called[2]} holds the entry {entry[i]:g} in row {i}, whose time is {time[i]:g}; allowed are entries before the time"
-        )
-    return event == 1, time + 0.0, entry
+    event, time, entry, wrong = look_at_survival(y)
+    if wrong:
+        raise wrong[0]
+    return event, time, entry
+
+
+def check_events(event):
+    """Raise ValueError unless some row has an event."""
+    if not event.any():
+        raise ValueError(f"y has no event among its {len(event)} rows; allowed are rows of which one or more have an event")
 
 
 def codes_of(times, number, event, entry=None):

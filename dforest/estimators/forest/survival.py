@@ -16,7 +16,7 @@ from dforest.core.objective import SurvivalObjective
 from dforest.core.predict.survival import ENTRY, concordance, parts_of_codes
 from dforest.engines.problem import Targets
 from dforest.estimators.conversion import ExportPart
-from dforest.estimators.data.survival import check_survival, codes_of, step_functions
+from dforest.estimators.data.survival import check_events, check_survival, codes_of, step_functions
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
@@ -93,8 +93,7 @@ class SurvivalPart(SurvivalTrees):
                 f"oob_score={self.oob_score!r} is not defined for a y with entries, as its weights are of rows that are seen "
                 'from the start; allowed are True and "harrell"'
             )
-        if not event.any():
-            raise ValueError(f"y has no event among its {len(rows.y)} rows; allowed are rows of which one or more have an event")
+        check_events(event)
         before = getattr(self, "event_times_", None)
         self.unique_times_ = self.unique_times_[occurring]
         self.event_times_ = self.unique_times_[np.unique(number[event])]
