@@ -22,6 +22,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch, _safe_indexing, check_random_state
 
 from dforest.estimators.data.features import numbers_of
+from dforest.estimators.data.given import given_rows, given_values
 from dforest.estimators.data.validation import check_number, count_features
 from dforest.estimators.kinds import Forest
 from dforest.warning import warn
@@ -65,7 +66,12 @@ def _for_both(forest, n_features, names):
     return changed
 
 
-def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None):
+def _given(**arguments):
+    """The arguments that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None, groups=None):
     """Compute importances by impurity that are 0 on average for columns without any bearing on y.
 
     A copy of the forest is grown on all columns and on a copy of each, in which the rows stand in another order. What splits by
@@ -84,6 +90,8 @@ def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None)
         Weights of the rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in which the copies have the rows.
+    groups : array-like of shape (n_rows,), optional
+        Groups of the rows, as for `fit` of a forest with ``bootstrap="group"``.
 
     Returns
     -------
@@ -116,12 +124,14 @@ def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None)
         raise TypeError(f"forest is a {type(forest).__name__}; allowed are forests that have the parameter variable_importance")
     if forest.monotonic_cst is not None:
         raise ValueError(f"monotonic_cst={forest.monotonic_cst!r} of the forest; allowed is None, as copies of columns have none")
+    X = given_rows(X)
     X = X if hasattr(X, "iloc") or hasattr(X, "columns") or issparse(X) else np.asarray(X)
     n_rows, n_features = X.shape
     names = list(X.columns) if hasattr(X, "columns") else None
     names = names if names is not None and all(isinstance(name, str) for name in names) else None
     grown = clone(forest).set_params(variable_importance="mdi", warm_start=False, **_for_both(forest, n_features, names))
-    grown.fit(_with_permuted_rows(X, check_random_state(random_state).permutation(n_rows), names), y, sample_weight)
+    both = _with_permuted_rows(X, check_random_state(random_state).permutation(n_rows), names)
+    grown.fit(both, y, **_given(sample_weight=sample_weight, groups=groups))
     own, of_copies = np.split(grown.variable_importance_, 2)
     return own - of_copies
 
@@ -179,7 +189,9 @@ def importance_pvalues(importances):
     return 1.0 - np.searchsorted(spread, found, side="left") / len(spread)
 
 
-def importance_permutation_test(estimator, X, y, *, importance=None, n_permutations=100, random_state=None):
+def importance_permutation_test(
+    estimator, X, y, *, importance=None, n_permutations=100, random_state=None, sample_weight=None, groups=None
+):
     """Compute importances, and their p-values by fits to a permuted y.
 
     Where y is permuted, no column has any bearing on it. The p-value of a column is the share of such fits in which its
@@ -197,6 +209,9 @@ def importance_permutation_test(estimator, X, y, *, importance=None, n_permutati
         Number of fits to a permuted y, from 1 on.
     random_state : int, RandomState instance or None, default=None
         Seed of the permutations.
+    sample_weight, groups : array-like of shape (n_rows,), optional
+        Weights and groups of the rows, as for `fit`. They stay with the rows of X, and y is permuted among all rows, whatever
+        their weights and groups.
 
     Returns
     -------
@@ -225,10 +240,11 @@ def importance_permutation_test(estimator, X, y, *, importance=None, n_permutati
     """
     check_number("n_permutations", n_permutations, Integral, "integers from 1", lambda n: n >= 1)
     draws = check_random_state(random_state)
-    y = y if hasattr(y, "iloc") else np.asarray(y)
+    X, y = given_rows(X), y if hasattr(y, "iloc") else given_values("y", y)
+    told = _given(sample_weight=sample_weight, groups=groups)
 
     def look(y):
-        fitted = clone(estimator).fit(X, y)
+        fitted = clone(estimator).fit(X, y, **told)
         return np.asarray(fitted.feature_importances_ if importance is None else importance(fitted, X, y), np.float64)
 
     found = look(y)

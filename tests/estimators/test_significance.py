@@ -174,3 +174,32 @@ def test_importances_of_groups():
             forest.oob_importance(X, Y, scoring=accuracy_score, feature_groups=groups)
     with pytest.raises(ValueError, match="feature_groups needs scoring"):
         forest.oob_importance(X, Y, feature_groups=[[0, 1]])
+
+
+def test_groups_and_weights_are_passed_on():
+    X, groups, weight = np.c_[NOISE, Y + rng.standard_normal(N)], np.arange(N) // 5, rng.integers(1, 4, N)
+    forest = RandomForestClassifier(20, bootstrap="group", random_state=0)
+    found = corrected_importance(forest, X, Y, random_state=0, groups=groups)
+    others = corrected_importance(forest, X, Y, random_state=0, groups=np.arange(N) // 2)
+    assert found.argmax() == 5 and (found != others).any()
+    asked = []
+
+    def importance(fitted, X, y):
+        asked.append(fitted)
+        return fitted.feature_importances_
+
+    told = {"groups": groups, "sample_weight": weight}
+    tested = importance_permutation_test(forest, X, Y, importance=importance, n_permutations=3, random_state=0, **told)
+    assert tested.pvalues[5] == 0.25
+    np.testing.assert_array_equal(tested.importances, forest.fit(X, Y, **told).feature_importances_)
+    assert all(one.forest_.plans == forest.forest_.plans for one in asked)
+    with pytest.raises(ValueError, match="groups"):
+        importance_permutation_test(RandomForestClassifier(5, bootstrap="group"), X, Y, n_permutations=3)
+
+
+def test_masked_cells_are_missing_in_copies_too():
+    holes = np.where(rng.random(NOISE.shape) < 0.3, np.nan, NOISE)
+    masked = np.ma.masked_array(np.nan_to_num(holes, nan=-9.0), np.isnan(holes))
+    forest = RandomForestClassifier(5, random_state=0)
+    ours, expected = (corrected_importance(forest, rows, Y, random_state=0) for rows in (masked, holes))
+    np.testing.assert_array_equal(ours, expected)
