@@ -15,17 +15,19 @@ class ExportPart:
         The model's input is ``"X"``, of shape (n_rows, n_features). The outputs of a classifier are ``"label"`` and
         ``"probabilities"``, of shape (n_rows,) and (n_rows, n_classes); the output of a regressor is ``"variable"``, of shape
         (n_rows, n_outputs). A classifier of several outputs has ``"label_0"``, ``"probabilities_0"``, ``"label_1"`` and so on, as
-        their classes may have different types. Categories are the numbers that they are in X, which must be integers up to
-        16,777,216 in magnitude.
+        their classes may have different types. An isolation forest has ``"label"``, ``"scores"`` and ``"score_samples"``, of
+        shape (n_rows, 1): what its `predict`, `decision_function` and `score_samples` return. The output of a
+        `RandomTreesEmbedding` is ``"variable"``, the dense array of `transform`. Categories are the numbers that they are in X,
+        which must be integers up to 16,777,216 in magnitude.
 
         If a column holds text, each column is an input of its own in place of ``"X"``, of shape (n_rows, 1). Inputs have the
         names of columns, or ``"x0"``, ``"x1"``, ... if columns have none. Text that is no label of training, such as what stands
         for a missing value, goes where missing values go.
 
         With ``dtype=np.float64``, means over trees and sums of trees that onnxruntime computes have the same bits as here, on any
-        number of threads; exponentials, which follow the raw predictions of some boosted trees, may differ in their last bits.
-        With ``dtype=np.float32``, rows are of float32 and reach the same leaves as here, but the values of these leaves are
-        added up in float32.
+        number of threads; exponentials, which follow the raw predictions of some boosted trees and make the scores of isolation
+        forests, may differ in their last bits. With ``dtype=np.float32``, rows are of float32 and reach the same leaves as here,
+        but the values of these leaves are added up in float32.
 
         All trees are one operator, ``TreeEnsemble`` of ai.onnx.ml 5, which onnxruntime runs correctly from version 1.24 on. With
         ``operators="classic"`` they are a ``TreeEnsembleClassifier`` or a ``TreeEnsembleRegressor``, as other converters make
@@ -95,13 +97,16 @@ class ExportPart:
         treelite.Model
             The model. For boosted trees with two classes it predicts the probability of the second class; for other classifiers
             it predicts the probabilities of all classes. For several outputs it predicts an array of shape (n_rows, n_outputs,
-            n), where n is the largest number of classes, or 1 for regression; classes that an output does not have have 0.
+            n), where n is the largest number of classes, or 1 for regression; classes that an output does not have have 0. For an
+            isolation forest it predicts the opposite of `score_samples`, as treelite's own models of scikit-learn's do, to the
+            precision of float32.
 
         Raises
         ------
         ValueError
             If the estimator has something that treelite lacks: categories that are not integers from 0 on, labels of ordinal
-            levels, tests of a splitter of your own, or a loss of your own.
+            levels, tests of a splitter of your own or of several features (`extension_level`), or a loss of your own; and for a
+            `RandomTreesEmbedding`, or an isolation forest whose trees draw one row.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError
@@ -122,9 +127,9 @@ class ExportPart:
         """Make an object that ``shap.TreeExplainer`` takes in place of a model.
 
         The Shapley values that shap then computes add up to the prediction of a forest, which for a classifier is its
-        probabilities, or to the raw prediction of boosted trees. For several outputs, shap's values have a last axis of all
-        outputs; if these have classes, of all classes of the first output, then of the second one, and so on. The method
-        `shap_values` needs no shap.
+        probabilities, to the raw prediction of boosted trees, or to the mean length of paths of an isolation forest. For several
+        outputs, shap's values have a last axis of all outputs; if these have classes, of all classes of the first output, then of
+        the second one, and so on. The method `shap_values` needs no shap.
 
         Categories and levels are the numbers that they are in X; any finite numbers are allowed as labels. shap's trees compare
         numbers with thresholds, so that a test of categories becomes a chain of tests with copies of what follows, and the trees
@@ -145,8 +150,9 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If a column has labels that are no finite numbers, if the splitter makes tests of its own, which shap's trees lack,
-            or if chains of tests would bring the trees to more than 10,000,000 nodes and more than twice those here.
+            If a column has labels that are no finite numbers, if the splitter makes tests of its own or `extension_level` is not
+            0, which shap's trees lack, if chains of tests would bring the trees to more than 10,000,000 nodes and more than twice
+            those here, and for a `RandomTreesEmbedding`.
         ConversionError
             If any leaf differs. The message shows the first row for which it does.
         ImportError
@@ -217,8 +223,13 @@ class ExportPart:
         classifiers, with ``int *out``, the place of its class in ``model_classes_0``, ``model_classes_1`` and so on;
         ``model_predict_proba`` writes the probabilities of all classes, those of one output after those of another.
 
+        An isolation forest becomes ``int model_predict(const double *x)``, which returns -1 for an outlier and else 1, ``double
+        model_decision_function(const double *x)`` and ``double model_score_samples(const double *x)``. A `RandomTreesEmbedding`
+        becomes ``void model_transform(const double *x, uint32_t *columns)``, which writes the column of each tree's leaf.
+
         Means over trees and sums of trees have the same bits as here, for rows of float64 and of float32. Exponentials, which
-        follow the raw predictions of some boosted trees, are those of the C library, and may differ in their last bits.
+        follow the raw predictions of some boosted trees and make the scores of isolation forests, are those of the C library, and
+        may differ in their last bits.
 
         Parameters
         ----------
@@ -278,6 +289,8 @@ class ConversionPart(ExportPart):
         `n_node_samples` of 0 and next to no weight. Shapley values, partial dependence and importances by impurity, which follow
         from weights, are those of this estimator.
 
+        Scores of an isolation forest may differ in their last bits, as scikit-learn computes the lengths of paths in another way.
+
         Parameters
         ----------
         verify : bool, default=True
@@ -294,8 +307,9 @@ class ConversionPart(ExportPart):
         ------
         ValueError
             If a column has labels that are no finite numbers, or not different ones in float32, if the splitter makes tests of
-            its own, which scikit-learn's trees lack, or if chains of tests would bring the trees to more than 10,000,000 nodes
-            and more than twice those here.
+            its own or `extension_level` is not 0, which scikit-learn's trees lack, or if chains of tests would bring the trees to
+            more than 10,000,000 nodes and more than twice those here. Also for a `RandomTreesEmbedding` with categories, whose
+            leaves would be several columns.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
 

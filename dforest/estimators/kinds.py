@@ -19,3 +19,11 @@ class BoostedTrees:
 
 class RankingTrees(BoostedTrees):
     """Boosted trees that rank the rows of queries."""
+
+
+class OutlierForest:
+    """A forest that finds outliers."""
+
+
+class Embedding:
+    """A forest that turns rows into the leaves that they reach, and predicts nothing."""

@@ -231,7 +231,7 @@ def test_what_scikit_learns_trees_cannot_have():
         RandomForestClassifier(5).fit(frame, y).to_sklearn()
     with pytest.raises(sklearn.exceptions.NotFittedError):
         RandomForestClassifier().to_sklearn()
-    for other in (dforest.RandomTreesEmbedding, dforest.HistGradientBoostingRegressor):
+    for other in (dforest.RandomSurvivalForest, dforest.HistGradientBoostingRegressor):
         assert not hasattr(other, "to_sklearn")
 
 

@@ -9,14 +9,16 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from dforest.config import on_host
 from dforest.core.grow.trainer import tree_seeds
+from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.forest.tree import ExtraTreeRegressor
+from dforest.estimators.kinds import Embedding
 
 
 @has_parameters("embedding", max_depth=5, method="dense")
-class RandomTreesEmbedding(NumberTargets, TransformerMixin, ForestEstimator):
+class RandomTreesEmbedding(Embedding, NumberTargets, ConversionPart, TransformerMixin, ForestEstimator):
     """An embedding of rows by random trees, which turns each row into the leaves that it reaches.
 
     Each leaf of each tree is a column of the result, which is 1 where a row reaches that leaf and 0 elsewhere. The trees need

@@ -15,10 +15,12 @@ from dforest.config import in_kind, on_host
 from dforest.core.objective import PathObjective
 from dforest.core.search.isolation import ExtendedSplitter, average_path_length
 from dforest.engines.problem import GrowthRules, Targets
+from dforest.estimators.conversion import ConversionPart
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import SPLITTERS, TUNING
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import ExtraTreeRegressor
+from dforest.estimators.kinds import OutlierForest
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.reporting import OutlierReportPart
 from dforest.estimators.results.shapley import ShapPart
@@ -45,7 +47,7 @@ def _lacking(name):
 
 
 @has_parameters("isolation forest", method="dense")
-class IsolationForest(OutlierMixin, OutlierReportPart, ShapPart, ForestEstimator):
+class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, ConversionPart, ShapPart, ForestEstimator):
     """An isolation forest, which finds outliers: rows that few random splits part from all others.
 
     Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again
@@ -223,9 +225,13 @@ class IsolationForest(OutlierMixin, OutlierReportPart, ShapPart, ForestEstimator
         """Number of draws of each tree of the last `fit`: int, the average where trees differ in it."""
         return self._n_samples_bootstrap
 
+    def _average_path_length(self):
+        """The average length of a path in a tree of as many draws that is grown to its end."""
+        return average_path_length(self._n_samples_bootstrap)
+
     def _scores(self, lengths):
         """The scores of rows, given the mean lengths of their paths in an array of shape (n_rows, 1)."""
-        longest = average_path_length(self._n_samples_bootstrap)
+        longest = self._average_path_length()
         return -np.exp2(-lengths[:, 0] / longest if longest > 0.0 else np.full(len(lengths), -1.0))
 
     @with_hints

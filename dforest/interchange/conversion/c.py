@@ -19,7 +19,7 @@ from sklearn.base import is_classifier
 from dforest.errors import ConversionError
 from dforest.estimators.data.outputs import classes_of, labels_of, prediction_columns
 from dforest.interchange.conversion.columns import check_own_tests, class_labels, coded_labels, probes_of
-from dforest.interchange.conversion.links import link_of, meaning, rounding
+from dforest.interchange.conversion.links import embeds, finds_outliers, link_of, meaning, rounding, scores_of, values_of
 from dforest.interchange.conversion.probes import check_same
 
 _MISSING_LEFT, _SET, _LEAF = 1, 2, 4  # bits of a node's kind
@@ -35,7 +35,7 @@ _ABOUT = [
 _CODED = "Labels of COLUMNS are passed as what FUNCTION makes of them: a code, or NAN for a label that was not there in training."
 _NODES = """
 /* A test, or a leaf. A row whose value of the feature is at most `threshold` goes to the next node, another one to the node
- * `link`; `kind` says where a missing value goes.SETS Of a leaf, `link` is the row of model_values that it adds. */
+ * `link`; `kind` says where a missing value goes.SETS Of a leaf, `link` is LINKED. */
 typedef struct {
     FLOAT threshold;
     uint32_t link;
@@ -182,6 +182,27 @@ _SOFTMAX = """\
     for (k = 0; k < N_SUMS; k++)
         out[k] *= scale;
 """
+_SCORES = """
+double model_score_samples(const double *x)
+{
+    double sums[1];
+    model_sums(x, sums);
+    return -exp2(BEGIN - sums[0] / LONGEST);
+}
+
+double model_decision_function(const double *x)
+{
+    return model_score_samples(x) - OFFSET;
+}
+"""
+_TRANSFORM = """
+void model_transform(const double *x, uint32_t *columns)
+{
+    int t;
+    for (t = 0; t < N_TREES; t++)
+        columns[t] = model_nodes[model_leaf_of(model_roots[t], x)].link;
+}
+"""
 # Rows in; out come, for each, the leaves that it reaches, the sums, and what is predicted.
 _CHECK = """
 #include <stdio.h>
@@ -194,7 +215,6 @@ int main(void)
         int t;
         for (t = 0; t < N_TREES; t++)
             leaves[t] = model_leaf_of(model_roots[t], x) - model_roots[t];
-        model_sums(x, out);
 PREDICT        if (fwrite(leaves, sizeof leaves, 1, stdout) != 1 || fwrite(out, sizeof out, 1, stdout) != 1)
             return 1;
     }
@@ -206,6 +226,18 @@ _PREDICT_SEVERAL = """\
         model_predict(x, places);
         for (t = 0; t < N_OUTPUTS; t++)
             out[N_SUMS + t] = places[t];
+"""
+
+
+_PREDICT_SCORES = """\
+        out[2] = model_decision_function(x);
+        out[3] = model_score_samples(x);
+"""
+_PREDICT_COLUMNS = """\
+        uint32_t columns[N_TREES];
+        model_transform(x, columns);
+        for (t = 0; t < N_TREES; t++)
+            out[t] = columns[t];
 """
 
 
@@ -230,7 +262,7 @@ class _Source:
     def __init__(self, estimator, prefix):
         self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator, "C code")
         self.forest, self.voting = estimator.forest_, getattr(estimator, "voting", "soft")
-        self.values, self.value_of_leaf = self.forest.added_values(self.voting)
+        self.values, self.value_of_leaf = values_of(estimator)
         self.columns, self.classes = prediction_columns(self.forest.objective), None
         if is_classifier(estimator):
             self.classes = [class_labels(classes, "C code") for classes in classes_of(estimator)]
@@ -260,6 +292,9 @@ class _Source:
         yield from self.head()
         yield from self.codes()
         yield from self.nodes()
+        if embeds(self.estimator):
+            yield self.filled(_TRANSFORM)
+            return
         yield from self.sums()
         yield from self.predictions()
 
@@ -279,6 +314,8 @@ class _Source:
         sizes = {"model_n_features": forest.n_features} | ({"model_n_outputs": self.n_outputs} if self.n_outputs > 1 else {})
         of_classes = list(zip(self.suffixes, self.classes or (), strict=False))
         sizes |= {f"model_n_classes{suffix}": len(classes) for suffix, classes in of_classes}
+        if embeds(self.estimator):
+            sizes |= {"model_n_trees": forest.n_trees, "model_n_leaves": len(self.values)}
         declared = [f"enum {{ {', '.join(f'{name} = {size}' for name, size in sizes.items())} }};"]
         tables = [] if names is None else [("extern const char *const", "model_features", _literals(names.astype(object)))]
         for suffix, classes in of_classes:
@@ -292,6 +329,9 @@ class _Source:
             declared.append(f"void model_predict_proba(const double *x, double *out); {probabilities} */")
             of = " and so on" * (self.n_outputs > 1)
             about = f" /* the place of the most probable class in model_classes{self.suffixes[0]}{of} */"
+        if finds_outliers(self.estimator):
+            declared += [f"double model_{name}(const double *x);" for name in ("score_samples", "decision_function")]
+            about = " /* -1 for an outlier, else 1 */"
         declared.append(f"{self.declared_predict()};{about}")
         yield self.filled("\n" + "\n".join(declared) + "\n")
         yield from (self.table(*table) for table in tables)
@@ -333,8 +373,11 @@ class _Source:
             np.where(is_leaf, 0, feature).tolist(),
             np.where(is_leaf, _LEAF, _MISSING_LEFT * forest.missing_left + _SET * has_set).tolist(),
         )
+        linked = "its column" if embeds(self.estimator) else "the row of model_values that it adds"
         integer = "uint16_t" if forest.n_features <= 2**16 else "uint32_t"
-        yield self.filled(_NODES, FLOAT="float" if is_float else "double", INTEGER=integer, SETS=_SETS if words else "")
+        yield self.filled(
+            _NODES, FLOAT="float" if is_float else "double", INTEGER=integer, SETS=_SETS if words else "", LINKED=linked
+        )
         yield self.filled(f"\nstatic const model_node model_nodes[{len(feature)}] = {{\n")
         yield "".join(f"    {{{value}, {to}, {j}, {kind}}},\n" for value, to, j, kind in zip(*columns, strict=True)) + "};\n"
         yield self.table("const uint32_t", "model_roots", map(str, first.tolist()))
@@ -376,6 +419,11 @@ class _Source:
             yield self.filled(_HIGHEST) + self.filled(_PROBABILITIES, BODY=body)
             ranges = [range(self.n_sums)[own] for own in self.columns]
             results = [f"model_highest(sums{f' + {own.start}' * (own.start > 0)}, {len(own)})" for own in ranges]
+        if finds_outliers(self.estimator):
+            known = scores_of(self.estimator)._asdict()
+            words = dict(zip(map(str.upper, known), _literals(np.array(list(known.values()))), strict=True))
+            yield self.filled(_SCORES, **words)
+            results = [f"sums[0] < {words['LEAST']} ? -1 : 1"]
         if self.n_outputs == 1:
             lines = f"    return {results[0]};\n"
         else:
@@ -384,7 +432,9 @@ class _Source:
 
     def declared_predict(self):
         """What `model_predict` takes and returns."""
-        kind = "double" if self.classes is None else "int"
+        if embeds(self.estimator):
+            return "void model_transform(const double *x, uint32_t *columns)"
+        kind = "double" if self.classes is None and not finds_outliers(self.estimator) else "int"
         if self.n_outputs == 1:
             return f"{kind} model_predict(const double *x)"
         return f"void model_predict(const double *x, {kind} *out)"
@@ -420,27 +470,40 @@ def _verify(source, code):
     estimator, forest = source.estimator, source.forest
     rows, _ = probes_of(estimator, np.float64, infinite=True)
     packed = forest.packed(source.voting)
+    n_trees, n_outputs = forest.n_trees, source.n_outputs
+    if embeds(estimator):
+        found = _found(source, code, rows, _PREDICT_COLUMNS, n_trees)
+        check_same("C", rows, packed.apply(rows, 1), found["leaves"])
+        columns = (np.cumsum(forest.feature < 0) - 1)[forest.node_offsets[:-1] + found["leaves"]]
+        check_same("C", rows, columns, found["out"])
+        return
     sums = packed.mean(rows, 1)
     *labels, predicted = meaning(estimator, sums)
-    n_sums, n_trees, n_outputs = source.n_sums, forest.n_trees, source.n_outputs
-    predict = "        out[N_SUMS] = model_predict(x);\n"
+    n_sums = source.n_sums
+    predict, n_out = "        out[N_SUMS] = model_predict(x);\n", n_sums + n_outputs
     if n_outputs > 1:
         predict = _PREDICT_SEVERAL if labels else "        model_predict(x, out + N_SUMS);\n"
-    n_out = n_sums + n_outputs
     if labels:
-        predict += f"        model_predict_proba(x, out + {n_out});\n"
+        predict += _PREDICT_SCORES if finds_outliers(estimator) else f"        model_predict_proba(x, out + {n_out});\n"
         n_out += predicted.shape[1]
-    check = source.filled(source.filled(_CHECK, PREDICT=predict, N_OUT=n_out), N_OUTPUTS=n_outputs)
-    found = _run(code + check, rows)
-    found = np.frombuffer(found, [("leaves", np.uint32, (n_trees,)), ("out", np.float64, (n_out,))])
+    found = _found(source, code, rows, "        model_sums(x, out);\n" + predict, n_out)
     out = found["out"]
     check_same("C", rows, packed.apply(rows, 1), found["leaves"])
     check_same("C", rows, sums, out[:, :n_sums])
     if labels:
         places = out[:, n_sums : n_sums + n_outputs].astype(np.intp)
-        check_same("C", rows, labels[0], labels_of(classes_of(estimator), places.T))
-    is_exact, numbers = source.link in (None, "identity"), out[:, n_sums + (n_outputs if labels else 0) :]
+        is_score = finds_outliers(estimator)
+        check_same("C", rows, labels[0], places if is_score else labels_of(classes_of(estimator), places.T))
+    is_exact = source.link in (None, "identity") and not finds_outliers(estimator)
+    numbers = out[:, n_sums + (n_outputs if labels else 0) :]
     check_same("C", rows, predicted, numbers, None if is_exact else rounding(predicted, np.float64))
+
+
+def _found(source, code, rows, predict, n_out):
+    """What compiled code finds for rows: a structured array of leaves and of the numbers that `predict` writes."""
+    n_trees = source.forest.n_trees
+    check = source.filled(source.filled(_CHECK, PREDICT=predict, N_OUT=n_out), N_OUTPUTS=source.n_outputs)
+    return np.frombuffer(_run(code + check, rows), [("leaves", np.uint32, (n_trees,)), ("out", np.float64, (n_out,))])
 
 
 def _run(code, rows):

@@ -1,9 +1,12 @@
 """What means over trees, and raw predictions of boosted trees, say of y: in words of other libraries, and computed by ours."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.estimators.data.outputs import classes_of, labels_of, most_probable, prediction_columns
+from dforest.estimators.kinds import Embedding, OutlierForest
 
 # The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The
 # probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
@@ -34,6 +37,66 @@ def link_of(estimator, library):
     return LINKS[name]
 
 
+class Scores(NamedTuple):
+    """What mean lengths of paths say of rows in an isolation forest.
+
+    The score of a row is -2 ** (begin - mean / longest); `offset` less, it is the decision.
+
+    Attributes
+    ----------
+    longest, begin, offset : float
+    least : float
+        The least mean of a row that is no outlier.
+    """
+
+    longest: float
+    begin: float
+    offset: float
+    least: float
+
+
+def finds_outliers(estimator):
+    """Whether an estimator is an isolation forest; its single trees, which tell lengths of paths, are not."""
+    return isinstance(estimator, OutlierForest)
+
+
+def embeds(estimator):
+    """Whether an estimator turns rows into the leaves that they reach, and predicts nothing."""
+    return isinstance(estimator, Embedding)
+
+
+def check_predicts(estimator, library):
+    """Raise ValueError if an estimator predicts nothing."""
+    if embeds(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__} turns rows into leaves and predicts nothing, which a model of {library} would have to; "
+            "allowed are to_onnx, to_c and to_sklearn"
+        )
+
+
+def scores_of(forest):
+    """The `Scores` of an isolation forest."""
+    longest, least, most = forest._average_path_length(), 0, int(np.float64(np.finfo(np.float64).max).view(np.int64))
+    while least < most:  # the bits of floats from 0 on are in the order of these
+        middle = (least + most) // 2
+        length = np.int64(middle).view(np.float64)
+        with np.errstate(over="ignore"):
+            is_inlier = forest._scores(np.array([[length]]))[0] >= forest.offset_
+        least, most = (least, middle) if is_inlier else (middle + 1, most)
+    least = float(np.int64(least).view(np.float64))
+    if longest == 0.0:  # trees of one draw: all scores are -0.5
+        return Scores(np.inf, -1.0, forest.offset_, least)
+    return Scores(longest, 0.0, forest.offset_, least)
+
+
+def values_of(estimator):
+    """As `Forest.added_values`; where nothing is predicted, a leaf's value is its place among all leaves, and values are 1."""
+    if embeds(estimator):
+        n_leaves = int(np.count_nonzero(estimator.forest_.feature < 0))
+        return np.ones((n_leaves, 1)), np.arange(n_leaves, dtype=np.uint32)
+    return estimator.forest_.added_values(getattr(estimator, "voting", "soft"))
+
+
 def meaning(estimator, sums):
     """What a fitted estimator predicts, given means over trees or raw predictions.
 
@@ -46,9 +109,14 @@ def meaning(estimator, sums):
     -------
     tuple of ndarray
         Labels of shape (n_rows, n_outputs), and probabilities of shape (n_rows, n_classes), those of one output after those of
-        another; or numbers of shape (n_rows,) or (n_rows, n_outputs).
+        another; or numbers of shape (n_rows,) or (n_rows, n_outputs). Of an isolation forest, labels of shape (n_rows, 1), and
+        numbers of shape (n_rows, 2): decisions, and scores.
     """
     sums = np.ascontiguousarray(sums, np.float64)
+    if finds_outliers(estimator):
+        scores = estimator._scores(sums)
+        decisions = scores - estimator.offset_
+        return np.where(decisions < 0, -1, 1)[:, None], np.stack([decisions, scores], axis=1)
     objective, is_sum = estimator.forest_.objective, estimator.forest_.objective.baseline is not None
     if not is_classifier(estimator):
         return (estimator._loss.predict(sums) if is_sum else sums,)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import as_levels, probes_of, text_labels
-from dforest.interchange.conversion.links import link_of, meaning, rounding, sum_rounding
+from dforest.interchange.conversion.links import embeds, finds_outliers, link_of, meaning, rounding, sum_rounding, values_of
 from dforest.interchange.conversion.onnx_operators import (
     OPERATORS,
     Graph,
@@ -68,7 +68,7 @@ def to_onnx(estimator, dtype, operators, verify):
     if verify:
         n_nodes, leaves = len(graph.nodes), results.leaves
         if is_classic:  # the same nodes tell the leaves
-            _, value_of_leaf = estimator.forest_.added_values(getattr(estimator, "voting", "soft"))
+            _, value_of_leaf = values_of(estimator)
             leaves = graph.cast(graph.classic_trees(estimator, dtype, rows, value_of_leaf, results.nodes), np.int64)
             model.graph.node.extend(graph.nodes[n_nodes:])
         for name, of in ((leaves, np.dtype(np.int64)), (results.sums, np.dtype(dtype))):
@@ -158,27 +158,38 @@ def _verify(model, estimator, dtype, inputs):
     n_outputs = len(output_names(estimator))
     found = session.run(None, given)
     outputs, leaves, sums = found[:n_outputs], found[n_outputs], found[n_outputs + 1 :]
-    if n_outputs > 2:  # labels and probabilities in turn
+    if finds_outliers(estimator):
+        outputs = [outputs[0], np.hstack(outputs[1:])]
+    elif n_outputs > 2:  # labels and probabilities in turn
         outputs = [np.stack([label.astype(object) for label in outputs[::2]], axis=1), np.hstack(outputs[1::2])]
-    forest, voting, link = estimator.forest_, getattr(estimator, "voting", "soft"), link_of(estimator, "ONNX")
-    _, value_of_leaf = forest.added_values(voting)
-    packed = forest.packed(voting)
+    forest, link = estimator.forest_, link_of(estimator, "ONNX")
+    values, value_of_leaf = values_of(estimator)
+    packed = forest.packed(getattr(estimator, "voting", "soft"))
     place = np.cumsum(forest.feature < 0) - 1
     expected_leaves = value_of_leaf[place[forest.node_offsets[:-1] + packed.apply(encoded, 1)]]
     check_same("ONNX", rows, expected_leaves, leaves)
+    if embeds(estimator):
+        expected = np.zeros((len(rows), len(values)), dtype)
+        np.put_along_axis(expected, expected_leaves.astype(np.intp), 1.0, axis=1)
+        check_same("ONNX", rows, expected, outputs[0])
+        return
     expected = packed.mean(encoded, 1)
     if sums:
         check_same("ONNX", rows, expected, sums[0], None if dtype is np.float64 else sum_rounding(forest, dtype))
+        has_powers = link is not None or finds_outliers(estimator)
         for right, found in zip(meaning(estimator, sums[0]), outputs, strict=True):
-            check_same("ONNX", rows, right, found, None if found.dtype != dtype or link is None else rounding(right, dtype))
+            check_same("ONNX", rows, right, found, rounding(right, dtype) if has_powers and found.dtype == dtype else None)
         return
     *label, right = meaning(estimator, expected)
     slack = sum_rounding(forest, np.float32)  # in which classic operators add up, or at least return what they have added
     if link not in (None, "identity"):
         slack = 2 * slack if link == "logistic_of_twice" else slack
         slack = np.expm1(min(slack, 1.0)) * np.maximum(1.0, np.abs(right)) + rounding(right, np.float32)
+    elif finds_outliers(estimator):
+        slack = slack + rounding(right, np.float32)  # scores have slopes below 1
     check_same("ONNX", rows, right, outputs[-1], slack)
     if label:
         first = np.sort(right, axis=1)[:, ::-1]
         is_clear = np.full(len(rows), True) if right.shape[1] == 1 else first[:, 0] - first[:, 1] > 2 * np.max(slack)
+        is_clear = np.abs(right[:, 0]) > 2 * np.max(slack) if finds_outliers(estimator) else is_clear
         check_same("ONNX", rows[is_clear], label[0][is_clear], outputs[0][is_clear])

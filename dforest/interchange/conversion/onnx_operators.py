@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_own_tests, class_labels, numeric_labels
-from dforest.interchange.conversion.links import link_of
+from dforest.interchange.conversion.links import embeds, finds_outliers, link_of, scores_of, values_of
 from dforest.interchange.conversion.onnx_trees import ClassicNodes, classic_nodes, ensemble_attributes
 
 OPERATORS = 18  # the first version of ONNX's operators that has all which exact ones use
@@ -123,6 +123,8 @@ class Results(NamedTuple):
 
 def output_names(estimator):
     """What the outputs of a model are called, as in models that skl2onnx makes; those of several columns of y by their number."""
+    if finds_outliers(estimator):
+        return ("label", "scores", "score_samples")
     if not is_classifier(estimator):
         return ("variable",)
     return tuple(kind + suffix for suffix in _suffixes(estimator) for kind in ("label", "probabilities"))
@@ -137,8 +139,11 @@ def _suffixes(classifier):
 def described_outputs(estimator, dtype):
     """(name, type, shape) of each output of a model; parameters are those of `add_operators`."""
     names, dtype = output_names(estimator), np.dtype(dtype)
+    if finds_outliers(estimator):
+        return [(name, of, (None, 1)) for name, of in zip(names, (np.dtype(np.int64), dtype, dtype), strict=True)]
     if not is_classifier(estimator):
-        return [(names[0], dtype, (None, estimator.forest_.objective.n_outputs))]
+        n_columns = len(values_of(estimator)[0]) if embeds(estimator) else estimator.forest_.objective.n_outputs
+        return [(names[0], dtype, (None, n_columns))]
     described = []
     for classes in classes_of(estimator):
         described += [(label_array(classes).dtype, (None,)), (dtype, (None, len(classes)))]
@@ -175,7 +180,7 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
     check_own_tests(estimator, "ONNX")
     link, labels = link_of(estimator, "ONNX"), list(map(label_array, classes_of(estimator))) if is_classifier(estimator) else None
     forest = estimator.forest_
-    values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
+    values, value_of_leaf = values_of(estimator)
     if dtype is np.float32:
         _check_float32(forest, values, "dtype=numpy.float32", "dtype=numpy.float64")
     is_category = forest.n_categories > 0
@@ -184,6 +189,9 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
         rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
     leaves = graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
+    if embeds(estimator):
+        _add_embedding(graph, leaves, len(values), dtype, to["variable"])
+        return Results(leaves, None, None)
     added = graph.node("Gather", graph.constant(values.astype(dtype) + dtype(0.0)), leaves, axis=0)  # sums are never -0.0
     if link is None:
         sums = graph.sums_in_order(added, forest.n_trees)
@@ -197,6 +205,9 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         n_each = forest.n_trees * values.shape[1] // len(baseline)
         by_sum = graph.node("Reshape", added, graph.constant(np.array([0, n_each, len(baseline)])))
         sums = graph.node("Add", graph.sums_in_order(by_sum, n_each), graph.constant(baseline.astype(dtype)[None, :]))
+    if finds_outliers(estimator):
+        _add_scores(graph, estimator, sums, dtype, to)
+        return Results(leaves, sums, None)
     if labels is None:
         graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
         return Results(leaves, sums, None)
@@ -207,6 +218,30 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
             part = graph.node("Slice", sums, *(graph.constant(np.array([end])) for end in (own.start, own.stop, 1)))
         _add_outputs(graph, part, link, known, dtype, to[f"label{suffix}"], to[f"probabilities{suffix}"], is_raw)
     return Results(leaves, sums, None)
+
+
+def _add_embedding(graph, leaves, n_leaves, dtype, name):
+    """Add what is 1 in the columns of a row's leaves, and 0 elsewhere."""
+    shape = graph.node("Shape", leaves)
+    n_rows = graph.node("Gather", shape, graph.constant(np.array([0])))
+    shape_of_all = graph.node("Concat", n_rows, graph.constant(np.array([n_leaves])), axis=0)
+    nothing = graph.node("ConstantOfShape", shape_of_all, value=graph.tensor(np.zeros(1, dtype)))
+    ones = graph.node("ConstantOfShape", shape, value=graph.tensor(np.ones(1, dtype)))
+    graph.node("ScatterElements", nothing, leaves, ones, axis=1, name=name)
+
+
+def _add_scores(graph, estimator, sums, dtype, to):
+    """Add what mean lengths of paths say of rows: whether they are outliers, and scores."""
+    known = scores_of(estimator)
+    least = dtype(known.least)
+    if float(least) < known.least:  # no number of the type is between the two
+        least = np.nextafter(least, dtype(np.inf))
+    is_outlier = graph.node("Less", sums, graph.constant(least))
+    graph.node("Where", is_outlier, graph.constant(np.array(-1)), graph.constant(np.array(1)), name=to["label"])
+    length = graph.node("Div", sums, graph.constant(dtype(known.longest)))
+    power = graph.node("Pow", graph.constant(dtype(2.0)), graph.node("Sub", graph.constant(dtype(known.begin)), length))
+    graph.node("Neg", power, name=to["score_samples"])
+    graph.node("Sub", to["score_samples"], graph.constant(dtype(known.offset)), name=to["scores"])
 
 
 def _add_outputs(graph, sums, link, labels, dtype, label, probabilities, is_raw):
@@ -246,9 +281,13 @@ def add_classic_operators(graph, estimator, dtype, rows, to):
     link, forest, classes = link_of(estimator, "ONNX"), estimator.forest_, None
     if is_classifier(estimator):
         classes = label_array(*_only_classes(estimator))
-    values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
+    values, value_of_leaf = values_of(estimator)
     _check_float32(forest, values, 'operators="classic"', 'operators="exact"')
     nodes = classic_nodes(forest, labels_of(estimator, dtype, graph.encodes_text), dtype)
+    if embeds(estimator):
+        leaves = graph.cast(graph.classic_trees(estimator, dtype, rows, value_of_leaf, nodes), np.int64)
+        _add_embedding(graph, leaves, len(values), dtype, to["variable"])
+        return Results(None, None, nodes)
     weight, sums = values[value_of_leaf], np.broadcast_to(np.arange(values.shape[1]), (len(value_of_leaf), values.shape[1]))
     if link is None:
         weight, baseline = weight / forest.n_trees, None
@@ -263,19 +302,22 @@ def add_classic_operators(graph, estimator, dtype, rows, to):
         if link.startswith("logistic") and (weight >= 0).all():  # onnxruntime would take the sum for a probability
             nothing = np.full_like(weight, -np.finfo(np.float32).tiny)
             sums, weight = np.hstack([sums, sums]), np.hstack([weight, nothing])
+    has_scores = finds_outliers(estimator)
     of = "target" if classes is None else "class"
     attributes, tensors = nodes.with_leaves(of, sums, weight.astype(dtype), baseline)
     if of == "class":
         _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, _TRANSFORMS.get(link, "NONE"))
     else:
         n_sums = values.shape[1]  # no trees take turns at numbers
-        has_cast, has_power, name = dtype is np.float64, link == "exponential", to["variable"]
+        has_cast, has_power, name = dtype is np.float64, link == "exponential", None if has_scores else to["variable"]
         own = None if has_cast or has_power else name
         found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=n_sums, name=own)
         if has_cast:
             found = graph.cast(found, dtype, None if has_power else name)
         if has_power:
             graph.node("Exp", found, name=name)
+        if has_scores:
+            _add_scores(graph, estimator, found, dtype, to)
     return Results(None, None, nodes)
 
 

@@ -6,6 +6,7 @@ from sklearn.base import is_classifier
 from dforest.extras import needed
 from dforest.interchange.conversion.chains import threshold_trees
 from dforest.interchange.conversion.columns import check_own_tests, known_probes, threshold_labels
+from dforest.interchange.conversion.links import check_predicts
 from dforest.interchange.conversion.probes import check_same
 
 
@@ -13,6 +14,7 @@ from dforest.interchange.conversion.probes import check_same
 def to_shap(estimator, verify):
     """What `ExportPart.to_shap` returns for a fitted estimator."""
     check_own_tests(estimator, "shap")
+    check_predicts(estimator, "shap")
     forest, labels = estimator.forest_, threshold_labels(estimator, "shap", np.float64)
     baseline = forest.objective.baseline
     votes = _votes(forest, getattr(estimator, "voting", "soft"))

@@ -25,7 +25,7 @@ _MAX_EXACT = 2**24  # TreeEnsembleRegressor's results are of float32, which hold
 # Probabilities are arrays: ZipMap, which makes a dict of each row, takes neither float64 nor labels that are no integers or text.
 _OPTIONS = {"zipmap": [False]}
 _CLASSIC = {"classic": [False, True]}
-# What skl2onnx calls the output of `decision_function`, which scikit-learn prefers to probabilities where there is one.
+# What skl2onnx calls the output of `decision_function`, which scikit-learn prefers to a classifier's probabilities.
 _RAW = {"raw_scores": [False, True]}
 _OF_STACK = "sv_prob_tensor"  # what skl2onnx calls the output of a part of a StackingClassifier
 
@@ -78,8 +78,13 @@ def register(kinds):
     """Let skl2onnx know the converters of some classes of estimators, and their options."""
     skl2onnx = needed("skl2onnx", "onnx", "register_onnx_converters")
     for kind in kinds:
-        options = _CLASSIC | (_OPTIONS if is_classifier(kind()) else {}) | (_RAW if hasattr(kind, "decision_function") else {})
+        options = _CLASSIC | (_OPTIONS if is_classifier(kind()) else {}) | (_RAW if _has_raw(kind()) else {})
         skl2onnx.update_registered_converter(kind, _alias(kind), _set_shapes, convert, parser=_parse, options=options)
+
+
+def _has_raw(estimator):
+    """Whether there are raw predictions of classes."""
+    return is_classifier(estimator) and hasattr(estimator, "decision_function")
 
 
 def shape_calculator(estimator):
@@ -132,7 +137,7 @@ def convert(scope, operator, container):
     estimator = operator.raw_operator
     to = dict(zip(output_names(estimator), (output.full_name for output in operator.outputs), strict=True))
     _, dtype = _float_type(operator)
-    has_raw, graph = hasattr(estimator, "decision_function"), ContainerGraph(scope, container)
+    has_raw, graph = _has_raw(estimator), ContainerGraph(scope, container)
     options = container.get_options(estimator, dict.fromkeys(["classic", *(["raw_scores"] if has_raw else [])], False))
     is_raw = options.get("raw_scores", False)
     if is_raw and len(estimator.classes_) == 2 and operator.outputs[1].raw_name == _OF_STACK:

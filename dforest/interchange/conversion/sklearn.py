@@ -9,20 +9,22 @@ from copy import deepcopy
 import numpy as np
 from sklearn import ensemble, tree
 from sklearn.base import is_classifier
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree._tree import NODE_DTYPE, TREE_UNDEFINED, Tree
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from dforest.estimators.data.outputs import classes_of
 from dforest.interchange.conversion.chains import threshold_trees
-from dforest.interchange.conversion.columns import check_own_tests, known_probes, threshold_labels
-from dforest.interchange.conversion.links import meaning
+from dforest.interchange.conversion.columns import check_numbers_alone, check_own_tests, known_probes, threshold_labels
+from dforest.interchange.conversion.links import embeds, finds_outliers, meaning, rounding, sum_rounding
 from dforest.interchange.conversion.probes import check_same, within_leaves
 
 _CLASSES = {
     name: getattr(module, name)
     for module, names in (
         (ensemble, ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")),
+        (ensemble, ("IsolationForest", "RandomTreesEmbedding")),
         (tree, ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")),
     )
     for name in names
@@ -33,8 +35,10 @@ _CLASSES = {
 def to_sklearn(estimator, verify):
     """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
     check_own_tests(estimator, "scikit-learn")
+    if embeds(estimator):  # copies of a leaf would be columns of their own
+        check_numbers_alone(estimator, "scikit-learn")
     labels = threshold_labels(estimator, "scikit-learn", np.float32)
-    trees = threshold_trees(estimator.forest_, labels, "scikit-learn")
+    trees = list(threshold_trees(estimator.forest_, labels, "scikit-learn"))
     model = _model_of(estimator)
     _give_outputs(model, estimator, deepcopy(classes_of(estimator)) if is_classifier(estimator) else None)
     if hasattr(model, "n_estimators"):
@@ -42,6 +46,12 @@ def to_sklearn(estimator, verify):
         model.estimators_ = [_tree_model(*pair, estimator) for pair in zip(estimator.estimators_, trees, strict=True)]
     else:
         _give_tree(model, estimator, *trees, estimator)
+    if finds_outliers(estimator):
+        _give_path_lengths(model, estimator, trees)
+    elif embeds(estimator):
+        leaves = [np.flatnonzero(tree.left < 0) for tree in trees]
+        model.one_hot_encoder_ = OneHotEncoder(categories=leaves, sparse_output=estimator.sparse_output)
+        model.one_hot_encoder_.fit(np.array([[own[0] for own in leaves]]))
     if verify:
         _verify(model, estimator, labels)
     if hasattr(estimator, "feature_names_in_"):
@@ -107,11 +117,37 @@ def _give_tree(model, one, tree, forest):
     model.max_features_ = one.max_features_
 
 
+def _give_path_lengths(model, forest, trees):
+    """Set what an isolation forest keeps of its fit: its trees add the lengths of paths that leaves of ours keep."""
+    model.max_samples_ = model._max_samples = forest.max_samples_
+    model.offset_, model._max_features = forest.offset_, forest.n_features_in_
+    model.estimators_features_ = [np.arange(forest.n_features_in_)] * len(trees)
+    # The length is the sum of two numbers, less 1. Copies of a leaf in chains of tests have the length of the leaf.
+    depths = [one.forest_.depths()[tree.node].astype(np.float64) for one, tree in zip(forest.estimators_, trees, strict=True)]
+    model._decision_path_lengths = tuple(depth + 1.0 for depth in depths)
+    values = [one.tree_.value[:, 0, 0] for one in model.estimators_]
+    model._average_path_length_per_tree = tuple(value - depth for value, depth in zip(values, depths, strict=True))
+
+
 def _verify(model, estimator, labels):
     allows_missing = get_tags(model).input_tags.allow_nan and getattr(model, "monotonic_cst", None) is None
     encoded, rows = known_probes(estimator, np.float32, labels, allows_missing)
     packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
+    if embeds(estimator):
+        forest = estimator.forest_
+        columns = (np.cumsum(forest.feature < 0) - 1)[forest.node_offsets[:-1] + packed.apply(encoded, 1)]
+        with np.errstate(invalid="ignore"):  # as in `on_one_thread`
+            found = model.transform(rows)
+        found = found.indices.reshape(columns.shape) if model.sparse_output else np.nonzero(found)[1].reshape(columns.shape)
+        check_same("scikit-learn", rows, columns, found)
+        return
     *classes, expected = meaning(estimator, packed.mean(encoded, 1))
+    if finds_outliers(estimator):
+        with np.errstate(invalid="ignore"):
+            found = np.stack([model.decision_function(rows), model.score_samples(rows)], axis=1)
+        slack = sum_rounding(estimator.forest_, np.float64) + rounding(expected, np.float64)  # scores have slopes below 1
+        check_same("scikit-learn", rows, expected, found, slack)
+        return
     found = on_one_thread(model, model.predict, rows).reshape(len(rows), -1)
     if not classes:
         check_same("scikit-learn", rows, expected, within_leaves(estimator.forest_, found))

@@ -10,7 +10,15 @@ from sklearn.base import is_classifier
 from dforest.estimators.data.outputs import prediction_columns
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_own_tests, numeric_labels, probes_of
-from dforest.interchange.conversion.links import link_of, meaning, rounding, sum_rounding
+from dforest.interchange.conversion.links import (
+    check_predicts,
+    finds_outliers,
+    link_of,
+    meaning,
+    rounding,
+    scores_of,
+    sum_rounding,
+)
 from dforest.interchange.conversion.probes import check_same, within_leaves
 
 # Codes of the format: kinds of nodes, and the comparison of a number with a threshold.
@@ -32,6 +40,7 @@ def to_treelite(estimator, verify):
     """What `ExportPart.to_treelite` returns for a fitted estimator."""
     builder = needed("treelite.model_builder", "treelite", "to_treelite")
     check_own_tests(estimator, "treelite")
+    check_predicts(estimator, "treelite")
     forest, link = estimator.forest_, link_of(estimator, "treelite")
     labels = labels_of(estimator)
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
@@ -76,6 +85,8 @@ def _leaves(builder, estimator, link, has_vectors):
     task = "kRegressor"
     if is_classifier(estimator):
         task = "kBinaryClf" if link is not None and n_sums == 1 else "kMultiClf"
+    elif finds_outliers(estimator):
+        task, name, parameters = "kIsolationForest", "exponential_standard_ratio", {"ratio_c": _longest(estimator)}
     n_trees, baseline = forest.n_trees, np.zeros((1, n_sums * n_outputs))
     # Of trees that take turns, each is for one class; a tree whose leaves have a number for every class is for all of them.
     class_of_tree = [-1] * n_trees if has_vectors and n_sums > 1 else (np.arange(n_trees) % n_sums).tolist()
@@ -101,6 +112,16 @@ def _leaves(builder, estimator, link, has_vectors):
         made.end_node()
         made.end_tree()
     return made.commit()
+
+
+def _longest(forest):
+    """The average length of paths by which treelite divides those of an isolation forest."""
+    longest = scores_of(forest).longest
+    if longest == np.inf:
+        raise ValueError(
+            "trees of one draw (max_samples_=1), whose scores are all -0.5, which treelite can't compute; allowed are more draws"
+        )
+    return longest
 
 
 def _fields(tree, added, labels):
@@ -150,6 +171,9 @@ def _verify(model, estimator, link, labels):
     sums = np.hstack([by_output[:, output, :n] for output, n in enumerate(counts)])
     if link is None:
         check_same(name, rows, expected, within_leaves(estimator.forest_, sums))
+        if finds_outliers(estimator):  # treelite divides by a number of float32, and tells the opposite
+            _, right = meaning(estimator, sums)
+            check_same(name, rows, -right[:, 1], gtil.predict(model, rows, nthread=1), rounding(right[:, 1], np.float32))
         return
     # Raw predictions begin with the baseline there, and end with it here.
     check_same(name, rows, expected, sums, sum_rounding(estimator.forest_, np.float64))
