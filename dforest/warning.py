@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-_LIBRARIES = {"dforest", "sklearn", "contextlib"}  # whose frames lie between the user's line and a warning
+_LIBRARIES = {"dforest", "sklearn", "contextlib", "numpy"}  # whose frames lie between the user's line and a warning
 
 
 def warn(message, category=UserWarning):

@@ -2,13 +2,15 @@
 
 import json
 import pickle
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.rings import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
@@ -18,6 +20,7 @@ from dforest.interchange.conversion import from_lightgbm as conversion
 
 STORED = json.loads((Path(__file__).parent / "data" / "lightgbm_2.3.1.json").read_text(encoding="utf-8"))
 CASES = sorted(STORED)
+pytestmark = pytest.mark.filterwarnings("ignore:LightGBM grew the model with")
 SMALL = {"n_estimators": 8, "num_leaves": 8, "verbose": -1, "n_jobs": 1}
 
 
@@ -278,9 +281,9 @@ def test_models_that_are_refused(lightgbm):
     with pytest.raises(ValueError, match="tree 0 has linear models in its leaves"):
         dforest.from_lightgbm(lightgbm.LGBMRegressor(linear_tree=True, **SMALL).fit(X, y))
     for parameters, what in [
-        ({"reg_sqrt": True}, "regression sqrt"), ({"objective": "cross_entropy_lambda"}, "cross_entropy_lambda"),
-        ({"objective": lambda y, raw: (raw - y, np.ones_like(y))}, "an objective of the user's own"),
-    ]:  # fmt: skip
+        ({"reg_sqrt": True}, "regression sqrt"),
+        ({"objective": "cross_entropy_lambda"}, "cross_entropy_lambda"),
+    ]:
         with pytest.raises(ValueError, match=f"model has (objective=)?{what}"):
             dforest.from_lightgbm(lightgbm.LGBMRegressor(**parameters, **SMALL).fit(X, y / y.max()))
     for parameters, what in [
@@ -317,21 +320,173 @@ def test_what_is_no_model(tmp_path):
             dforest.from_lightgbm(text.replace(old, new, 1), verify=False)
 
 
-WRITTEN = ["", "-1", "0", "7", " ", "99999999999", "nan", "\n", "="]
+@pytest.mark.parametrize("ends", ["\r\n", "\r"])
+def test_other_line_ends_and_a_mark_of_the_encoding(ends, tmp_path):
+    stored = STORED["binary"]
+    expected = dforest.from_lightgbm(stored["model"]).predict_proba(np.array(stored["rows"], np.float64))
+    text = "\ufeff" + stored["model"].replace("\n", ends)
+    (tmp_path / "model.txt").write_bytes(text.encode())
+    for model in (text, tmp_path / "model.txt"):
+        assert dforest.from_lightgbm(model).predict_proba(np.array(stored["rows"], np.float64)).tobytes() == expected.tobytes()
 
+
+def test_texts_of_several_models_or_of_parts(tmp_path):
+    text, other = STORED["regression"]["model"], STORED["binary"]["model"]
+    for glued in (text + other, text + "\n" + text, text.partition("\nparameters:")[0] + "\n" + other):
+        with pytest.raises(ValueError, match=r"model has trees after its line 'end of trees'; allowed is the text of one model"):
+            dforest.from_lightgbm(glued)
+    first, second, _ = (f"\nTree={text.split(chr(10) + 'Tree=')[t]}" for t in (1, 2, 3))
+    for changed, message in [
+        (text.replace(first, ""), "model has Tree='1' where Tree=0 should be: its text lacks parts, or has too many"),
+        (text.replace(second, second + second), "model has Tree='1' where Tree=2 should be"),
+        (text.replace("\nleaf_value=", "\nleaf_value=1\nleaf_value="), "tree 0 has the line 'leaf_value' twice"),
+        (text.replace("tree_sizes=", "tree_sizes=7 "), "model has tree_sizes of 4 trees, and 3 trees"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            dforest.from_lightgbm(changed)
+    (tmp_path / "model.txt").write_bytes(text.encode("utf-16"))
+    with pytest.raises(ValueError, match=r"model.txt' is not the file of a model of LightGBM, which is text in UTF-8"):
+        dforest.from_lightgbm(tmp_path / "model.txt")
+
+
+WRITTEN = ["", "-1", "0", "7", " ", "99999999999", "nan", "\n", "="]
+FIELDS = [
+    "num_leaves", "num_cat", "split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value",
+    "leaf_count", "cat_boundaries", "cat_threshold", "max_feature_idx", "num_tree_per_iteration", "tree_sizes",
+]  # fmt: skip
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @settings(max_examples=examples(60), deadline=None)
-@given(case=st.sampled_from(CASES), place=st.floats(0, 1), other=st.sampled_from(WRITTEN))
-def test_damaged_texts_are_refused_or_predict(case, place, other):
-    """Whatever character is another one: nothing but ValueError is raised."""
+@given(
+    case=st.sampled_from(CASES), name=st.sampled_from(["", *FIELDS]), place=st.floats(0, 1), other=st.sampled_from(WRITTEN),
+    verify=st.booleans(),
+)  # fmt: skip
+@example(case="multiclass", name="right_child", place=0.0, other="10", verify=True)
+@example(case="categories", name="cat_boundaries", place=0.0, other="7", verify=True)
+@example(case="categories", name="decision_type", place=0.7, other="-2147483648", verify=True)
+def test_damaged_texts_are_refused_or_predict(case, name, place, other, verify):
+    """Whatever character or number is another one: nothing but ValueError is raised, and LightGBM does not end the process."""
     text = STORED[case]["model"].partition("\nfeature importances")[0]
-    place = int(place * (len(text) - 1))
+    found = [match.span(1) for match in re.finditer(rf"\n{name}=(.*)", text)] if name else []
+    if found:
+        start, end = found[int(place * (len(found) - 1))]
+        words = text[start:end].split(" ")
+        words[int(place * (len(words) - 1))] = other
+        text = text[:start] + " ".join(words) + text[end:]
+    else:
+        place = int(place * (len(text) - 1))
+        text = text[:place] + other + text[place + 1 :]
     try:
-        estimator = dforest.from_lightgbm(text[:place] + other + text[place + 1 :], verify=False)
+        estimator = dforest.from_lightgbm(text, verify=verify)
     except ValueError:
         return
     estimator.predict(np.zeros((2, 4)))
+
+
+def test_the_softmax_of_two_classes(lightgbm):
+    X, y = data()
+    labels = (y > np.median(y)).astype(int)
+    booster = lightgbm.train({"objective": "multiclass", "num_class": 2, **SMALL}, lightgbm.Dataset(X, labels), 6)
+    for model in (booster, booster.model_to_string()):
+        estimator = dforest.from_lightgbm(model)
+        assert estimator.predict_proba(X) == pytest.approx(booster.predict(X), abs=1e-12)
+        raw, contributions = booster.predict(X, raw_score=True), booster.predict(X, pred_contrib=True)
+        of_second, of_first = contributions[:, 5:], contributions[:, :5]
+        assert_same(estimator, X, raw[:, 1] - raw[:, 0], of_second - of_first)
+    assert estimator.n_iter_ == estimator.max_iter == 16 and estimator.classes_.tolist() == [0, 1]
+
+
+def focal(raw, dataset):
+    share = 1 / (1 + np.exp(-raw))
+    return share - dataset.get_label(), share * (1 - share)
+
+
+def multinomial(raw, dataset):
+    share = np.exp(raw - raw.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    return share - np.eye(3)[dataset.get_label().astype(int)], 2 * share * (1 - share)
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_objectives_of_the_users_own(n_classes, lightgbm, tmp_path):
+    """Predictions are raw predictions, as LightGBM's are."""
+    X, y = data()
+    labels = np.digitize(y, np.quantile(y, [0.5] if n_classes == 1 else [0.3, 0.6]))
+    parameters = {**SMALL, "objective": focal if n_classes == 1 else multinomial, "num_class": n_classes}
+    booster = lightgbm.train(parameters, lightgbm.Dataset(X, labels))
+    for model in (booster, booster.model_to_string()):
+        estimator = dforest.from_lightgbm(model)
+        assert type(estimator) is dforest.HistGradientBoostingRegressor
+        assert estimator.predict(X) == pytest.approx(booster.predict(X), rel=1e-12)
+        assert_same(estimator, X, booster.predict(X, raw_score=True), booster.predict(X, pred_contrib=True))
+    assert estimator.n_iter_ == 8 * n_classes and estimator.n_outputs_ == n_classes
+    estimator.save(tmp_path / "ours")
+    again = dforest.load(tmp_path / "ours")
+    assert np.array_equal(again.predict(X), estimator.predict(X))
+    y = labels if n_classes == 1 else np.eye(3)[labels]
+    again.set_params(warm_start=True, max_iter=8 * n_classes + 20).fit(X, y)
+    assert again.score(X, y) > 0.5
+
+
+def test_tweedie_of_the_least_and_the_greatest_power(lightgbm):
+    X, y = data()
+    for power, loss in ((1.0, "poisson"), (1.9999999, "tweedie")):
+        booster = lightgbm.train({**SMALL, "objective": "tweedie", "tweedie_variance_power": power}, lightgbm.Dataset(X, y))
+        estimator = dforest.from_lightgbm(booster)
+        assert estimator.loss == loss
+        assert estimator.predict(X) == pytest.approx(booster.predict(X), rel=1e-12)
+        estimator.set_params(warm_start=True, max_iter=10).fit(X, y)
+
+
+def test_parameters_that_a_warm_start_goes_on_with(lightgbm):
+    X, y = data(missing=False)
+    parameters = {
+        "learning_rate": 0.3, "num_leaves": 9, "max_depth": 4, "min_data_in_leaf": 7, "min_sum_hessian_in_leaf": 0.5,
+        "lambda_l1": 0.25, "lambda_l2": 2.0, "max_delta_step": 5.0, "feature_fraction": 0.75, "feature_fraction_bynode": 0.5,
+        "bagging_fraction": 0.5, "bagging_freq": 1, "max_bin": 63, "monotone_constraints": [1, 0, -1, 0],
+        "interaction_constraints": [[0, 1, 2], [2, 3]], "verbose": -1,
+    }  # fmt: skip
+    booster = lightgbm.train(parameters, lightgbm.Dataset(X, y), 5)
+    for model in (booster, booster.model_to_string()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            estimator = dforest.from_lightgbm(model)
+        given = estimator.get_params()
+        expected = {
+            "learning_rate": 0.3, "max_leaf_nodes": 9, "max_depth": 4, "min_samples_leaf": 7, "min_sum_hessian_in_leaf": 0.5,
+            "l1_regularization": 0.25, "l2_regularization": 2.0, "max_delta_step": 5.0, "colsample_bytree": 0.75,
+            "max_features": 0.5, "subsample": 0.5, "max_bins": 63, "monotonic_cst": [1, 0, -1, 0],
+            "interaction_cst": [[0, 1, 2], [2, 3]],
+        }  # fmt: skip
+        assert {name: given[name] for name in expected} == expected
+    estimator.set_params(warm_start=True, max_iter=15).fit(X, y)
+    grid = np.tile(X[:1], (50, 1))
+    grid[:, 0] = np.linspace(-3, 3, 50)
+    assert (np.diff(estimator.predict(grid)) >= 0).all()
+    defaults = dforest.from_lightgbm(lightgbm.train({"verbose": -1}, lightgbm.Dataset(X, y), 2)).get_params()
+    assert (defaults["max_depth"], defaults["max_delta_step"], defaults["monotonic_cst"]) == (None, None, None)
+
+
+def test_parameters_that_have_no_name_here(lightgbm):
+    X, y = data(missing=False)
+    labels, of_three = np.digitize(y, np.quantile(y, [0.3, 0.6])), {"objective": "multiclass", "num_class": 3}
+    for parameters, what in [
+        ({"path_smooth": 1.0, "extra_trees": True}, "extra_trees=1, path_smooth=1, which boosted trees of dforest do not have"),
+        ({"boosting": "dart", "min_gain_to_split": 0.5}, "boosting=dart, min_gain_to_split=0.5"),
+        ({"bagging_fraction": 0.5, "bagging_freq": 3}, "bagging_freq=3"),
+        ({"interaction_constraints": [[0, 1]]}, r"interaction_constraints without the columns \[2, 3\]"),
+        ({**of_three, "monotone_constraints": [0, 1, 0, 0]}, r"monotone_constraints of the columns \[1\]"),
+        ({"objective": "tweedie", "is_unbalance": True}, "is_unbalance=1"),
+    ]:
+        booster = lightgbm.train({**SMALL, **parameters}, lightgbm.Dataset(X, labels), 2)
+        with pytest.warns(UserWarning, match=f"LightGBM grew the model with {what}") as record:
+            dforest.from_lightgbm(booster)
+        assert record[0].filename == __file__
+    kept = lightgbm.LGBMClassifier(class_weight="balanced", **SMALL).fit(X, labels)
+    assert dforest.from_lightgbm(kept).class_weight == "balanced"
+    names = np.array(["no", "yes"])[(labels > 0).astype(int)]
+    kept = lightgbm.LGBMClassifier(scale_pos_weight=3.0, **SMALL).fit(X, names)
+    assert dforest.from_lightgbm(kept).class_weight == {"yes": 3.0}
 
 
 def test_one_wrong_number_is_found(monkeypatch, lightgbm):

@@ -1,6 +1,7 @@
 """Models of XGBoost as ours: from files that several of its versions have written, and, where it is installed, from itself."""
 
 import json
+import warnings
 from copy import deepcopy
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 import dforest
 from dforest.errors import ConversionError
 from dforest.interchange.conversion import from_xgboost as conversion
+from dforest.interchange.conversion import ubjson
 
 STORED = {
     path.stem.removeprefix("xgboost_"): json.loads(path.read_text(encoding="utf-8"))
     for path in Path(__file__).parent.glob("data/xgboost_*.json")
 }
+pytestmark = pytest.mark.filterwarnings("ignore:XGBoost grew the model with")
 VERSIONS = sorted(STORED)
 CASES = sorted(STORED[VERSIONS[0]])
 EIGHT = {3: range(8)}  # the categories of the last column, which the models do not know
@@ -83,9 +86,9 @@ def test_thresholds_are_the_last_numbers_that_are_rounded_below(threshold):
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(case=st.sampled_from(CASES), data=st.data())
-def test_damaged_models_are_refused_or_predict(case, data, tmp_path_factory):
-    """Whatever number or list is another one: nothing but ValueError is raised."""
+@given(case=st.sampled_from(CASES), data=st.data(), verify=st.booleans())
+def test_damaged_models_are_refused_or_predict(case, data, verify, tmp_path_factory):
+    """Whatever number or list is another one: nothing but ValueError is raised, and XGBoost does not end the process."""
     model = deepcopy(STORED["3.2.0"][case]["model"])
     place = model["learner"]
     while True:
@@ -97,10 +100,66 @@ def test_damaged_models_are_refused_or_predict(case, data, tmp_path_factory):
     place[key] = data.draw(st.sampled_from([-1, 0, 1, 3, 10**6, 2**40, -(2**40), 0.5, "", "3", "nan", None, [], {}, [1], True]))
     path = model_file(tmp_path_factory.mktemp("damaged"), model)
     try:
-        estimator = dforest.from_xgboost(path, verify=False, categories=EIGHT if case == "categories" else None)
+        estimator = dforest.from_xgboost(path, verify=verify, categories=EIGHT if case == "categories" else None)
     except ValueError:
         return
     estimator.predict(np.zeros((2, estimator.n_features_in_)))
+
+
+def universal(value):
+    """A value in Universal Binary JSON."""
+    if isinstance(value, dict):
+        return b"{" + b"".join(universal(name)[1:] + universal(each) for name, each in value.items()) + b"}"
+    if isinstance(value, list) and value and all(isinstance(each, float) for each in value):
+        return b"[$D#" + universal(len(value)) + np.array(value, ">f8").tobytes()
+    if isinstance(value, list):
+        return b"[#" + universal(len(value)) + b"".join(map(universal, value))
+    if isinstance(value, str):
+        return b"S" + universal(len(value.encode())) + value.encode()
+    if isinstance(value, bool) or value is None:
+        return {True: b"T", False: b"F", None: b"Z"}[value]
+    return b"D" + np.array(value, ">f8").tobytes() if isinstance(value, float) else b"L" + np.array(value, ">i8").tobytes()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(),
+    lambda values: st.lists(values) | st.dictionaries(st.text(), values) | st.lists(st.floats(allow_nan=False)),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(value=st.dictionaries(st.text(), JSON), place=st.floats(0, 1), other=st.integers(0, 255))
+def test_universal_binary_json(value, place, other):
+    """What is written is read, and damaged bytes are read as something or refused by ValueError."""
+    written = universal(value)
+    assert ubjson.loads(written) == value
+    assert ubjson.is_object(written) == (len(value) > 0)
+    damaged = bytearray(written)
+    damaged[int(place * (len(damaged) - 1))] = other
+    for content in (bytes(damaged), written[: int(place * len(written))]):
+        try:
+            ubjson.loads(content)
+        except ValueError:
+            pass
+    with pytest.raises(ValueError, match="1 bytes follow the end of the value; allowed is one value"):
+        ubjson.loads(written + b"}")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_files_of_universal_binary_json(case, tmp_path):
+    stored = STORED["3.2.0"][case]
+    (tmp_path / "model.ubj").write_bytes(universal(stored["model"]))
+    given = EIGHT if case == "categories" else None
+    estimator = dforest.from_xgboost(tmp_path / "model.ubj", categories=given)
+    expected = dforest.from_xgboost(model_file(tmp_path, stored["model"]), categories=given)
+    X = np.array(stored["rows"], np.float64)
+    assert estimator.predict(X).tobytes() == expected.predict(X).tobytes()
+    content = universal(stored["model"])
+    for damaged in (content[:-9], content + content, b"{", b"\x00" + content):
+        (tmp_path / "model.ubj").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"model.ubj' is neither JSON nor Universal Binary JSON"):
+            dforest.from_xgboost(tmp_path / "model.ubj", categories=given)
 
 
 def changed(case, *changes):
@@ -145,6 +204,11 @@ def test_what_is_refused(changes, message, tmp_path):
 def test_what_is_no_model(tmp_path):
     with pytest.raises(TypeError, match="model is of the type int; allowed are XGBoost's Booster"):
         dforest.from_xgboost(3)
+    text = json.dumps(STORED["3.2.0"]["regression"]["model"])
+    for glued in (text + text, text[:-5], "", "tree"):
+        (tmp_path / "model.json").write_text(glued)
+        with pytest.raises(ValueError, match=r"model.json' is neither JSON nor Universal Binary JSON"):
+            dforest.from_xgboost(tmp_path / "model.json")
     with pytest.raises(ValueError, match="is not the file of a model of XGBoost"):
         dforest.from_xgboost(model_file(tmp_path, [1]))
     with pytest.raises(OSError):
@@ -240,6 +304,95 @@ def test_frames_with_categories():
     model = xgboost.XGBRegressor(n_estimators=8, max_depth=4, enable_categorical=True).fit(frame, y)
     known = {"c": list(frame["c"].cat.categories)}
     assert dforest.from_xgboost(model, categories=known).predict(frame) == pytest.approx(model.predict(frame), abs=1e-5)
+
+
+def test_categories_beyond_ascii_are_asked_for():
+    """XGBoost cuts off the bytes of their text, so that the model can't tell them."""
+    xgboost = pytest.importorskip("xgboost", "3.1")
+    X, y = data()
+    frame = pd.DataFrame({"c": pd.Categorical(np.random.default_rng(0).choice(["Köln", "Bern", "Łódź"], len(y))), "x": X[:, 0]})
+    model = xgboost.XGBRegressor(n_estimators=4, enable_categorical=True).fit(frame, y + 2 * (frame["c"] == "Köln"))
+    message = r"the categories of column 'c' have characters beyond ASCII, .* allowed is categories=\{'c': \[...\]\}, with all"
+    with pytest.raises(ValueError, match=message):
+        dforest.from_xgboost(model)
+    estimator = dforest.from_xgboost(model, categories={"c": frame["c"].cat.categories})
+    assert estimator.predict(frame) == pytest.approx(model.predict(frame), abs=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["multi:softprob", "multi:softmax"])
+def test_the_softmax_of_two_classes(objective, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data()
+    rows = xgboost.DMatrix(X, y > 0)
+    model = xgboost.train({"objective": objective, "num_class": 2, "max_depth": 3}, rows, 5)
+    model.save_model(tmp_path / "model.json")
+    raw, contributions = model.predict(rows, output_margin=True), model.predict(rows, pred_contribs=True)
+    for one in (model, tmp_path / "model.json"):
+        estimator = dforest.from_xgboost(one)
+        assert_same(estimator, X, raw[:, 1] - raw[:, 0], contributions[:, 1:] - contributions[:, :1])
+        assert estimator.n_iter_ == 10 and estimator.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_base_scores_at_the_ends(share, tmp_path):
+    """XGBoost takes no probability below 1e-6, nor one above 1 - 1e-6."""
+    xgboost = pytest.importorskip("xgboost", "3.1")
+    X, y = data()
+    for parameters, targets in (({}, np.full(len(y), share)), ({"base_score": share}, y > 0)):
+        rows = xgboost.DMatrix(X, targets)
+        model = xgboost.train({"objective": "binary:logistic", **parameters}, rows, 3)
+        model.save_model(tmp_path / "model.json")
+        for one in (model, tmp_path / "model.json"):
+            assert dforest.from_xgboost(one).predict_proba(X)[:, 1] == pytest.approx(model.predict(rows), abs=1e-6)
+    counts = xgboost.train({"objective": "count:poisson"}, xgboost.DMatrix(X, np.zeros(len(y))), 2)
+    with pytest.raises(ValueError, match=r"model has base_score=\[0.0\]; allowed are 1 numbers whose raw predictions are finite"):
+        dforest.from_xgboost(counts)
+
+
+def test_tweedie_of_power_1():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data()
+    rows = xgboost.DMatrix(X, np.floor(np.exp(y)))
+    model = xgboost.train({"objective": "reg:tweedie", "tweedie_variance_power": 1.0}, rows, 4)
+    estimator = dforest.from_xgboost(model)
+    assert estimator.loss == "poisson" and estimator.predict(X) == pytest.approx(model.predict(rows), rel=1e-5)
+
+
+def test_objectives_of_the_users_own():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data()
+    rows = xgboost.DMatrix(X, y)
+    model = xgboost.train({"max_depth": 3}, rows, 3, obj=lambda raw, rows: (raw - rows.get_label(), np.ones_like(raw)))
+    assert dforest.from_xgboost(model).predict(X) == pytest.approx(model.predict(rows), abs=1e-5)
+
+
+def test_parameters_that_a_warm_start_goes_on_with(tmp_path):
+    xgboost = pytest.importorskip("xgboost", "2.1")
+    X, y = data()
+    parameters = {
+        "eta": 0.5, "max_depth": 3, "max_leaves": 5, "grow_policy": "lossguide", "min_child_weight": 4.0, "lambda": 2.0,
+        "alpha": 0.25, "max_delta_step": 5.0, "subsample": 0.5, "colsample_bytree": 0.75, "colsample_bylevel": 0.5,
+        "colsample_bynode": 0.5, "max_bin": 63, "monotone_constraints": "(1,0)", "interaction_constraints": "[[0, 1]]",
+    }  # fmt: skip
+    booster = xgboost.train(parameters, xgboost.DMatrix(X, y), 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator = dforest.from_xgboost(booster)
+    given = estimator.get_params()
+    expected = {
+        "learning_rate": 0.5, "max_leaf_nodes": 5, "max_depth": 3, "min_samples_leaf": 1, "min_sum_hessian_in_leaf": 4.0,
+        "l1_regularization": 0.25, "l2_regularization": 2.0, "max_delta_step": 5.0, "colsample_bytree": 0.75,
+        "colsample_bylevel": 0.5, "max_features": 0.5, "subsample": 0.5, "max_bins": 63, "monotonic_cst": [1, 0, 0, 0],
+        "interaction_cst": [[0, 1], [2], [3]],
+    }  # fmt: skip
+    assert {name: given[name] for name in expected} == expected
+    estimator.set_params(warm_start=True, max_iter=15).fit(X, y)
+    weighted = xgboost.XGBClassifier(n_estimators=2, scale_pos_weight=3.0, gamma=0.5).fit(X, y > 0)
+    with pytest.warns(UserWarning, match="XGBoost grew the model with min_split_loss=0.5, which boosted trees of dforest do not"):
+        estimator = dforest.from_xgboost(weighted)
+    assert estimator.class_weight == {1: 3.0} and estimator.max_leaf_nodes is None and estimator.max_depth == 6
+    booster.save_model(tmp_path / "model.json")
+    assert dforest.from_xgboost(tmp_path / "model.json").learning_rate == 0.1
 
 
 def test_early_stopping_and_files(tmp_path):

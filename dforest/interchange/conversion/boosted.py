@@ -11,7 +11,7 @@ import numpy as np
 
 from dforest.core.boost.ranking import RANK_LOSSES
 from dforest.core.forest.arrays import Forest
-from dforest.core.objective import SumObjective
+from dforest.core.objective import MultiOutputSumObjective, SumObjective
 from dforest.core.sampling import DrawnElsewhere
 from dforest.engines.fit_report import FitReport
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -24,6 +24,7 @@ from dforest.interchange.conversion.probes import check_same
 DAMAGED = (TypeError, KeyError, IndexError, AttributeError, ArithmeticError)  # what a reader may meet in a damaged file
 
 _BITS = 52  # of a tree's weight that is no integer
+_MOST_POWER = 1.9999999  # below 2
 _MAX_WEIGHT = 2.0**53  # of a tree, up to which sums of integers are exact
 
 
@@ -91,7 +92,24 @@ def preorder(left, right):
     return np.array(order)
 
 
-def sum_forest(trees, baseline, n_features, n_categories):
+def as_one_sum(trees, baseline):
+    """Trees that take turns at two sums, and what these begin with, for the second sum less the first one.
+
+    The softmax of two raw predictions is the logistic function of their difference.
+    """
+    signs = (-1.0, 1.0)
+    return [tree._replace(value=signs[t % 2] * tree.value) for t, tree in enumerate(trees)], [baseline[1] - baseline[0]]
+
+
+def tweedie(power):
+    """(the loss with a power that other libraries allow from 1 to below 2, its parameters)."""
+    if power == 1:
+        return "poisson", {}
+    # Text of few digits may have rounded it to 2.
+    return "tweedie", {"power": min(power, _MOST_POWER) if power <= 2 else power}
+
+
+def sum_forest(trees, baseline, n_features, n_categories, are_outputs=False):
     """A `Forest` whose leaves are added up.
 
     Parameters
@@ -102,6 +120,8 @@ def sum_forest(trees, baseline, n_features, n_categories):
         What each sum begins with.
     n_features : int
     n_categories : ndarray of shape (n_features,), dtype int32
+    are_outputs : bool, default=False
+        Whether several sums are those of several outputs, for which leaves have a value each: 0 for all but one.
 
     Returns
     -------
@@ -119,6 +139,11 @@ def sum_forest(trees, baseline, n_features, n_categories):
         raise ValueError(f"the model has {len(trees)} trees; allowed are as many for each of its {n_sums} sums, and at least one")
     orders = [preorder(tree.left, tree.right) for tree in trees]
     parts = [_tree_arrays(tree, order) for tree, order in zip(trees, orders, strict=True)]
+    are_outputs &= n_sums > 1
+    for t, part in enumerate(parts if are_outputs else ()):
+        value, inner = part["leaf_value"], part["inner"]
+        part["leaf_value"], part["inner"] = np.zeros((len(value), n_sums)), np.zeros((len(inner), n_sums + 1))
+        part["leaf_value"][:, t % n_sums], part["inner"][:, [t % n_sums, -1]] = value, inner
     parts = {name: [part[name] for part in parts] for name in parts[0]}
     units, n_draws = parts.pop("weight_unit"), [int(draws.sum()) for draws in parts["leaf_draws"]]
     n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
@@ -131,7 +156,7 @@ def sum_forest(trees, baseline, n_features, n_categories):
         arrays,
         n_rows=np.array(n_draws),
         n_features=n_features,
-        objective=SumObjective(tuple(map(float, baseline))),
+        objective=(MultiOutputSumObjective if are_outputs else SumObjective)(tuple(map(float, baseline))),
         n_categories=n_categories,
         criterion="squared_error",
         seed=0,
@@ -226,7 +251,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
     if classes is not None:
         estimator.classes_, estimator.n_classes_ = np.array(classes), len(classes)
     estimator._keep_features(features)
-    estimator._loss = estimator._make_loss(1)
+    estimator._loss = estimator._make_loss(forest.objective.n_outputs)
     estimator._constraints = constraints_of(estimator, forest.n_features)
     estimator._has_offset, estimator._row_seed = None, 0  # the former is not known
     estimator.n_trees_per_iteration_ = estimator._loss.n_trees_per_iteration

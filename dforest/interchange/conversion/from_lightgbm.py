@@ -6,23 +6,28 @@ frame, if the model was trained on one.
 """
 
 import json
+from copy import deepcopy
 from importlib.util import find_spec
 from os import PathLike
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from dforest.estimators.data.features import label_array
 from dforest.estimators.data.validation import file_path_of
 from dforest.interchange.conversion.boosted import (
     DAMAGED,
     SourceTree,
+    as_one_sum,
     boosted_estimator,
     boosted_kind,
     check_boosted,
     features_of,
     sum_forest,
+    tweedie,
 )
 from dforest.interchange.conversion.columns import probes_of
+from dforest.interchange.conversion.parameters import of_lightgbm, take_parameters
 
 # The loss for an objective. Of those that have none of their own here, it is one whose raw predictions say as much of y.
 _LOSSES = {
@@ -32,8 +37,9 @@ _LOSSES = {
     "rank_xendcg": "lambdarank",
 }  # fmt: skip
 _VERSIONS = ("v2", "v3", "v4")
+_END = "end of trees"
 # Bits of `decision_type`, and what values of the last two say of missing values.
-_CATEGORICAL, _DEFAULT_LEFT, _MISSING_BITS = 1, 2, 2
+_CATEGORICAL, _DEFAULT_LEFT, _MISSING_BITS, _DECISION = 1, 2, 2, 15
 _NO_MISSING, _ZERO_MISSING = 0, 1
 _NEARLY_ZERO = float(np.float32(1e-35))  # up to which magnitude numbers are zeros to LightGBM
 
@@ -44,8 +50,13 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
 
     The trees are those of LightGBM, with their gains and numbers of rows: rows reach the same leaves, and raw predictions are
     equal but for the rounding of sums. Shapley values are those of ``pred_contrib=True``. All methods of boosted trees work, such
-    as ``shap_values``, ``save`` and ``to_onnx``, and ``warm_start=True`` goes on with the trees. Only `loss` and its parameters,
-    `max_iter` and `learning_rate` are taken from the model; other parameters have their defaults.
+    as ``shap_values``, ``save`` and ``to_onnx``, and ``warm_start=True`` goes on with the trees. Those parameters of the model
+    that dforest has are taken from it, such as its learning rate, the limits of its trees, its penalties and its monotonicity
+    and interaction constraints. A warning names others that shaped the trees, as a warm start goes on without them.
+
+    A model with an objective of the user's own becomes a regressor whose predictions are raw predictions, as those of LightGBM
+    are: as many outputs as there are trees an iteration. Of two classes, dforest has one raw prediction: the softmax of two
+    classes becomes the logistic function of their difference, for which each tree counts as an iteration.
 
     Labels of categories are those of the frame that LightGBM was trained on, or else numbers. LightGBM cuts off the fractions of
     numbers that are no integers, which are unknown categories to dforest. Scores that each row begins with (`init_score`) are
@@ -70,9 +81,10 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
 
     Returns
     -------
-    HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    HistGradientBoostingClassifier, HistGradientBoostingRegressor or HistGradientBoostingRanker
         A fitted estimator, which shares nothing with the model. It is a classifier for the objectives "binary", "multiclass" and
-        "cross_entropy"; unless the model is an ``LGBMClassifier``, which knows its labels, classes are the numbers from 0.
+        "cross_entropy"; unless the model is an ``LGBMClassifier``, which knows its labels, classes are the numbers from 0. It is
+        a ranker for "lambdarank" and "rank_xendcg".
 
     Raises
     ------
@@ -81,9 +93,9 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
     NotFittedError
         If the model is not fitted.
     ValueError
-        If the text is not that of a model, or if dforest has nothing that predicts the same: linear trees, objectives of the
-        user's own or other than those in the table of the page about conversion, and most trees that were grown with
-        `zero_as_missing`. Also if it can't be known which columns the labels of the model belong to: see `pandas_categorical`.
+        If the text is not that of one model, or if dforest has nothing that predicts the same: linear trees, objectives other
+        than those in the table of the page about conversion, and most trees that were grown with `zero_as_missing`. Also if it
+        can't be known which columns the labels of the model belong to: see `pandas_categorical`.
     ConversionError
         If any prediction differs. The message shows the first row for which it does.
     OSError
@@ -103,8 +115,7 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
             raise ValueError(f"{name}={given!r}; allowed are lists of names")
     feature_names = None if feature_names is None else [str(name) for name in feature_names]
     pandas_categorical = None if pandas_categorical is None else list(pandas_categorical)
-    text = _text_of(model) if booster is None else booster.model_to_string()
-    facts, trees, parameters, frame_labels = _parse(text)
+    facts, trees, parameters, frame_labels = _parse(_text_of(model) if booster is None else booster.model_to_string())
     try:
         n_features, n_sums = _integer(facts, "max_feature_idx") + 1, _integer(facts, "num_tree_per_iteration")
         if not 1 <= n_sums <= len(trees):
@@ -124,19 +135,29 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
         share = n_sums / len(trees) if "average_output" in facts else 1.0
         sources = [_source_tree(tree, t, codes, share) for t, tree in enumerate(trees)]
         features = features_of(n_features, labels, chosen, of_frame.keys() - codes.keys())
+        n_classes = max(2, n_sums) if is_classifier(estimator) else 0
+        found, lacking = of_lightgbm(parameters, n_features, n_classes, codes.keys())
     except DAMAGED as error:
         raise ValueError(f"model is damaged, or not LightGBM's: {type(error).__name__}: {error}") from error
-    forest, orders = sum_forest(sources, np.zeros(n_sums), n_features, n_categories)
-    estimator.set_params(max_iter=forest.n_trees // n_sums)
+    baseline, is_difference = np.zeros(n_sums), n_classes == n_sums == 2
+    if is_difference:
+        sources, baseline = as_one_sum(sources, baseline)
+    forest, orders = sum_forest(sources, baseline, n_features, n_categories, are_outputs=n_classes == 0)
+    estimator.set_params(max_iter=forest.n_trees // forest.objective.n_trees_per_iteration)
     if codes and (features.names is None or codes.keys() - of_frame.keys()):  # the types of columns do not tell
         estimator.set_params(categorical_features=sorted(codes))
-    if estimator.loss != "log_loss":
+    if n_classes == 0:
         classes = None
     elif classes is None:
-        classes = np.arange(max(2, n_sums))
+        classes = np.arange(n_classes)
+    if getattr(model, "class_weight", None) is not None and n_classes:
+        found["class_weight"] = deepcopy(model.class_weight)
+    take_parameters(estimator, found, lacking, "LightGBM", classes)
     boosted_estimator(estimator, forest, features, classes)
     if verify and (booster is not None or find_spec("lightgbm") is not None):
-        _verify(estimator, booster, text, trees, orders, share, {j: own for j, own in codes.items() if j not in of_frame})
+        booster = _booster_from(facts, trees, n_features, n_sums) if booster is None else booster
+        others = {j: own for j, own in codes.items() if j not in of_frame}
+        _verify(estimator, booster, trees, orders, share, others, is_difference)
     return estimator
 
 
@@ -155,26 +176,45 @@ def _booster_of(model):
 
 
 def _text_of(model):
-    if isinstance(model, str) and "\n" in model:
+    """The text of a model, given that or the path of its file."""
+    if isinstance(model, str) and ("\n" in model or "\r" in model):
         return model
-    with open(file_path_of(model), encoding="utf-8") as file:
-        return file.read()
+    path = file_path_of(model)
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path!r} is not the file of a model of LightGBM, which is text in UTF-8: {error}") from None
 
 
 def _parse(text):
     """(facts of the model, those of each tree, parameters, labels of the frame's categories or None)."""
-    head, *parts = text.replace("\r\n", "\n").split("\nTree=")
-    facts = _fields(head)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    head, *parts = text.split("\nTree=")
     if not head.startswith("tree\n"):
         raise ValueError(f"model begins with {head[:20]!r}; the text of a model of LightGBM begins with the line 'tree'")
+    facts = _fields(head, "model")
     if facts.get("version") not in _VERSIONS:
         raise ValueError(f"model has version={facts.get('version')} of LightGBM's format; allowed are {', '.join(_VERSIONS)}")
     if not parts:
         raise ValueError("model has no trees; allowed is one or more")
-    parts[-1], end, rest = parts[-1].partition("\nend of trees")
+    if any(f"\n{_END}" in part for part in parts[:-1]):
+        raise ValueError(f"model has trees after its line {_END!r}; allowed is the text of one model: divide the text")
+    parts[-1], end, rest = parts[-1].partition(f"\n{_END}")
     if not end:
-        raise ValueError("model ends before its line 'end of trees': its text was cut off")
-    trees = [_fields(part) for part in parts]
+        raise ValueError(f"model ends before its line {_END!r}: its text was cut off")
+    if "\ntree\n" in rest:
+        raise ValueError(f"model has another one after its line {_END!r}; allowed is the text of one model: divide the text")
+    trees = []
+    for t, part in enumerate(parts):
+        number, _, lines = part.partition("\n")
+        if number != str(t):
+            raise ValueError(f"model has Tree={number!r:.20} where Tree={t} should be: its text lacks parts, or has too many")
+        trees.append(_fields(lines, f"tree {t}"))
+    sizes = facts.get("tree_sizes", "").split()
+    if sizes and len(sizes) != len(trees):
+        raise ValueError(f"model has tree_sizes of {len(sizes)} trees, and {len(trees)} trees: parts of its text are missing")
     parameters = dict(line[1:-1].split(": ", 1) for line in rest.split("\n") if line.startswith("[") and ": " in line)
     of_frame = [line.removeprefix("pandas_categorical:") for line in rest.split("\n") if line.startswith("pandas_categorical:")]
     try:
@@ -183,10 +223,16 @@ def _parse(text):
         raise ValueError(f"model has pandas_categorical:{of_frame[-1]:.60}, which is not JSON: {error}") from error
 
 
-def _fields(part):
+def _fields(part, who):
     """What ``name=value`` lines say: dict of str."""
-    pairs = (line.partition("=") for line in part.split("\n") if line)
-    return {name: value for name, _, value in pairs}
+    found = {}
+    for line in part.split("\n"):
+        name, _, value = line.partition("=")
+        if name in found:
+            raise ValueError(f"{who} has the line {name!r:.40} twice; allowed is one: its text is damaged")
+        if name:
+            found[name] = value
+    return found
 
 
 def _integer(fields, name, who="model"):
@@ -198,22 +244,22 @@ def _integer(fields, name, who="model"):
 
 def _estimator_for(facts, parameters, n_sums):
     """An estimator, not fitted, with the loss of a model. Raises ValueError if there is none for its objective."""
-    words = facts.get("objective", "").split(" ")
+    if "objective" not in facts:  # it was the user's own
+        return boosted_kind("squared_error")()
+    words = facts["objective"].split(" ")
     name, details = words[0], dict(word.partition(":")[::2] for word in words[1:])
     is_link_ours = "sqrt" not in details and float(details.get("sigmoid", 1)) == 1
     if name not in _LOSSES or not is_link_ours or (n_sums > 1) != (name == "multiclass"):
-        what = f"objective={facts['objective']}" if "objective" in facts else "an objective of the user's own"
         raise ValueError(
-            f"model has {what}, with {n_sums} trees an iteration; allowed are {', '.join(_LOSSES)}, without reg_sqrt and with "
-            "sigmoid=1.0"
+            f"model has objective={facts['objective']}, with {n_sums} trees an iteration; allowed are {', '.join(_LOSSES)}, "
+            "without reg_sqrt and with sigmoid=1.0, and objectives of the user's own"
         )
-    loss = _LOSSES[name]
-    given = {"loss": loss, "learning_rate": float(parameters.get("learning_rate", 0.1)) or 0.1}
+    loss, given = _LOSSES[name], {}
     if loss == "quantile":
         given["quantile"] = float(parameters.get("alpha", 0.9))
     if loss == "tweedie":
-        given["power"] = float(parameters.get("tweedie_variance_power", 1.5))
-    return boosted_kind(loss)(**given)
+        loss, given = tweedie(float(parameters.get("tweedie_variance_power", 1.5)))
+    return boosted_kind(loss)(loss=loss, **given)
 
 
 def _array(tree, name, n, dtype, t):
@@ -235,6 +281,8 @@ def _sets(tree, t):
         return []
     bounds = _array(tree, "cat_boundaries", n + 1, np.int64, t)
     words = _array(tree, "cat_threshold", max(0, bounds[-1]), np.uint32, t)
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+        raise ValueError(f"tree {t} has cat_boundaries={tree['cat_boundaries']!r:.60}; allowed are numbers that rise from 0")
     members = [np.unpackbits(words[a:b].astype("<u4").view(np.uint8), bitorder="little") for a, b in zip(bounds, bounds[1:])]  # noqa: B905
     return [np.flatnonzero(bits) for bits in members]
 
@@ -318,10 +366,17 @@ def _source_tree(tree, t, codes, share):
 
     def children(name):
         given = _array(tree, name, n, np.int64, t)
+        if (given < -n_leaves).any() or (given >= n).any():
+            raise ValueError(f"tree {t} has {name}={tree[name]!r:.60}; allowed are numbers from {-n_leaves} to {n - 1}")
         return np.append(np.where(given < 0, n + ~given, given), np.full(n_leaves, -1))
 
+    left, right = children("left_child"), children("right_child")
+    if len(np.unique(np.concatenate([left[:n], right[:n]]))) < 2 * n:
+        raise ValueError(f"tree {t} has a node with two parents, and one with none; allowed are trees")
     feature, threshold = of_nodes("split_feature", np.int32), of_nodes("threshold", np.float64)
     decision = of_nodes("decision_type", np.int64)
+    if (decision & ~_DECISION).any():
+        raise ValueError(f"tree {t} has decision_type={tree['decision_type']!r:.60}; allowed are numbers from 0 to {_DECISION}")
     has_set, default_left, missing = (decision & _CATEGORICAL) > 0, (decision & _DEFAULT_LEFT) > 0, decision >> _MISSING_BITS
     of_zero = (missing == _ZERO_MISSING) & ~has_set
     wrong = np.flatnonzero(of_zero & (default_left != (threshold >= 0)))
@@ -344,24 +399,59 @@ def _source_tree(tree, t, codes, share):
     counts = _array(tree, "leaf_count", n_leaves, np.int64, t) if n else np.ones(1, np.int64)
     counts = np.append(np.zeros(n, np.int64), counts)
     return SourceTree(
-        children("left_child"), children("right_child"), feature, threshold, missing_left,
+        left, right, feature, threshold, missing_left,
         share * of_nodes("internal_value", np.float64, _array(tree, "leaf_value", n_leaves, np.float64, t)),
         of_nodes("split_gain", np.float64), np.maximum(counts, 0).astype(np.float64), counts, sets,
     )  # fmt: skip
 
 
-def _verify(estimator, booster, text, trees, orders, share, labels):
-    """Raise ConversionError unless both predict the same. labels: LightGBM's numbers of categories, where they are others."""
-    if booster is None:
-        from lightgbm import Booster
+def _booster_from(facts, trees, n_features, n_sums):
+    """LightGBM's Booster, given what has been read of its text.
 
-        booster = Booster(model_str=text)
+    It is read from a text of what has been checked, and of no other part: damaged ones may make LightGBM end the process.
+    """
+    from lightgbm import Booster
+    from lightgbm.basic import LightGBMError
+
+    lines = [
+        "tree", f"version={facts['version']}", f"num_class={n_sums}", f"num_tree_per_iteration={n_sums}", "label_index=0",
+        f"max_feature_idx={n_features - 1}", f"feature_names={' '.join(f'Column_{j}' for j in range(n_features))}",
+        f"feature_infos={' '.join(['none'] * n_features)}",
+    ]  # fmt: skip
+    if "objective" in facts:
+        name = facts["objective"].split(" ")[0]
+        details = {"binary": " sigmoid:1", "multiclass": f" num_class:{n_sums}"}
+        lines.append(f"objective={name}{details.get(name, '')}")
+    lines += ["average_output"] * ("average_output" in facts)
+    for t, tree in enumerate(trees):
+        n, n_sets = int(tree["num_leaves"]), int(tree.get("num_cat", 0))
+        lengths = dict.fromkeys(("split_feature", "decision_type", "left_child", "right_child"), (n - 1, np.int64))
+        lengths |= {"threshold": (n - 1, np.float64), "leaf_value": (n, np.float64)}
+        if n_sets:
+            bounds = _array(tree, "cat_boundaries", n_sets + 1, np.int64, t)
+            lengths |= {"cat_boundaries": (n_sets + 1, np.int64), "cat_threshold": (bounds[-1], np.uint32)}
+        lines += ["", f"Tree={t}", f"num_leaves={n}", f"num_cat={n_sets}"]
+        lines += [f"{name}={' '.join(map(str, _array(tree, name, *of, t).tolist()))}" for name, of in lengths.items()]
+        lines += ["is_linear=0", "shrinkage=1", ""]
+    try:
+        return Booster(model_str="\n".join([*lines, "", _END, ""]))
+    except LightGBMError as error:
+        raise ValueError(f"LightGBM does not read the model, which may be damaged: {error}") from None
+
+
+def _verify(estimator, booster, trees, orders, share, labels, is_difference):
+    """Raise ConversionError unless both predict the same.
+
+    IN labels: LightGBM's numbers of categories, where they are others; is_difference: whether the second of two sums less the
+    first one counts.
+    """
     n_features = estimator.n_features_in_
     labels = [labels.get(j) for j in range(n_features)]
     encoded, rows = probes_of(estimator, np.float64, labels, infinite=True)
     inner = [int(tree["num_leaves"]) - 1 for tree in trees]
     reached = booster.predict(rows, pred_leaf=True).reshape(len(rows), -1).T
+    raw = share * booster.predict(rows, raw_score=True)
     check_boosted(
-        "LightGBM", estimator, encoded, share * booster.predict(rows, raw_score=True), booster.predict(rows),
+        "LightGBM", estimator, encoded, raw[:, 1] - raw[:, 0] if is_difference else raw, booster.predict(rows),
         [n + leaves for n, leaves in zip(inner, reached, strict=True)], orders,
     )  # fmt: skip

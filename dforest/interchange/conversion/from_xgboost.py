@@ -9,18 +9,23 @@ from importlib.util import find_spec
 from os import PathLike
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from dforest.estimators.data.features import label_array
 from dforest.estimators.data.validation import file_path_of
+from dforest.interchange.conversion import ubjson
 from dforest.interchange.conversion.boosted import (
     DAMAGED,
     SourceTree,
+    as_one_sum,
     boosted_estimator,
     boosted_kind,
     check_boosted,
     features_of,
     sum_forest,
+    tweedie,
 )
+from dforest.interchange.conversion.parameters import of_xgboost, take_parameters
 from dforest.interchange.conversion.probes import probe_rows
 
 # The loss for an objective, and the link by which its base score is written: see `_margin`. Of objectives that have no loss of
@@ -35,8 +40,13 @@ _LOSSES = {
     "rank:ndcg": ("lambdarank", None), "rank:map": ("lambdarank", None), "rank:pairwise": ("pairwise", None),
 }  # fmt: skip
 _NOT_PREDICTED = ("binary:logitraw", "multi:softmax")  # whose predictions are not probabilities
+_LEAST_SHARE = np.float32(1e-6)  # below which, and as far below 1, XGBoost takes no base score for a probability
 _BEYOND = 2.0**128  # to which float32 would round if it had no infinity
 _MAX_FEATURES = 2**24
+_NO_PARENT = 2**31 - 1
+_WHOLE = ("left_children", "right_children", "split_indices", "default_left", "split_type")
+_FLOATS = ("split_conditions", "loss_changes", "sum_hessian")
+_SETS = ("categories_nodes", "categories_segments", "categories_sizes", "categories")
 _MAX_CATEGORIES = 65535  # of a column of a forest
 
 
@@ -47,8 +57,14 @@ def from_xgboost(model, *, categories=None, verify=True):
     The trees are those of XGBoost, with their gains and covers (sums of Hessians): rows reach the same leaves, and raw
     predictions are equal but for the rounding of sums, which XGBoost computes in float32. Shapley values are those of
     ``pred_contribs=True``. All methods of boosted trees work, such as ``shap_values``, ``save`` and ``to_onnx``, and
-    ``warm_start=True`` goes on with the trees. Only `loss` and its parameters and `max_iter` are taken from the model; other
-    parameters have their defaults. How many training rows a node had is not known: `n_node_samples` counts leaves.
+    ``warm_start=True`` goes on with the trees. Those parameters of a Booster that dforest has are taken from it, such as its
+    learning rate, the limits of its trees, its penalties and its monotonicity and interaction constraints. A warning names others
+    that shaped the trees, as a warm start goes on without them. A file has none of them, and a Booster that was read from a file
+    has XGBoost's defaults. How many training rows a node had is not known: `n_node_samples` counts leaves.
+
+    An objective of the user's own is not part of a model: predictions are those by the model's parameter `objective`, as in
+    XGBoost, which are raw predictions by default. Of two classes, dforest has one raw prediction: the softmax of two classes
+    becomes the logistic function of their difference, for which each tree counts as an iteration.
 
     What is not in a sparse matrix is missing to XGBoost, and 0 to dforest. XGBoost cuts off the fractions of categories that are
     no integers, which are unknown categories to dforest. Base margins are no part of a model: XGBoost counts them
@@ -58,9 +74,8 @@ def from_xgboost(model, *, categories=None, verify=True):
     Parameters
     ----------
     model : xgboost.Booster, xgboost.XGBModel, str or path-like
-        A model, or the path of a file that ``save_model`` has written. A file of JSON is read without XGBoost; for one of UBJSON
-        (the suffix ``.ubj``), XGBoost must be installed. Of an estimator that stopped early, or of its file, those iterations
-        count that its own `predict` uses; of a Booster, all.
+        A model, or the path of a file that ``save_model`` has written, as JSON or as UBJSON (the suffix ``.ubj``). Of an
+        estimator that stopped early, or of its file, those iterations count that its own `predict` uses; of a Booster, all.
     categories : dict, optional
         What stands for the categories 0, 1, ... of categorical columns: lists by the names or numbers of the columns. Models that
         XGBoost 3.1 or later has trained on a data frame know their categories, so that this is not needed. For codes, give
@@ -73,9 +88,10 @@ def from_xgboost(model, *, categories=None, verify=True):
 
     Returns
     -------
-    HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    HistGradientBoostingClassifier, HistGradientBoostingRegressor or HistGradientBoostingRanker
         A fitted estimator, which shares nothing with the model. It is a classifier for the objectives "binary:logistic",
-        "binary:logitraw", "reg:logistic", "multi:softmax" and "multi:softprob", with the numbers from 0 as its classes.
+        "binary:logitraw", "reg:logistic", "multi:softmax" and "multi:softprob", with the numbers from 0 as its classes, and a
+        ranker for those of ranking.
 
     Raises
     ------
@@ -85,12 +101,10 @@ def from_xgboost(model, *, categories=None, verify=True):
         If the model is not fitted.
     ValueError
         If the file is not that of a model, or if dforest has nothing that predicts the same: linear models, trees with a value
-        for each output, objectives of the user's own or other than those in the table of the page about conversion, a number
-        that stands for missing values. Also if the categories of a column are needed and not known.
+        for each output, other objectives than those in the table of the page about conversion, a number that stands for missing
+        values. Also if the categories of a column are needed and not known.
     ConversionError
         If any prediction differs. The message shows the first row for which it does.
-    ImportError
-        If the file is in UBJSON, and XGBoost is not installed.
     OSError
         If a file can't be read.
 
@@ -110,6 +124,8 @@ def from_xgboost(model, *, categories=None, verify=True):
         facts = learner["learner_model_param"]
         n_features, n_sums = int(facts["num_feature"]), max(1, int(facts["num_class"]))
         names = learner.get("feature_names") or None
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise ValueError(f"model has feature_names={names!r:.60}; allowed are lists of text")
         if not 1 <= n_features <= _MAX_FEATURES or names is not None and len(names) != n_features:
             raise ValueError(
                 f"model has num_feature={n_features}" + (f" and {len(names)} feature_names" if names else "") + "; allowed are 1 "
@@ -118,21 +134,34 @@ def from_xgboost(model, *, categories=None, verify=True):
         estimator, link = _estimator_for(learner["objective"], n_sums, int(facts.get("num_target", 1)))
         is_of_estimator = "scikit_learn" in learner.get("attributes", {}) if booster is None else booster is not model
         trees, chosen, weights, n_iterations, known = _grown(learner, is_of_estimator, n_sums)
+        trees = [_arrays_of(tree, t, n_features) for t, tree in enumerate(trees)]
         labels = _labels(learner.get("feature_types") or [], trees, known, _by_number(categories or {}, names), names)
         n_categories = np.array([len(labels.get(j, ())) for j in range(n_features)], np.int32)
-        sources = [_source_tree(trees[t], t, weights[t], n_categories) for t in chosen]
-        baseline = _margin(json.loads(facts["base_score"]), link, n_sums)
+        sources = [_source_tree(trees[t], weights[t], n_categories) for t in chosen]
+        baseline = _margin(_json(facts["base_score"]), link, n_sums)
         features = features_of(n_features, labels, names)
+        n_classes = max(2, n_sums) if is_classifier(estimator) else 0
+        config = {} if booster is None else json.loads(booster.save_config())  # a file has no parameters
+        found, lacking = of_xgboost(config, n_features, n_classes, labels.keys()) if config else ({}, [])
     except DAMAGED as error:
         raise ValueError(f"model is damaged, or not XGBoost's: {type(error).__name__}: {error}") from error
+    is_difference = n_classes == n_sums == 2
+    if is_difference:
+        sources, baseline = as_one_sum(sources, baseline)
     forest, orders = sum_forest(sources, baseline, n_features, n_categories)
-    estimator.set_params(max_iter=forest.n_trees // n_sums)
+    estimator.set_params(max_iter=forest.n_trees // len(baseline))
     if names is None and labels:
         estimator.set_params(categorical_features=sorted(labels))
-    classes = np.arange(max(2, n_sums)) if estimator.loss == "log_loss" else None
+    classes = np.arange(n_classes) if n_classes else None
+    take_parameters(estimator, found, lacking, "XGBoost", classes)
     boosted_estimator(estimator, forest, features, classes)
     if verify and (booster is not None or find_spec("xgboost") is not None):
-        _verify(estimator, booster, document, n_iterations, learner, chosen, orders)
+        types = learner.get("feature_types")
+        if booster is None:
+            booster = _booster_from(document, [trees[t] for t in chosen], weights[chosen], n_features, n_sums)
+            types, n_iterations, chosen = None, 0, slice(None)
+        has_predictions = learner["objective"]["name"] not in _NOT_PREDICTED
+        _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders, is_difference)
     return estimator
 
 
@@ -143,15 +172,11 @@ def _read(model):
         with open(path, "rb") as file:
             content = file.read()
         try:
-            document = json.loads(content)
-        except (ValueError, RecursionError):
-            if find_spec("xgboost") is None:
-                raise ImportError(
-                    f"{path!r} is not JSON; to read XGBoost's other formats, install xgboost, or let save_model write JSON"
-                ) from None
-            from xgboost import Booster
-
-            document = json.loads(bytes(Booster(model_file=path).save_raw("json")))
+            document = (ubjson.loads if ubjson.is_object(content) else json.loads)(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{path!r} is neither JSON nor Universal Binary JSON, one of which save_model of XGBoost writes: {error}"
+            ) from None
         if not isinstance(document, dict) or not isinstance(document.get("learner"), dict):
             raise ValueError(f"{path!r} is not the file of a model of XGBoost")
         return None, document
@@ -215,14 +240,28 @@ def _estimator_for(objective, n_sums, n_targets):
     if loss == "quantile":
         given["quantile"] = float(np.ravel(json.loads(objective["quantile_loss_param"]["quantile_alpha"]))[0])
     if loss == "tweedie":
-        given["power"] = float(objective["tweedie_regression_param"]["tweedie_variance_power"])
-    return boosted_kind(loss)(**given), link
+        given["loss"], more = tweedie(float(objective["tweedie_regression_param"]["tweedie_variance_power"]))
+        given |= more
+    return boosted_kind(given["loss"])(**given), link
+
+
+def _json(text):
+    """What JSON in a model says; text that is none stays text, which no reader takes."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _margin(base_score, link, n_sums):
     """What raw predictions begin with: ndarray of shape (n_sums,), dtype float32. Older models have one number for all."""
-    base = np.array(base_score, np.float32)
+    try:
+        base = np.array(base_score, np.float32)
+    except ValueError:
+        base = np.array(np.nan, np.float32)
     with np.errstate(all="ignore"):
+        if link == "logit":
+            base = np.clip(base, _LEAST_SHARE, np.float32(1) - _LEAST_SHARE)
         margin = -np.log(1 / base - 1) if link == "logit" else np.log(base) if link == "log" else base
     if margin.size not in (1, n_sums) or not np.isfinite(margin).all():
         raise ValueError(f"model has base_score={base_score}; allowed are {n_sums} numbers whose raw predictions are finite")
@@ -245,8 +284,8 @@ def _labels(types, trees, known, given, names):
     """
     most, sends_right = {j: -1 for j, kind in enumerate(types) if kind in ("c", "categorical")}, set()
     for tree in trees:
-        for node, members in _sets(tree).items():
-            j = tree["split_indices"][node]
+        for node, members in tree["sets"].items():
+            j = int(tree["split_indices"][node])
             most[j] = max([most.get(j, -1), *members])
             wrong = [number for number in members if not 0 <= number < _MAX_CATEGORIES]
             if wrong:
@@ -259,7 +298,7 @@ def _labels(types, trees, known, given, names):
     labels = {}
     for j, last in most.items():
         who = j if names is None else names[j]
-        labels[j] = label_array(given[j]) if j in given else _stored_labels(known[j]) if known else None
+        labels[j] = label_array(given[j]) if j in given else _stored_labels(known[j], who) if known else None
         if labels[j] is None and j not in sends_right:
             labels[j] = np.arange(last + 1)  # all others go left, as missing values do
         if labels[j] is None:
@@ -281,45 +320,73 @@ def _by_number(given, names):
     return {places.get(name, name): list(labels) for name, labels in given.items()}
 
 
-def _stored_labels(column):
-    """The labels of a column of the training frame; None if it had none, or if they can't be told."""
+def _stored_labels(column, who):
+    """The labels of a column of the training frame; None if it had none. Raises ValueError if they can't be told."""
     values, ends = column["values"], column.get("offsets")
     if ends is None:
         return np.array(values)
-    # XGBoost 3.2 counts characters where it should count bytes, and cuts text wrongly that is not ASCII.
-    if len(ends) < 2 or min(values, default=0) < 0:
+    if len(ends) < 2:
         return None
+    if min(values) < 0:  # XGBoost 3.2 counts characters where it should count bytes, and cuts the text
+        raise ValueError(
+            f"the categories of column {who!r} have characters beyond ASCII, whose text XGBoost cuts off; allowed is "
+            f"categories={{{who!r}: [...]}}, with all labels in their order: frame[{who!r}].cat.categories"
+        )
     text = bytes(values).decode()
     return np.fromiter((text[a:b] for a, b in zip(ends, ends[1:])), object, len(ends) - 1)  # noqa: B905
 
 
-def _sets(tree):
-    """The categories that go right, by the nodes that test categories: dict of list."""
-    parts = (tree.get(f"categories_{name}", ()) for name in ("nodes", "segments", "sizes"))
-    return {node: tree["categories"][first : first + size] for node, first, size in zip(*parts, strict=True)}
+def _array(tree, name, is_whole, who):
+    """One of the lists of a tree: ndarray of int64, or of float64."""
+    given = tree[name]
+    found = np.array(given if isinstance(given, list) else None)
+    if found.ndim != 1 or found.size and found.dtype.kind not in ("bi" if is_whole else "bif"):
+        raise ValueError(f"{who} has {name}={given!r:.60}; allowed are lists of {'integers' if is_whole else 'numbers'}")
+    return found.astype(np.int64 if is_whole else np.float64)
 
 
-def _source_tree(tree, t, weight, n_categories):
-    """A tree of XGBoost as `SourceTree`. weight: by which its leaves are multiplied."""
-    names = (
-        "left_children", "right_children", "split_indices", "split_conditions", "default_left", "loss_changes", "sum_hessian",
-    )  # fmt: skip
-    left, right, feature, condition, default_left, gain, cover = (np.array(tree[name]) for name in names)
+def _arrays_of(tree, t, n_features):
+    """The arrays of a tree by their names, once they have been checked, and ``sets``: the categories that go right, by nodes.
+
+    That the numbers of children make a tree is checked by `sum_forest`.
+    """
+    who = f"tree {t}"
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-        raise ValueError(f"tree {t} has a value for each output (multi_output_tree); allowed are trees for one output")
-    lengths = {name: len(tree[name]) for name in names}
+        raise ValueError(f"{who} has a value for each output (multi_output_tree); allowed are trees for one output")
+    tree = {"split_type": [0] * len(tree["left_children"]), **tree}
+    found = {name: _array(tree, name, True, who) for name in _WHOLE} | {name: _array(tree, name, False, who) for name in _FLOATS}
+    lengths = {name: len(array) for name, array in found.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"tree {t} has arrays of the lengths {lengths}; allowed are equal ones")
-    is_leaf, condition = left < 0, condition.astype(np.float32)
+        raise ValueError(f"{who} has arrays of the lengths {lengths}; allowed are equal ones")
+    is_leaf, feature = found["left_children"] < 0, found["split_indices"]
+    wrong = feature[~is_leaf & ((feature < 0) | (feature >= n_features))]
+    if len(wrong):
+        raise ValueError(f"{who} tests feature {wrong[0]}; allowed are 0 to {n_features - 1}")
+    found["split_indices"] = np.where(is_leaf, 0, feature)
+    tree = {name: [] for name in _SETS} | tree
+    nodes, first, size, members = (_array(tree, name, True, who) for name in _SETS)
+    is_allowed = len(nodes) == len(first) == len(size) and (first >= 0).all() and (size >= 0).all()
+    if not is_allowed or (size > len(members)).any() or (first > len(members) - size).any():
+        raise ValueError(f"{who} has sets of categories of sizes={size.tolist()!r:.60}; its lists are not so long")
+    if nodes.tolist() != np.flatnonzero(~is_leaf & (found["split_type"] == 1)).tolist():
+        raise ValueError(f"{who} has sets of categories at other nodes than those that test categories")
+    parts = zip(nodes.tolist(), first.tolist(), size.tolist(), strict=True)
+    found["sets"] = {node: members[begin : begin + n].tolist() for node, begin, n in parts}
+    with np.errstate(over="ignore"):
+        found["split_conditions"] = found["split_conditions"].astype(np.float32)
+    return found
+
+
+def _source_tree(tree, weight, n_categories):
+    """A tree of XGBoost as `SourceTree`. weight: by which its leaves are multiplied."""
+    left, feature, condition = tree["left_children"], tree["split_indices"].astype(np.int32), tree["split_conditions"]
     sets = {}
-    for node, members in _sets(tree).items():
+    for node, members in tree["sets"].items():
         sets[node] = np.ones(n_categories[feature[node]], bool)
         sets[node][members] = False
-    if sorted(sets) != np.flatnonzero(~is_leaf & (np.array(tree.get("split_type", 0 * left)) == 1)).tolist():
-        raise ValueError(f"tree {t} has sets of categories at other nodes than those that test categories")
     return SourceTree(
-        left, right, feature.astype(np.int32), highest_below(condition), default_left.astype(bool),
-        np.where(is_leaf, (weight * condition).astype(np.float64), 0.0), gain.astype(np.float64), cover.astype(np.float64),
+        left, tree["right_children"], feature, highest_below(condition), tree["default_left"] != 0,
+        np.where(left < 0, (weight * condition).astype(np.float64), 0.0), tree["loss_changes"], tree["sum_hessian"],
         np.ones(len(left), np.int64), sets,
     )  # fmt: skip
 
@@ -345,24 +412,80 @@ def highest_below(thresholds):
         return np.where(half.astype(np.float32) < thresholds, half, np.nextafter(half, -np.inf))
 
 
-def _verify(estimator, booster, document, n_iterations, learner, chosen, orders):
-    """Raise ConversionError unless both predict the same."""
+def _booster_from(document, trees, weights, n_features, n_sums):
+    """XGBoost's Booster of those trees of a file that count.
+
+    It is read from what has been checked, and from no other part: damaged ones may make XGBoost end the process.
+    """
     import xgboost
 
-    if booster is None:
-        booster = xgboost.Booster(model_file=bytearray(json.dumps(document).encode()))
+    learner, n = document["learner"], len(trees)
+    gradient_booster = {
+        "name": "gbtree",
+        "model": {
+            "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(n), "size_leaf_vector": "0"},
+            "iteration_indptr": list(range(0, n + 1, n_sums)), "tree_info": [t % n_sums for t in range(n)],
+            "trees": [_written(tree, t, n_features) for t, tree in enumerate(trees)],
+        },
+    }  # fmt: skip
+    if (weights != 1).any():
+        gradient_booster = {"name": "dart", "gbtree": gradient_booster, "weight_drop": weights.astype(float).tolist()}
+    objective = {name: facts for name, facts in learner["objective"].items() if name == "name" or isinstance(facts, dict)}
+    learner = {
+        "attributes": {}, "feature_names": [], "feature_types": [], "gradient_booster": gradient_booster, "objective": objective,
+        "learner_model_param": {
+            "base_score": learner["learner_model_param"]["base_score"], "boost_from_average": "1",
+            "num_class": str(n_sums if n_sums > 1 else 0), "num_feature": str(n_features), "num_target": "1",
+        },
+    }  # fmt: skip
+    version = document.get("version")
+    is_known = isinstance(version, list) and len(version) == 3 and all(isinstance(part, int) for part in version)
+    text = json.dumps({"learner": learner, "version": version if is_known else [3, 0, 0]})
+    try:
+        return xgboost.Booster(model_file=bytearray(text.encode()))
+    except xgboost.core.XGBoostError as error:
+        raise ValueError(f"XGBoost does not read the model, which may be damaged: {str(error).splitlines()[0]}") from None
+
+
+def _written(tree, t, n_features):
+    """A tree as XGBoost reads it."""
+    left, right, sets = tree["left_children"], tree["right_children"], tree["sets"]
+    inner, parents, ends = np.flatnonzero(left >= 0), np.full(len(left), _NO_PARENT), np.cumsum([0, *map(len, sets.values())])
+    parents[left[inner]] = parents[right[inner]] = inner
+    return {name: tree[name].tolist() for name in (*_WHOLE, "split_conditions")} | {
+        "id": t, "parents": parents.tolist(), "default_left": (tree["default_left"] != 0).astype(int).tolist(),
+        "left_children": np.maximum(left, -1).tolist(), "right_children": np.where(left < 0, -1, right).tolist(),
+        "split_type": np.isin(np.arange(len(left)), list(sets)).astype(int).tolist(),
+        "categories": [number for members in sets.values() for number in members], "categories_nodes": list(sets),
+        "categories_segments": ends[:-1].tolist(), "categories_sizes": [len(members) for members in sets.values()],
+        **{name: [0.0] * len(left) for name in ("base_weights", "loss_changes", "sum_hessian")},
+        "tree_param": {
+            "num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(len(left)), "size_leaf_vector": "1",
+        },
+    }  # fmt: skip
+
+
+def _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders, is_difference):
+    """Raise ConversionError unless both predict the same.
+
+    IN types: of the columns, as XGBoost calls them, or None; n_iterations: how many of the Booster count; has_predictions:
+    whether it predicts what the estimator does, beside raw predictions; chosen: which of its trees count; is_difference: whether
+    the second of two sums less the first one does.
+    """
+    import xgboost
+
     encoded = probe_rows(estimator.forest_, np.float64)
     is_encoded = estimator.forest_.n_categories > 0
     most = np.finfo(np.float32).max  # beyond which XGBoost takes no numbers
     encoded = np.where(is_encoded, encoded, np.clip(encoded, -most, most))
     # Categories that the model does not know go where it sends missing values, or are refused.
     encoded[is_encoded & (encoded == estimator.forest_.n_categories)] = np.nan
-    types = learner.get("feature_types") or np.where(is_encoded, "c", "q").tolist()
+    types = types or np.where(is_encoded, "c", "q").tolist()
     rows = xgboost.DMatrix(encoded, feature_names=booster.feature_names, feature_types=types, enable_categorical=True)
     first = {"iteration_range": (0, n_iterations)}
     reached = booster.predict(rows, pred_leaf=True, **first).reshape(len(encoded), -1).T
-    has_predictions = learner["objective"]["name"] not in _NOT_PREDICTED
+    raw = booster.predict(rows, output_margin=True, **first)
     check_boosted(
-        "XGBoost", estimator, encoded, booster.predict(rows, output_margin=True, **first),
+        "XGBoost", estimator, encoded, raw[:, 1] - raw[:, 0] if is_difference else raw,
         booster.predict(rows, **first) if has_predictions else None, reached[chosen].astype(np.int64), orders, np.float32,
     )  # fmt: skip
