@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
 
 import dforest
-from dforest import check_table
+from dforest import SurvivalTree, check_table
 from dforest.estimators.data.column_check import NUMBERS
 from dforest.estimators.data.readings import READERS
 from dforest.inspection.table.finding import Finding
@@ -460,6 +460,47 @@ def test_task():
         check_table(NUMBER[:, None], ["a"] * N, task="regression")
 
 
+def survival(**changes):
+    """A good y of survival times as a frame, but for its first row."""
+    columns = {"event": np.arange(N) % 3 > 0, "time": 1.0 + np.arange(N) % 50, "entry": np.zeros(N)}
+    frame = pd.DataFrame(columns).astype({name: object for name in changes})
+    for name, value in changes.items():
+        frame.loc[0, name] = value
+    return frame
+
+
+def test_survival_times():
+    X, y = NUMBER[:, None], survival()
+    assert kinds(X, y, task="survival") == kinds(X, y[["event", "time"]].to_records(index=False)) == []
+    assert kinds(np.column_stack([NUMBER, y.time * 2]), y, task="survival") == [(1, "gives y away")]
+    assert kinds(np.column_stack([NUMBER, y.event]), y, task="survival") == [(1, "gives y away")]
+    assert kinds(X, y.assign(event=1), task="survival") == []
+    few = y.assign(event=np.arange(N) < 3)
+    assert [found.what for found in check_table(X, few, task="survival")] == [
+        "1 class of the event of y with fewer rows than 5 folds: True (3)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        survival(time=-1.0), survival(time=np.nan), survival(event="yes"), survival(event=2), survival(event=pd.NA),
+        survival(entry=9.0), survival(entry=-1.0), survival().assign(event=False), survival(time="5", event="x"),
+        survival()[["time", "event"]],
+    ],
+)  # fmt: skip
+def test_survival_times_that_fit_refuses_are_found(y):
+    with pytest.raises(ValueError) as refusal:
+        SurvivalTree().fit(NUMBER[:, None], y)
+    found = [finding.what for finding in check_table(NUMBER[:, None], y, task="survival") if finding.kind == "y"]
+    assert str(refusal.value) in found
+    assert len(found) == 1 + (str(y.event[0]) == "x")  # both columns are wrong
+    with pytest.raises(ValueError, match="y has 1 columns, or fields; allowed are"):
+        check_table(NUMBER[:, None], y[["time"]], task="survival")
+    with pytest.raises(ValueError, match="y has 9 rows; allowed are 200 rows, as X has"):
+        check_table(NUMBER[:, None], y[:9], task="survival")
+
+
 @pytest.mark.parametrize("layout", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
 def test_sparse_tables_have_the_findings_of_dense_ones(layout):
     for seed in range(4):
@@ -515,7 +556,7 @@ def test_arguments():
         ({"cv": 1}, "cv=1; allowed are integers from 2"),
         ({"max_score": 0.0}, "max_score=0.0; allowed are numbers above 0 and up to 1"),
         ({"max_score": np.nan}, "max_score=nan"),
-        ({"task": "ranking"}, "task='ranking'; allowed are 'classification', 'regression' and None"),
+        ({"task": "ranking"}, "task='ranking'; allowed are 'classification', 'regression', 'survival' and None"),
         ({"categorical_features": ["town"]}, "categorical_features names 'town', but X has no column names"),
         ({"y": Y[:5]}, r"y has the shape \(5,\); allowed are 200 rows"),
         ({"y": np.full(N, "2020-01-01", "M8[D]")}, "y can't be read: values of type datetime64"),

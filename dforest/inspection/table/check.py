@@ -13,7 +13,7 @@ from dforest.estimators.data.validation import check_number
 from dforest.inspection.table.cells import keys_of, mixed
 from dforest.inspection.table.columns import SparseTable, Table
 from dforest.inspection.table.finding import Finding, TableFindings
-from dforest.inspection.table.target import targets_of
+from dforest.inspection.table.target import is_survival, survival_targets, targets_of
 
 REPEATED = "if these are copies, keep one of each, or all in one fold by GroupKFold; if columns are few, equal rows may be right"
 CONTRADICTING = "no model can tell these rows apart: look for values of y that are wrong, or columns that are lacking"
@@ -34,7 +34,9 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     - labels that differ only in case, or in spaces around them;
     - columns that give y away: a small tree on this column alone predicts y for rows that it was not grown on;
     - rows that are equal, with equal or with different y, and rows of `X_test` that are in X too;
-    - missing and infinite values of y, a single class, and classes with fewer rows than there are folds.
+    - missing and infinite values of y, a single class, and classes with fewer rows than there are folds;
+    - survival times that `fit` refuses, such as negative ones, events of other values than 0 and 1, entries that are not before
+      the time, and swapped columns.
 
     Columns that `fit` refuses are tested like others. Dates, text or not, and text of amounts are read as numbers for that; where
     most values are numbers, others count as missing; all else is taken as categories. So whatever gives y away is found before
@@ -47,7 +49,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     X : array-like, frame or sparse matrix of shape (n_rows, n_features)
         The table, as it would be passed to `fit`.
     y : array-like of shape (n_rows,) or (n_rows, n_outputs), or str, optional
-        Classes or numbers; or the name of a column of X that holds them, which then does not count as one of X.
+        Classes or numbers, or survival times as survival forests take them; or the name of a column of X that holds classes or
+        numbers, which then does not count as one of X.
     X_test : array-like, frame or sparse matrix of shape (n_test_rows, n_features), optional
         Rows of a test set, with the columns of X; with or without the column that `y` names.
     categorical_features : {"from_dtype", "auto"}, array-like or None, default="from_dtype"
@@ -59,9 +62,9 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
         the classes, of the share of rows that are predicted right; for numbers, it is R2 of their ranks. It is that of two trees,
         each grown on one half of the rows and applied to the other half. The trees have as many leaves as there are classes, so a
         single split for two classes, or 32 leaves for numbers. At most 10,000 rows are used, about as many of each class.
-    task : {"classification", "regression"}, optional
-        What y is for. By default, y has classes if it holds text, booleans, or few different whole numbers: at most 20, each in
-        four rows or more on average, or two.
+    task : {"classification", "regression", "survival"}, optional
+        What y is for. By default, y has survival times if it is a structured array, and classes if it holds text, booleans, or
+        few different whole numbers: at most 20, each in four rows or more on average, or two.
 
     Returns
     -------
@@ -88,8 +91,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     """
     check_number("cv", cv, Integral, "integers from 2", lambda n: n >= 2)
     check_number("max_score", max_score, Real, "numbers above 0 and up to 1", lambda score: 0 < score <= 1)
-    if task not in (None, "classification", "regression"):
-        raise ValueError(f"task={task!r}; allowed are 'classification', 'regression' and None")
+    if task not in (None, "classification", "regression", "survival"):
+        raise ValueError(f"task={task!r}; allowed are 'classification', 'regression', 'survival' and None")
     if isinstance(y, str):
         names = _names_of(X)
         if names.count(y) != 1:
@@ -100,7 +103,11 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     # Trees are grown here alone; the checks of their parameters would take longer than they.
     with config_context(queue=None, communicator=None), sklearn.config_context(skip_parameter_validation=True):
         with np.errstate(all="ignore"):  # infinite values
-            targets = [] if y is None else targets_of(y, table.n_rows, task)
+            of_y = []
+            if y is not None and (task == "survival" or task is None and is_survival(y)):
+                targets, of_y = survival_targets(y, table.n_rows)
+            else:
+                targets = [] if y is None else targets_of(y, table.n_rows, task)
             found = list(table.findings(targets, max_score))
     found += of_rows(table.keys, targets)
     if X_test is not None:
@@ -113,6 +120,7 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
         n = np.count_nonzero(keys[np.minimum(np.searchsorted(keys, test.keys), len(keys) - 1)] == test.keys)
         if n:
             found.append(Finding(None, "rows in both parts", f"{n:,} of {test.n_rows:,} rows of X_test are in X too", IN_BOTH))
+    found += of_y
     for target in targets:
         found += target.findings(cv)
     return TableFindings(found, (table.n_rows, table.n_columns))

@@ -7,6 +7,7 @@ from scipy.stats import rankdata
 
 from dforest.estimators.data.columns import ArrayColumns, is_number
 from dforest.estimators.data.given import given_rows
+from dforest.estimators.data.survival import check_events, look_at_survival
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.inspection.table.cells import Cells, numbered
 from dforest.inspection.table.finding import Finding, short
@@ -18,6 +19,7 @@ ROWS_TRIED = 10_000  # on which a column alone is tried
 LEAVES_OF_NUMBERS = 32  # by which a column alone predicts ranks of numbers: those of a copy have an R2 above 0.99
 MOST_NAMED = 5  # classes that a finding names
 
+REFUSED = "correct these values, or leave the rows out: fit refuses them"
 GIVEN_AWAY = "make sure that this is known before y is; leave it out if not"
 RARE = "join these classes to others, leave them out, or use fewer folds"
 
@@ -172,6 +174,35 @@ class Target:
             more = ", ..." * (len(rare) > MOST_NAMED)
             n = f"{len(rare)} class{'es' * (len(rare) > 1)} of {self.title}"
             yield Finding(None, "rare classes", f"{n} with fewer rows than {cv} folds: {named}{more}", RARE)
+
+
+class Events(Target):
+    """Which rows had an event, of survival times: that all had one is fine."""
+
+    def findings(self, cv):
+        if self.cells.varies:
+            yield from super().findings(cv)
+
+
+def survival_targets(y, n_rows):
+    """(targets, findings) of survival times: times and events, as far as they can be read, and what `fit` refuses."""
+    event, time, entry, wrong = look_at_survival(y)
+    for column in (event, time, entry):
+        if column is not None and len(column) != n_rows:
+            raise ValueError(f"y has {len(column)} rows; allowed are {n_rows} rows, as X has")
+    targets = [] if time is None else [Target("the time of y", Cells(time), "regression")]
+    if event is not None:
+        targets.append(Events("the event of y", Cells(*numbered(event.astype(np.int64), [False, True])), "classification"))
+        try:
+            check_events(event)
+        except ValueError as error:
+            wrong = [*wrong, error]
+    return targets, [Finding(None, "y", str(error), REFUSED) for error in wrong]
+
+
+def is_survival(y):
+    """Whether y has fields, as survival times have that scikit-survival made."""
+    return bool(getattr(getattr(y, "dtype", None), "names", None))
 
 
 def targets_of(y, n_rows, task):
