@@ -15,12 +15,12 @@ import inspect
 from copy import copy
 
 import numpy as np
-from sklearn.base import clone
 
 import dforest
 from dforest.config import config_context
 from dforest.errors import RankError
 from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition, digest_of
+from dforest.estimators.subclasses import unfitted
 from dforest.extras import install_command
 
 try:
@@ -70,7 +70,7 @@ class _OnWorkers:
         client = client or default_client()
         partitions = _partitions({name: collection for name, collection in given.items() if collection is not None}, client)
         addresses, held = _by_worker(partitions, client)
-        model = self if self.warm_start else clone(self)
+        model = self if self.warm_start else unfitted(self)
         send = client.scatter([model], workers=addresses, broadcast=True, hash=False, asynchronous=True)
         [model] = wait_for(client, addresses, send)
         arguments = [

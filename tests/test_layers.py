@@ -42,7 +42,9 @@ MAY_IMPORT = {
     "estimators.kinds": set(),
     "estimators.results.pruning": {"core"},
     "inspection": {"config", "core", "estimators", "extras", "inspection", "rules", "warning", *ERRORS},
-    "interchange.conversion": {"errors", "estimators.data.outputs", "estimators.kinds", "extras", "interchange.conversion"},
+    "interchange.conversion": {
+        "errors", "estimators.data.outputs", "estimators.kinds", "estimators.subclasses", "extras", "interchange.conversion",
+    },
     # What makes estimators of other libraries' models.
     "interchange.conversion.boosted": {"engines.fit_report", "estimators", "interchange.conversion", *CORE},
     "interchange.conversion.from_hist_boosting": {"estimators", "interchange.conversion"},

@@ -26,6 +26,7 @@ from dforest.engines.base import GrownTree
 from dforest.estimators.data.agreement import comparable
 from dforest.estimators.data.validation import check_number, file_path_of, path_of
 from dforest.estimators.growth import growth_of
+from dforest.estimators.subclasses import every_parameter
 
 MAGIC = b"dforest checkpoint 3\n"
 _FRAME = struct.Struct("<QI")
@@ -302,7 +303,7 @@ class _File:
 
 def _header_of_fit(growth):
     """What is known of a fit before its data are: a dict of what JSON has."""
-    parameters = growth.estimator.get_params(deep=False)
+    parameters = every_parameter(growth.estimator)
     return {
         "version": version("dforest"),
         "estimator": type(growth.estimator).__name__,

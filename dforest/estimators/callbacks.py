@@ -28,6 +28,7 @@ except ImportError:  # before scikit-learn 1.9
 
 from dforest.estimators.data.agreement import NAMES_OF_RANKING
 from dforest.estimators.kinds import RankingTrees
+from dforest.estimators.subclasses import every_parameter
 
 __all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]
 
@@ -69,7 +70,7 @@ class FitTasks:
         self.callbacks = list(getattr(estimator, "_skl_callbacks", ()))
         self.are_told = bool(self.callbacks)
         self._caller = get_ident(), sklearn.get_config(), copy_context()
-        self._parameters = estimator.get_params(deep=False) if self.are_told else {}
+        self._parameters = every_parameter(estimator) if self.are_told else {}
 
     def agree(self, thing=None):
         """Learn what callbacks the ranks have; returns what rank 0 hands in, as both take one round. A collective."""

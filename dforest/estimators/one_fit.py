@@ -11,7 +11,7 @@ from inspect import isfunction
 
 from sklearn.base import BaseEstimator
 
-_new = object.__new__
+_new, _set = object.__new__, object.__setattr__  # without what classes do beside
 
 
 def as_fitted(estimator):
@@ -22,7 +22,7 @@ def as_fitted(estimator):
     if not isinstance(estimator, BaseEstimator):
         return estimator
     seen = _new(type(estimator))
-    seen.__dict__ = estimator.__dict__
+    _set(seen, "__dict__", estimator.__dict__)
     return seen
 
 
@@ -32,7 +32,7 @@ def of_one_fit(method):
     @wraps(method)
     def seeing(self, *args, **kwargs):
         seen = _new(type(self))
-        seen.__dict__ = self.__dict__
+        _set(seen, "__dict__", self.__dict__)
         found = method(seen, *args, **kwargs)
         return self if found is seen else found
 

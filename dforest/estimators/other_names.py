@@ -7,9 +7,10 @@ from functools import wraps
 from inspect import signature
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import InvalidParameterError, StrOptions, validate_parameter_constraints
 
 from dforest.estimators.families import ESTIMATORS
+from dforest.estimators.subclasses import every_parameter
 
 # By the name here, or by a sentence: names elsewhere.
 _ANYWHERE = {
@@ -347,7 +348,11 @@ class NamesPart:
     @wraps(BaseEstimator.set_params)
     def set_params(self, **params):
         unknown = [name for name in params if name not in self._get_param_names()]
-        hints = [hint(self, name) for name in unknown]
+        hints = [
+            f". It is one of dforest's, which the constructor of {type(self).__name__} does not name" if name in self._defaults
+            else hint(self, name)
+            for name in unknown
+        ]  # fmt: skip
         if any(hints):
             raise ValueError(_told(f"{type(self).__name__}.set_params", "unknown parameter", unknown, hints))
         return super().set_params(**params)
@@ -362,7 +367,7 @@ class NamesPart:
 
     def _validate_params(self):
         try:
-            super()._validate_params()
+            validate_parameter_constraints(self._parameter_constraints, every_parameter(self), caller_name=type(self).__name__)
         except InvalidParameterError as error:
             name = str(error).split("'")[1]
             value, names = getattr(self, name, None), _VALUES.get(name, {})

@@ -4,8 +4,6 @@ What a forest's arrays must be, the forest checks itself (`dforest.core.forest.s
 the columns of X are, the classes, and the calls of `fit` that trees came from. Nothing is kept.
 """
 
-from inspect import signature
-
 import numpy as np
 from sklearn.base import is_classifier
 
@@ -36,10 +34,8 @@ class StatePart:
     def __setstate__(self, state):
         check_state(self, state)
         # An earlier version may lack parameters; what they are by default is how it worked.
-        given = signature(type(self)).parameters.items()
-        defaults = {name: parameter.default for name, parameter in given if parameter.default is not parameter.empty}
-        super().__setstate__(defaults | with_new_names(state))
-        for name in defaults:
+        super().__setstate__(self._defaults | with_new_names(state))
+        for name in self._defaults:
             setattr(self, name, getattr(self, name))
 
 

@@ -8,7 +8,6 @@ import sys
 from abc import abstractmethod
 from copy import copy
 from dataclasses import replace
-from inspect import signature
 from numbers import Integral
 
 import numpy as np
@@ -143,7 +142,7 @@ class BoostingEstimator(
         with fitting(self) as model, self._communicator().together() as ranks:
             model._validate_params()
             if self.min_hessian != "deprecated":
-                if self.min_sum_hessian_in_leaf != signature(type(self)).parameters["min_sum_hessian_in_leaf"].default:
+                if self.min_sum_hessian_in_leaf != self._defaults["min_sum_hessian_in_leaf"]:
                     raise ValueError(
                         f"min_hessian={self.min_hessian} and min_sum_hessian_in_leaf={self.min_sum_hessian_in_leaf}; allowed is "
                         "one of them, which are two names of one parameter"

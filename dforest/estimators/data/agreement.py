@@ -20,6 +20,7 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.columns import columns_of
 from dforest.estimators.data.features import CATEGORICAL, KINDS, Features, sorted_labels
 from dforest.estimators.data.given import given_rows
+from dforest.estimators.subclasses import every_parameter
 
 
 class Partition(NamedTuple):
@@ -138,7 +139,7 @@ def check_alike(ranks, estimator, partitions, version, forest):
         That there is already.
     """
     stated = {"the version of dforest": version, "the class of the estimator": type(estimator).__name__}
-    for name, value in estimator.get_params().items():
+    for name, value in every_parameter(estimator, deep=True).items():
         if name not in _OWN_PARAMETERS:
             stated[name] = comparable(value)
     if isinstance(estimator.random_state, Integral):

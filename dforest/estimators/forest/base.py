@@ -360,7 +360,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     @property
     def n_outputs_(self):
         """Number of outputs, which are the columns of y: int."""
-        check_is_fitted(self)
+        if "forest_" not in self.__dict__:  # as check_is_fitted takes longer than predicting a single row
+            check_is_fitted(self)
         return self.forest_.objective.n_outputs
 
     @property

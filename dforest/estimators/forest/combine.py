@@ -21,6 +21,7 @@ from dforest.estimators.forest.survival import ExtraSurvivalTree, ExtraSurvivalT
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from dforest.estimators.one_fit import as_fitted
 from dforest.estimators.results.survival import LeafCurves
+from dforest.estimators.subclasses import every_parameter
 
 # The forest that trees of each class make; those of a class may be of a subclass.
 _FORESTS = {
@@ -111,7 +112,7 @@ def combine(estimators):
         settings[name] = np.concatenate([getattr(forest, name) for forest in forests])
     settings["plans"] = tuple(DrawnElsewhere(int(n)) for forest in forests for n in forest.n_draws)
     result = _FORESTS[kind]()
-    parameters = first.get_params(deep=False).keys() & result.get_params(deep=False).keys()
+    parameters = every_parameter(first).keys() & result.get_params(deep=False).keys()
     result.set_params(**{name: deepcopy(getattr(first, name)) for name in parameters})
     unset = {"oob_score": False, "keep_training_data": False, "variable_importance": None}
     known = result.get_params(deep=False)

@@ -5,7 +5,6 @@ import inspect
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +21,7 @@ from dforest.estimators.other_names import with_hints
 from dforest.estimators.results import pruning
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.subclasses import unfitted
 from dforest.inspection.interop import Tree
 
 _CHECK_INPUT = """
@@ -223,7 +223,9 @@ class PrunableTree(SingleTree):
         >>> path.ccp_alphas.round(2).tolist()
         [0.0, 0.26, 0.33]
         """
-        tree = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        tree = unfitted(self)
+        tree.ccp_alpha = 0.0
+        tree.fit(X, y, sample_weight)
         alphas, impurities = pruning.cost_complexity_path(tree.forest_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dforest.estimators.results.importance import summarise
+from dforest.estimators.subclasses import every_parameter
 
 
 def impurity_importance(forest):
@@ -87,9 +88,10 @@ def sizes_of(forest):
 
 def parameters_of(estimator):
     """The parameters of an estimator as text: a list of (name, value, default, whether these differ)."""
-    defaults = {name: entry.default for name, entry in inspect.signature(type(estimator)).parameters.items()}
+    own = {name: entry.default for name, entry in inspect.signature(type(estimator)).parameters.items()}
+    defaults = estimator._defaults | own
     found = []
-    for name, value in estimator.get_params(deep=False).items():
+    for name, value in every_parameter(estimator).items():
         text, default = (re.sub(r" at 0x[0-9a-f]+", "", repr(given)) for given in (value, defaults.get(name)))
         found.append((name, text, default, text != default))
     return found

@@ -134,7 +134,7 @@ def _with_parameters_of(model, estimator, known):
 
     IN known: the values of some, whatever the model has.
     """
-    given = model.get_params(deep=False) | known
+    given = vars(model) | model.get_params(deep=False) | known  # a constructor of the user's own may not name all parameters
     for name in estimator.get_params(deep=False).keys() & given.keys():
         before = getattr(estimator, name)
         try:

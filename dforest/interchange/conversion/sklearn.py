@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from dforest.estimators.data.outputs import classes_of
+from dforest.estimators.subclasses import every_parameter
 from dforest.interchange.conversion.chains import threshold_trees
 from dforest.interchange.conversion.columns import check_numbers_alone, check_own_tests, known_probes, threshold_labels
 from dforest.interchange.conversion.links import embeds, finds_outliers, meaning, rounding, sum_rounding
@@ -62,7 +63,7 @@ def to_sklearn(estimator, verify):
 def _model_of(estimator):
     """scikit-learn's estimator for one of ours, with the parameters that it has and allows, and what a fit learns of X."""
     of = next(_CLASSES[kind.__name__] for kind in type(estimator).__mro__ if kind.__name__ in _CLASSES)
-    given, known = estimator.get_params(deep=False), of()
+    given, known = every_parameter(estimator), of()
     given["n_estimators"] = len(getattr(estimator, "estimators_", ()))
     parameters = {}
     for name in known.get_params(deep=False).keys() & given.keys():

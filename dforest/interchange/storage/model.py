@@ -49,11 +49,13 @@ _WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, Arithmeti
 def save(estimator, path, serving):
     """Write a fitted estimator to a file: see `dforest.estimators.saving.SavingPart.save`."""
     check_is_fitted(estimator)
+    estimator._validate_params()
     path = file_path_of(path)
     _check_flag("serving", serving)
     forest, writer = estimator.forest_, ValueWriter()
     parameters, state = estimator.get_params(deep=False), estimator.__getstate__()
     attributes = {name: value for name, value in state.items() if name not in parameters and name not in _ELSEWHERE}
+    _check_names(type(estimator), attributes)
     settings = forest.settings()
     settings["plans"] = [[plan, len(list(run))] for plan, run in groupby(settings["plans"])]
     packed = None
@@ -84,6 +86,18 @@ def save(estimator, path, serving):
 def _check_flag(name, flag):
     if not isinstance(flag, bool | np.bool_):
         raise ValueError(f"{name}={flag!r}; allowed are True and False")
+
+
+def _check_names(cls, attributes):
+    """Raise ValueError if an attribute would hide what a class has, but for values in a user's class and parameters' defaults."""
+    for name in attributes:
+        owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+        if owner is None:
+            continue
+        is_value = not callable(vars(owner)[name]) and not hasattr(vars(owner)[name], "__get__")
+        is_default = name in cls._defaults or not owner.__module__.startswith(("dforest.", "sklearn."))
+        if name.startswith("__") or not (is_value and is_default):
+            raise ValueError(f"the attribute {name!r} would hide what the class {cls.__name__} has")
 
 
 def _written(writer, values, prefix):
@@ -195,14 +209,12 @@ def _read(container, mmap, components):
     model = json.loads(texts["model"])
     reader = ValueReader(container.array if mmap else lambda name: container.array(name).copy(), components)
     cls = _class_of(model["estimator"], reader)
-    estimator = cls(**with_new_names(reader.fields(model["parameters"])))
-    estimator._validate_params()
-    attributes = reader.fields(model["attributes"])
-    for name in attributes:
-        if hasattr(cls, name):
-            raise ValueError(f"the attribute {name!r} would hide what the class {cls.__name__} has")
+    parameters, attributes = with_new_names(reader.fields(model["parameters"])), reader.fields(model["attributes"])
+    _check_names(cls, attributes)
+    estimator = cls(**parameters)
     forest = _read_forest(container, reader, model, mmap)
-    estimator.__setstate__({**vars(estimator), **attributes, "forest_": forest})
+    estimator.__setstate__({**vars(estimator), **parameters, **attributes, "forest_": forest})
+    estimator._validate_params()
     _request(estimator, reader.fields(model["routing"]))
     return estimator
 
