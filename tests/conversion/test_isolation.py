@@ -1,5 +1,7 @@
 """Isolation forests, and embeddings by random trees, as models of other libraries, with the same scores and columns."""
 
+import pickle
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -149,3 +151,28 @@ def test_embeddings(sparse, categories):
         found = embedding.to_sklearn().transform(X)
         assert type(found) is type(expected)
         assert np.array_equal(np.asarray(found.todense()) if sparse else found, dense)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"max_features": 2, "contamination": 0.1}, {"bootstrap": True, "max_samples": 40}, {"max_samples": 1}],
+    ids=lambda parameters: ", ".join(parameters),
+)
+def test_from_scikit_learn(parameters, tmp_path):
+    X = rows_of().astype(np.float32)
+    theirs = sklearn.ensemble.IsolationForest(n_estimators=7, random_state=0, **parameters).fit(X)
+    ours = dforest.from_sklearn(theirs)
+    ours.save(tmp_path / "model")
+    for forest in (ours, pickle.loads(pickle.dumps(ours)), dforest.load(tmp_path / "model"), ours.to_sklearn()):
+        assert np.abs(forest.score_samples(X) - theirs.score_samples(X)).max() <= 1e-15
+        assert np.array_equal(forest.predict(X), theirs.predict(X))
+    assert (ours.max_samples_, ours.offset_, len(ours)) == (theirs.max_samples_, theirs.offset_, 7)
+    assert len(ours.set_params(warm_start=True, n_estimators=9).fit(X)) == 9
+
+
+def test_embeddings_of_scikit_learn():
+    X = np.nan_to_num(rows_of().astype(np.float32))
+    theirs = sklearn.ensemble.RandomTreesEmbedding(5, random_state=0).fit(X)
+    assert (dforest.from_sklearn(theirs).transform(X) != theirs.transform(X)).sum() == 0
+    with pytest.raises(ValueError, match="allowed is max_leaf_nodes=None"):
+        dforest.from_sklearn(theirs.set_params(max_leaf_nodes=9).fit(X))

@@ -16,18 +16,20 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
-from dforest.core.objective import ClassObjective, NumberObjective
+from dforest.core.objective import ClassObjective, NumberObjective, PathObjective
 from dforest.core.sampling import DrawnElsewhere
 from dforest.estimators.boosting import boosting
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.data.features import CONTINUOUS, Features
+from dforest.estimators.forest import embedding, isolation
 from dforest.estimators.forest import forest as forests
 from dforest.estimators.forest import tree as trees
 from dforest.estimators.forest.batch import Batch
 from dforest.interchange.conversion.boosted import preorder
 from dforest.interchange.conversion.from_hist_boosting import give_boosted_trees
+from dforest.interchange.conversion.links import embeds, finds_outliers
 from dforest.interchange.conversion.probes import check_same, probe_rows, within_leaves
-from dforest.interchange.conversion.sklearn import on_one_thread
+from dforest.interchange.conversion.sklearn import check_columns, check_scores, on_one_thread
 
 _CLASSES = {
     getattr(theirs, f"{name}{task}"): getattr(ours, f"{name}{task}")
@@ -38,7 +40,11 @@ _CLASSES = {
     )
     for name in names
     for task in ("Classifier", "Regressor")
+} | {
+    sklearn.ensemble.IsolationForest: isolation.IsolationForest,
+    sklearn.ensemble.RandomTreesEmbedding: embedding.RandomTreesEmbedding,
 }
+_CRITERIA = "gini", "entropy", "log_loss", "squared_error", "absolute_error", "friedman_mse", "poisson"
 _BITS = 52  # of a tree's weight that is no integer
 _ROUNDING = 1e-12  # by how much a share of such weights may differ: those that scikit-learn keeps need not sum to 1 exactly
 
@@ -54,14 +60,15 @@ def from_sklearn(model, *, verify=True):
 
     scikit-learn's forests and trees round X to float32, and dforest does not, so a row of float64 next to a threshold may take
     another way. For rows of float32, means over trees have the same bits. There is one exception: if a classifier was fitted with
-    weights that are not integers, the shares of classes differ by rounding, by 1e-12 at most. Boosted trees don't round X in
+    weights that are not integers, the shares of classes differ by rounding, by 1e-12 at most. Scores of isolation forests differ
+    by rounding, too. Boosted trees don't round X in
     either library; their raw predictions are equal but for the rounding of sums.
 
     Parameters
     ----------
     model : sklearn.base.BaseEstimator
         A fitted classifier or regressor of scikit-learn, or of a subclass: RandomForest, ExtraTrees, DecisionTree, ExtraTree or
-        HistGradientBoosting.
+        HistGradientBoosting; or an IsolationForest or a RandomTreesEmbedding.
     verify : bool, default=True
         Whether to compare the predictions of the new estimator with those of the model, for rows made for up to 2,000 nodes of
         the trees: their value is the node's threshold, next to it on either side, or missing. The rows are of float32, or for
@@ -80,7 +87,8 @@ def from_sklearn(model, *, verify=True):
         If the model is not fitted.
     ValueError
         If the model has several outputs, a criterion that dforest does not know by name, or leaves without training rows, as
-        `to_sklearn` makes them where there are categories.
+        `to_sklearn` makes them where there are categories. Also if a RandomTreesEmbedding was fitted with `max_leaf_nodes`, so
+        that its columns are in another order than leaves in dforest.
     ConversionError
         If any prediction differs. The message shows the first row for which it does.
 
@@ -104,9 +112,10 @@ def from_sklearn(model, *, verify=True):
     check_is_fitted(model)
     if issubclass(kind, BoostingEstimator):
         return give_boosted_trees(_with_parameters_of(model, kind(), {"max_iter": model.n_iter_}), model, verify)
-    if model.n_outputs_ != 1:
+    is_isolation = isinstance(model, sklearn.ensemble.IsolationForest)
+    if not is_isolation and model.n_outputs_ != 1:
         raise ValueError(f"model has {model.n_outputs_} outputs; allowed is one: fit a model for each column of y")
-    if model.criterion not in ("gini", "entropy", "log_loss", "squared_error", "absolute_error", "friedman_mse", "poisson"):
+    if not is_isolation and model.criterion not in _CRITERIA:
         raise ValueError(f"model has criterion={model.criterion!r}; allowed are the names of scikit-learn's criteria")
     estimator = _with_parameters_of(model, kind(method="dense"), {"n_estimators": len(getattr(model, "estimators_", ()))})
     estimator.n_features_in_ = model.n_features_in_
@@ -119,9 +128,12 @@ def from_sklearn(model, *, verify=True):
     estimator._features = Features([CONTINUOUS] * n, [None] * n, None if names is None else names.tolist())
     estimator.is_categorical_, estimator.is_ordinal_ = np.zeros(n, bool), np.zeros(n, bool)
     estimator.categories_ = [None] * n
-    estimator._directions = np.zeros(n, np.int8) if model.monotonic_cst is None else np.array(model.monotonic_cst, np.int8)
-    forest, is_exact = _forest_of(model, estimator.criterion)
+    monotonic = getattr(model, "monotonic_cst", None)
+    estimator._directions = np.zeros(n, np.int8) if monotonic is None else np.array(monotonic, np.int8)
+    forest, is_exact = _forest_of(model, estimator._own_criterion() if is_isolation else estimator.criterion)
     estimator.forest_ = forest
+    if is_isolation:
+        estimator.offset_ = float(model.offset_)
     if hasattr(model, "estimators_"):
         estimator._batches = [Batch(forest.n_trees, int(forest.n_rows[0]), None, None, None)]
     if verify:
@@ -147,8 +159,15 @@ def _with_parameters_of(model, estimator, known):
 def _forest_of(model, criterion):
     """(the `Forest` of a model, whether the leaves of its classes have the same bits)."""
     alone = [one.tree_ for one in getattr(model, "estimators_", [model])]
+    n_draws = [int(tree.n_node_samples[0]) for tree in alone]
     objective = ClassObjective(len(model.classes_)) if is_classifier(model) else NumberObjective()
     found = [_tree_arrays(tree, objective, criterion) for tree in alone]
+    if isinstance(model, sklearn.ensemble.RandomTreesEmbedding):
+        _check_order(alone)
+    if isinstance(model, sklearn.ensemble.IsolationForest):
+        objective, n_draws = PathObjective(), [int(model.max_samples_)] * len(alone)
+        for t, (arrays, _) in enumerate(found):
+            _become_path_lengths(arrays, model, t)
     parts = {name: [arrays[name] for arrays, _ in found] for name in found[0][0]}
     units = parts.pop("weight_unit")
     n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
@@ -157,7 +176,6 @@ def _forest_of(model, criterion):
     arrays = {name: np.concatenate(each) for name, each in parts.items()}
     arrays["node_offsets"] = np.cumsum([0, *(tree.node_count for tree in alone)])
     arrays |= {"payload_offsets": np.zeros(1, np.int64), "payload_words": np.zeros(0, np.uint64)}
-    n_draws = [int(tree.n_node_samples[0]) for tree in alone]
     seeds = [one.random_state for one in getattr(model, "estimators_", [model])]
     forest = Forest(
         arrays,
@@ -174,11 +192,39 @@ def _forest_of(model, criterion):
     return forest, all(is_exact for _, is_exact in found)
 
 
+def _order(tree):
+    """The nodes of a tree in the order of ours."""
+    inner = np.flatnonzero(tree.children_left >= 0)
+    if (tree.children_left[inner] != inner + 1).any():  # as scikit-learn grows trees if `max_leaf_nodes` is given
+        return preorder(tree.children_left, tree.children_right)
+    return np.arange(tree.node_count)
+
+
+def _check_order(alone):
+    """Raise ValueError if the leaves of trees, which are columns of an embedding, have another order than ours."""
+    for tree in alone:
+        order = _order(tree)
+        if (np.diff(order[tree.children_left[order] < 0]) < 0).any():
+            raise ValueError(
+                "the leaves of a RandomTreesEmbedding that was fitted with max_leaf_nodes have another order than those of "
+                "dforest's trees, and so have the columns of transform; allowed is max_leaf_nodes=None"
+            )
+
+
+def _become_path_lengths(arrays, model, t):
+    """Have the leaves of a tree of an isolation forest keep the length of the path to them, and tests number all features."""
+    tree, features = model.estimators_[t].tree_, model.estimators_features_[t]
+    order = _order(tree)
+    leaves, is_inner = order[tree.children_left[order] < 0], arrays["feature"] >= 0
+    depths, more = np.asarray(model._decision_path_lengths[t]), np.asarray(model._average_path_length_per_tree[t])
+    arrays["leaf_value"] = (depths + more - 1.0)[leaves]
+    arrays["leaf_impurity"] = np.zeros(len(leaves))
+    arrays["feature"][is_inner] = features[arrays["feature"][is_inner]]
+
+
 def _tree_arrays(tree, objective, criterion):
     """(the arrays of nodes and leaves of a tree, as `Forest` has them, by name; whether shares of classes are exact)."""
-    order, inner = np.arange(tree.node_count), np.flatnonzero(tree.children_left >= 0)
-    if (tree.children_left[inner] != inner + 1).any():  # as scikit-learn grows trees if `max_leaf_nodes` is given
-        order = preorder(tree.children_left, tree.children_right)
+    order = _order(tree)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     is_leaf = tree.children_left[order] < 0
@@ -230,9 +276,15 @@ def _are_close(numbers, others):
 
 def _verify(estimator, model, is_exact):
     """Raise ConversionError unless both predict the same."""
-    allows_missing = get_tags(model).input_tags.allow_nan and model.monotonic_cst is None
+    allows_missing = get_tags(model).input_tags.allow_nan and getattr(model, "monotonic_cst", None) is None
     rows, name = probe_rows(estimator.forest_, np.float32, allows_missing), "scikit-learn"
     packed = estimator.forest_.packed()
+    if finds_outliers(estimator):
+        check_scores(estimator, model, rows, packed.mean(rows, 1))
+        return
+    if embeds(estimator):
+        check_columns(estimator, model, rows, packed.apply(rows, 1))
+        return
     if is_classifier(model):
         tolerance = None if is_exact else _ROUNDING
         check_same(name, rows, packed.mean(rows, 1), on_one_thread(model, model.predict_proba, rows), tolerance)

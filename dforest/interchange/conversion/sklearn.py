@@ -7,6 +7,7 @@ for rows of float32. They have no sets of categories: see `dforest.interchange.c
 from copy import deepcopy
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn import ensemble, tree
 from sklearn.base import is_classifier
 from sklearn.preprocessing import OneHotEncoder
@@ -135,20 +136,12 @@ def _verify(model, estimator, labels):
     encoded, rows = known_probes(estimator, np.float32, labels, allows_missing)
     packed = estimator.forest_.packed(getattr(estimator, "voting", "soft"))
     if embeds(estimator):
-        forest = estimator.forest_
-        columns = (np.cumsum(forest.feature < 0) - 1)[forest.node_offsets[:-1] + packed.apply(encoded, 1)]
-        with np.errstate(invalid="ignore"):  # as in `on_one_thread`
-            found = model.transform(rows)
-        found = found.indices.reshape(columns.shape) if model.sparse_output else np.nonzero(found)[1].reshape(columns.shape)
-        check_same("scikit-learn", rows, columns, found)
+        check_columns(estimator, model, rows, packed.apply(encoded, 1))
+        return
+    if finds_outliers(estimator):
+        check_scores(estimator, model, rows, packed.mean(encoded, 1))
         return
     *classes, expected = meaning(estimator, packed.mean(encoded, 1))
-    if finds_outliers(estimator):
-        with np.errstate(invalid="ignore"):
-            found = np.stack([model.decision_function(rows), model.score_samples(rows)], axis=1)
-        slack = sum_rounding(estimator.forest_, np.float64) + rounding(expected, np.float64)  # scores have slopes below 1
-        check_same("scikit-learn", rows, expected, found, slack)
-        return
     found = on_one_thread(model, model.predict, rows).reshape(len(rows), -1)
     if not classes:
         check_same("scikit-learn", rows, expected, within_leaves(estimator.forest_, found))
@@ -156,6 +149,24 @@ def _verify(model, estimator, labels):
     probability = on_one_thread(model, model.predict_proba, rows)
     check_same("scikit-learn", rows, expected, np.hstack(probability) if estimator.n_outputs_ > 1 else probability)
     check_same("scikit-learn", rows, classes[0], found)
+
+
+def check_columns(estimator, model, rows, leaves):
+    """Raise ConversionError unless an embedding of scikit-learn has the columns of the leaves that rows reach here."""
+    forest = estimator.forest_
+    columns = (np.cumsum(forest.feature < 0) - 1)[forest.node_offsets[:-1] + leaves]
+    with np.errstate(invalid="ignore"):  # as below
+        found = csr_matrix(model.transform(rows))
+    check_same("scikit-learn", rows, columns, found.indices.reshape(columns.shape))
+
+
+def check_scores(estimator, model, rows, means):
+    """Raise ConversionError unless an isolation forest of scikit-learn scores rows as mean lengths of paths here say."""
+    _, expected = meaning(estimator, means)
+    with np.errstate(invalid="ignore"):
+        found = np.stack([model.decision_function(rows), model.score_samples(rows)], axis=1)
+    slack = sum_rounding(estimator.forest_, np.float64) + rounding(expected, np.float64)  # scores have slopes below 1
+    check_same("scikit-learn", rows, expected, found, slack)
 
 
 def on_one_thread(model, predict, rows):
