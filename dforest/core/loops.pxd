@@ -118,11 +118,10 @@ cdef extern from "core/loops.h" nogil:
         const int64_t* g
         const int64_t* h
         const int64_t* n
-    ctypedef struct df_boost_memory:
-        pass
     ctypedef struct df_boost_outputs:
-        pass
-    df_boost_room df_boost_room_in(df_boost_memory* memory)
+        double* right
+        double* left
+        int64_t* count
     df_boost_outputs df_boost_outputs_at(double* memory, int n)
     void df_boost_write_subset(const uint16_t* order, int n, int n_codes, uint64_t* left, int n_words, df_boost_cut* cut)
     bint df_boost_goes_left(const df_boost_cut* cut, const uint64_t* left, int code, int missing)

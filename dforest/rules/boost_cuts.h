@@ -57,26 +57,14 @@ typedef struct {
     uint16_t *order, *spare;
 } df_boost_room;
 
-/* Memory of the room for a narrow column. */
-typedef struct {
-    int64_t g[DF_BOOST_CODES], h[DF_BOOST_CODES], n[DF_BOOST_CODES];
-    double scores[DF_BOOST_CODES], keys[DF_BOOST_CODES];
-    uint64_t words[DF_BOOST_CODES];
-    uint16_t order[DF_BOOST_CODES], spare[DF_BOOST_CODES];
-} df_boost_memory;
-
-DF_ALWAYS_INLINE df_boost_room df_boost_room_in(df_boost_memory *memory) {
-    df_boost_room room;
-    room.first.g = memory->g;
-    room.first.h = memory->h;
-    room.first.n = memory->n;
-    room.scores = memory->scores;
-    room.keys = memory->keys;
-    room.words = memory->words;
-    room.order = memory->order;
-    room.spare = memory->spare;
-    return room;
-}
+/* A room for a narrow column, of arrays that are variables each, so that sanitizers know where they end. */
+#define DF_BOOST_ROOM(room)                                                                                        \
+    int64_t room##_g[DF_BOOST_CODES], room##_h[DF_BOOST_CODES], room##_n[DF_BOOST_CODES];                          \
+    double room##_scores[DF_BOOST_CODES], room##_keys[DF_BOOST_CODES];                                             \
+    uint64_t room##_words[DF_BOOST_CODES];                                                                         \
+    uint16_t room##_order[DF_BOOST_CODES], room##_spare[DF_BOOST_CODES];                                           \
+    const df_boost_room room = {{room##_g, room##_h, room##_n}, room##_scores, room##_keys, room##_words,          \
+                                room##_order, room##_spare}
 
 /* The room in memory of DF_ROOM_NUMBERS numbers for each of n codes, whole lanes. */
 static inline df_boost_room df_boost_room_at(double *memory, int n) {
@@ -326,8 +314,7 @@ DF_ALWAYS_INLINE void df_boost_cut_in(const int kind, const df_boost_entries *en
 /* That of a narrow column. */
 DF_ALWAYS_INLINE void df_boost_cut_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
                                         const df_boost_limits *limits, const df_boost_constraint *constraint, df_boost_cut *cut) {
-    df_boost_memory memory;
-    const df_boost_room room = df_boost_room_in(&memory);
+    DF_BOOST_ROOM(room);
     df_boost_cut_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut);
 }
 
@@ -434,8 +421,7 @@ DF_ALWAYS_INLINE void df_boost_subset_in(const int kind, const df_boost_entries 
 DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
                                            const df_boost_limits *limits, const df_boost_constraint *constraint,
                                            df_boost_cut *cut) {
-    df_boost_memory memory;
-    const df_boost_room room = df_boost_room_in(&memory);
+    DF_BOOST_ROOM(room);
     df_boost_subset_in(kind, entries, n_codes, has_missing, limits, constraint, &room, cut->left, DF_SUBSET_WORDS, cut);
 }
 

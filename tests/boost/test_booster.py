@@ -269,6 +269,32 @@ def test_models_of_several_outputs_are_those_of_the_twin(loss, seed):
     assert_equal_models(problem._replace(y=y))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_several_outputs_of_columns_of_mostly_one_value(seed):
+    """Whose default alone has many rows: words are enough for all nodes, or for none, by how many rows a word stands for."""
+    rng = np.random.default_rng(seed)
+    problem, n_outputs = random_problem([400 + seed, LOSSES["squared_error"].number], "squared_error"), int(rng.integers(2, 4))
+    n, p = problem.X.shape
+    X = np.stack([column_of_mostly_one_value(rng, n) for _ in range(p)], axis=1).astype(problem.X.dtype)
+    y = np.nan_to_num(X[:, rng.integers(0, p, n_outputs)]) + rng.standard_normal((n, n_outputs))
+    problem.parameters.update({
+        "n_categories": np.zeros(p, int), "monotonic": None, "n_classes": 2, "offset": None, "min_samples_leaf": 1,
+        "min_hessian": 0.0, "sample_weight": None if seed % 3 else rng.integers(1, 5, n) * 1.0, "max_features": p,
+        "max_bins": 256, "colsample_bytree": 1.0, "colsample_bylevel": 1.0, "interactions": None,
+    })  # fmt: skip
+    assert_equal_models(Problem(X, y, problem.parameters))
+
+
+def column_of_mostly_one_value(rng, n):
+    """A column of 0, NaN in a few rows or in none, and other values of at most three rows each."""
+    x = np.zeros(n)
+    others = rng.permutation(n)[: rng.integers(0, max(2, n // 3))]
+    x[others] = np.arange(len(others)) // 3 - rng.integers(0, 2)
+    if rng.random() < 0.3:
+        x[rng.permutation(n)[:2]] = np.nan
+    return x
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "multinomial", "poisson", "gamma", "exponential"])
 def test_wide_words_are_those_of_the_twin(loss):
     problem = random_problem([7, LOSSES[loss].number], loss)
@@ -300,10 +326,10 @@ def test_signals_end_an_iteration(by_tree):
         signal.signal(signal.SIGALRM, before)
 
 
-def large_problem(loss, is_weighted, n_drawn=None, n=30_000, p=5):
+def large_problem(loss, is_weighted, n_drawn=None, n=30_000, p=5, missing=0.3):
     """More rows than a word stands for, some of one code; with a long tail of targets, and the largest integer weights."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.standard_normal((n, p - 2)), rng.random(n) < 0.1, np.where(rng.random(n) < 0.3, np.nan, 1.0)])
+    X = np.column_stack([rng.standard_normal((n, p - 2)), rng.random(n) < 0.1, np.where(rng.random(n) < missing, np.nan, 1.0)])
     score = X[:, 0] + np.sin(3 * X[:, 1]) + X[:, -2] + 0.3 * rng.standard_normal(n)
     if loss == "log_loss":
         y = (score > 0).astype(float)
@@ -325,7 +351,20 @@ def large_problem(loss, is_weighted, n_drawn=None, n=30_000, p=5):
 def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     """No twin: it would take too long. Histograms are words in some nodes, sums in others, and both only at the extremes."""
     problem = large_problem(loss, is_weighted, n_drawn)
-    baselines = np.zeros(4 if loss == "multinomial" else 1)
+    assert_equal_at_extremes(problem, np.zeros(4 if loss == "multinomial" else 1))
+
+
+@pytest.mark.parametrize("missing", [0.1, 0.3])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_many_rows_of_several_outputs(is_weighted, missing):
+    """Columns of mostly one value, whose other values all have fewer rows than a word stands for, or have not."""
+    problem = large_problem("squared_error", is_weighted, missing=missing)
+    problem.parameters.update(monotonic=None)
+    y = np.column_stack([problem.y, problem.X[:, -2] - problem.y, np.isnan(problem.X[:, -1])])
+    assert_equal_at_extremes(problem._replace(y=y), np.zeros(3))
+
+
+def assert_equal_at_extremes(problem, baselines):
     models = []
     extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
     extremes.append({"by_tree": True, "n_threads": 3})

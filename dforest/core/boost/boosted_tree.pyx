@@ -105,13 +105,13 @@ cdef class BoostedTree:
         self.tried = <uint8_t*> malloc(2 * n)
         for j in range(n):
             widest = max(widest, bundles.columns[j].n_codes + bundles.columns[j].has_missing)
-        self.by_code = <uint8_t*> malloc(widest + DF_BOOST_CODES)
-        self.by_shared = self.by_code + widest
+        self.by_code = <uint8_t*> malloc(widest)
+        self.by_shared = <uint8_t*> malloc(DF_BOOST_CODES)
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
         self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
         self.units = <double*> malloc(self.n_outputs * sizeof(double))
-        if (self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.tested == NULL or self.limits == NULL
-                or self.units == NULL):
+        if (self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.by_shared == NULL or self.tested == NULL
+                or self.limits == NULL or self.units == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
         if directions is not None and np.any(directions):
@@ -125,6 +125,7 @@ cdef class BoostedTree:
         free(self.cuts)
         free(self.tried)
         free(self.by_code)
+        free(self.by_shared)
         free(self.tested)
         free(self.directions)
         free(self.limits)
@@ -469,7 +470,8 @@ cdef class BoostedTree:
                     cuts[i].score == cuts[best].score and cuts[i].feature < cuts[best].feature)):
                 best = i
         if self.columns.tries_all:
-            node.most = most
+            # Never more than the parent's: histograms that began as words have room for nothing longer.
+            node.most = min(node.most, most)
         if best < 0:                               # no column that is tried can have a cut
             return 0
         node.cut = cuts[best]

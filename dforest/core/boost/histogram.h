@@ -184,10 +184,10 @@ DF_INLINE void df_boost_unpack_loop(const int kind, const df_boost_entries *entr
 DF_INLINE void df_boost_cut_beside_default_loop(const int kind, const uint64_t *words, int n_codes, int has_missing, int default_code,
                                                 int64_t n_others, df_boost_sums total, const df_boost_limits *limits,
                                                 const df_boost_constraint *constraint, df_boost_cut *cut) {
-    df_boost_memory memory;
-    const df_boost_arrays first = df_boost_room_in(&memory).first;
+    DF_BOOST_ROOM(room);
+    const df_boost_arrays first = room.first;
     df_boost_sums rest = {0, 0, 0}, others;
-    uint64_t *prefixes = memory.words, sum = 0, all = 0; /* without the default */
+    uint64_t *prefixes = room.words, sum = 0, all = 0; /* without the default */
     int n = 0, from = 0, end;
     int64_t most_left; /* rows of the codes on the left but for the default */
     for (int code = 0; code < n_codes - 1 + has_missing; code++)
@@ -215,7 +215,7 @@ DF_INLINE void df_boost_cut_beside_default_loop(const int kind, const uint64_t *
         first.h[i] += total.hessian - others.hessian;
         first.n[i] += total.count - others.count;
     }
-    df_boost_choose(&first, end, rest, limits, constraint, memory.scores, cut);
+    df_boost_choose(&first, end, rest, limits, constraint, room.scores, cut);
     cut->code += (uint32_t)from;
 }
 

@@ -19,11 +19,14 @@ from libc.string cimport memcpy, memset
 from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport (
     DF_BOOST_CODES, DF_BOOST_TILE, DF_OUTPUT_NUMBERS, DF_ROOM_NUMBERS, DF_SUBSET_WORDS, df_boost_arrays, df_boost_constraint,
-    df_boost_cut_in, df_boost_find, df_boost_memory, df_boost_outputs_at, df_boost_room_at, df_boost_room_in, df_boost_subset_in,
-    df_boost_write_subset, df_whole_lanes, loops,
+    df_boost_cut_in, df_boost_find, df_boost_outputs_at, df_boost_room_at, df_boost_subset_in, df_boost_write_subset,
+    df_whole_lanes, loops,
 )
-from dforest.core.tree.buffers cimport ensure_room
+from dforest.core.tree.buffers cimport DF_RED_ZONE, ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
+
+cdef extern from "core/red_zones.h" nogil:
+    void df_close_array(void* end, int size)
 
 
 cdef inline df_boost_entries entries_at(const df_boost_entries* entries, uint32_t entry) noexcept nogil:
@@ -66,7 +69,7 @@ cdef class Histograms:
 
     def __cinit__(self, Bundles bundles not None, int kind, int n_parts, const uint32_t[::1] times, dict tuning not None,
                   Py_ssize_t n_outputs, int64_t plane):
-        cdef Py_ssize_t j
+        cdef Py_ssize_t j, k
         self.n_outputs = n_outputs
         self.plane = plane
         self.bundles = bundles
@@ -84,9 +87,12 @@ cdef class Histograms:
         if self.parts == NULL:
             raise MemoryError()
         for j in range(n_parts):
-            self.parts[j] = <uint64_t*> malloc(n_outputs * (self.max_width + 3) * self.n_entries * sizeof(uint64_t) + 1)
+            self.parts[j] = <uint64_t*> malloc(n_outputs * self.part_numbers() * sizeof(uint64_t) + 1)
             if self.parts[j] == NULL:
-                raise MemoryError(f"{n_parts} times {n_outputs * (self.max_width + 3) * self.n_entries * 8} bytes for histograms")
+                raise MemoryError(f"{n_parts} times {n_outputs * self.part_numbers() * 8} bytes for histograms")
+            for k in range(n_outputs):
+                df_close_array(self.words_of_part(j, k) + self.max_width * self.n_entries, sizeof(uint64_t))
+                df_close_array(self.sums_of_part(j, k) + 3 * self.n_entries, sizeof(uint64_t))
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -106,7 +112,7 @@ cdef class Histograms:
 
     cdef int make_rooms(self) except -1:
         """Have room for the cuts of wide columns, in one piece of memory each, which begins with scores."""
-        cdef Py_ssize_t which, j, n
+        cdef Py_ssize_t which, j, n, step, n_arrays, k
         cdef const BundledColumn* column
         cdef WideRoom* wide
         cdef double* memory
@@ -121,15 +127,22 @@ cdef class Histograms:
                 wide = &self.rooms[which * self.bundles.n_wide + column.wide]
                 n = df_whole_lanes(column.n_codes + column.has_missing)
                 wide.n_words = <int> (n + 63) // 64
-                memory = <double*> malloc(((DF_ROOM_NUMBERS + 3 + DF_OUTPUT_NUMBERS * (self.n_outputs > 1)) * n + wide.n_words)
-                                          * sizeof(double))
+                step = n + DF_RED_ZONE
+                n_arrays = DF_ROOM_NUMBERS + 3 + DF_OUTPUT_NUMBERS * (self.n_outputs > 1)
+                memory = <double*> malloc((n_arrays * step + wide.n_words + DF_RED_ZONE) * sizeof(double))
                 if memory == NULL:
                     raise MemoryError()
-                wide.room = df_boost_room_at(memory, <int> n)
-                wide.unpacked = arrays_at(memory + DF_ROOM_NUMBERS * n, n)
-                wide.left = <uint64_t*> (memory + (DF_ROOM_NUMBERS + 3) * n)
+                wide.room = df_boost_room_at(memory, <int> step)
+                wide.unpacked = arrays_at(memory + DF_ROOM_NUMBERS * step, step)
                 if self.n_outputs > 1:
-                    wide.outputs = df_boost_outputs_at(<double*> (wide.left + wide.n_words), <int> n)
+                    wide.outputs = df_boost_outputs_at(memory + (DF_ROOM_NUMBERS + 3) * step, <int> step)
+                wide.left = <uint64_t*> (memory + n_arrays * step)
+                for k in range(n_arrays):
+                    if k != DF_ROOM_NUMBERS - 1:       # where the two arrays of short numbers are
+                        df_close_array(memory + k * step + n, sizeof(double))
+                df_close_array(wide.room.order + n, sizeof(uint16_t))
+                df_close_array(wide.room.spare + n, sizeof(uint16_t))
+                df_close_array(wide.left + wide.n_words, sizeof(uint64_t))
         return 0
 
     cdef void use(self, int kind) noexcept nogil:
@@ -142,7 +155,8 @@ cdef class Histograms:
         """The number of a slot, for a node to have whose histogram has words, or has sums."""
         cdef Py_ssize_t number = self.n_slots
         cdef int32_t width = 1 if has_words else 3
-        cdef size_t size = self.n_outputs * width * self.n_entries * sizeof(uint64_t) + 1
+        cdef size_t size = self.n_outputs * self.slot_numbers(has_words) * sizeof(uint64_t) + 1
+        cdef Py_ssize_t k
         if self.n_unused > 0:
             self.n_unused -= 1
             number = self.unused[self.n_unused]
@@ -153,13 +167,15 @@ cdef class Histograms:
             self.slots[number] = NULL
             self.slot_widths[number] = 0
             self.n_slots += 1
-        if self.slot_widths[number] < width:
+        if self.slot_widths[number] < width or (DF_RED_ZONE > 0 and self.slot_widths[number] > width):
             free(self.slots[number])
             self.slots[number] = <uint64_t*> malloc(size)
             self.slot_widths[number] = width if self.slots[number] != NULL else 0
             if self.slots[number] == NULL:
                 with gil:
                     raise MemoryError(f"{size} bytes for the histogram of a node, beside {self.n_slots - 1} others")
+            for k in range(self.n_outputs):
+                df_close_array(self.of_slot(<int32_t> number, k, has_words) + width * self.n_entries, sizeof(uint64_t))
         return <int32_t> number
 
     cdef void leave(self, int32_t* slot) noexcept nogil:
@@ -227,11 +243,19 @@ cdef class Histograms:
         for k in range(self.n_outputs):
             words = self.words_of_part(part, k)
             self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin,
-                      quantised + k * self.plane, words, NULL if has_words else words + self.width * self.n_entries)
+                      quantised + k * self.plane, words, NULL if has_words else self.sums_of_part(part, k))
+
+    cdef Py_ssize_t part_numbers(self) noexcept nogil:
+        """How many numbers a part has for an output: words, and sums behind."""
+        return (self.max_width + 3) * self.n_entries + 2 * DF_RED_ZONE
 
     cdef uint64_t* words_of_part(self, int part, Py_ssize_t output) noexcept nogil:
-        """Memory of a part for the words of an output; that for its sums is behind."""
-        return self.parts[part] + output * (self.max_width + 3) * self.n_entries
+        """Memory of a part for the words of an output."""
+        return self.parts[part] + output * self.part_numbers()
+
+    cdef uint64_t* sums_of_part(self, int part, Py_ssize_t output) noexcept nogil:
+        """Memory of a part for the sums of an output."""
+        return self.words_of_part(part, output) + self.max_width * self.n_entries + DF_RED_ZONE
 
     cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                         const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil:
@@ -245,7 +269,11 @@ cdef class Histograms:
 
     cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
         """The histogram of an output in a slot."""
-        return self.slots[slot] + output * (1 if has_words else 3) * self.n_entries
+        return self.slots[slot] + output * self.slot_numbers(has_words)
+
+    cdef Py_ssize_t slot_numbers(self, bint has_words) noexcept nogil:
+        """How many numbers a slot has for an output."""
+        return (1 if has_words else 3) * self.n_entries + DF_RED_ZONE
 
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil:
         """Have the entries of an item in a slot, when all parts are filled."""
@@ -257,7 +285,7 @@ cdef class Histograms:
             begin, end = self.first[item], self.first[item + 1]
             for _ in range(1 if has_words else 3):
                 for part in range(n_parts):
-                    words = self.words_of_part(part, k) + (0 if has_words else self.width * self.n_entries)
+                    words = self.words_of_part(part, k) if has_words else self.sums_of_part(part, k)
                     for i in range(begin, end):
                         to[i] = words[i] + (to[i] if part > 0 else 0)
                 begin += self.n_entries
@@ -349,7 +377,7 @@ cdef class Histograms:
 
     cdef void choose_column(self, Py_ssize_t item, const df_boost_entries* entries, const Search* search,
                             df_boost_cut* best) noexcept nogil:
-        """Find the cut of each column of an item, and take the best. entries : of all columns, if there is one output"""
+        """Find the cut of each column of an item, and take the best. entries : of all columns, of the first output"""
         cdef const BundledColumn* column
         cdef int64_t[3 * DF_BOOST_CODES] memory
         cdef df_boost_arrays unpacked = arrays_at(memory, DF_BOOST_CODES)
@@ -369,13 +397,6 @@ cdef class Histograms:
             if not search.tried[j]:
                 continue
             column = &self.bundles.columns[j]
-            if self.n_outputs > 1:
-                self.find_cut_of_outputs(column, search, &cut)
-                most = max(most, cut.most)
-                if best.feature < 0 or cut.score > best.score:
-                    best[0] = cut
-                    best.feature = j
-                continue
             own = entries_at(entries, column.first)
             if search.directions != NULL:
                 constraint.bounds = search.bounds
@@ -387,6 +408,8 @@ cdef class Histograms:
                 memset(&cut, 0, sizeof(cut))
                 cut.score = -1.0                   # no cut leaves rows enough on the side that lacks the default
                 cut.gradient, cut.hessian, cut.n = search.totals.gradient, search.totals.hessian, search.totals.count
+            elif self.n_outputs > 1:
+                self.find_cut_of_outputs(column, search, &cut)
             elif (column.default >= 0 and own.words != NULL and n_others <= DF_SPILL and not column.is_category
                     and column.default < column.n_codes and column.wide < 0):
                 loops.boost.cut_beside_default[self.kind](own.words, column.n_codes, column.has_missing, column.default, n_others,
@@ -406,7 +429,7 @@ cdef class Histograms:
                     find = loops.boost.subset[self.kind] if column.is_category else loops.boost.cut[self.kind]
                     find(&own, column.n_codes, column.has_missing, search.limits, constrained, &cut)
             if column.default >= 0:
-                cut.most = here
+                cut.most = here                    # the default has no entry, by however many outputs
             most = max(most, cut.most)
             if best.feature < 0 or cut.score > best.score:     # columns ascend
                 best[0] = cut
@@ -431,9 +454,11 @@ cdef class Histograms:
 
     cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil:
         """The best cut of a column by all outputs together; its score is its gain."""
-        cdef df_boost_memory memory
-        cdef int64_t[3 * DF_BOOST_CODES] of_codes
-        cdef double[DF_OUTPUT_NUMBERS * DF_BOOST_CODES] of_outputs
+        # Arrays of their own, so that sanitizers know where they end.
+        cdef int64_t[DF_BOOST_CODES] g, h, counts, of_g, of_h, of_n, of_cuts
+        cdef double[DF_BOOST_CODES] scores, keys, right, left
+        cdef uint64_t[DF_BOOST_CODES] words
+        cdef uint16_t[DF_BOOST_CODES] places, spare
         cdef WideRoom own
         cdef WideRoom* wide = &own
         cdef df_boost_entries entries
@@ -444,8 +469,11 @@ cdef class Histograms:
         if column.wide >= 0:
             wide = &search.rooms[column.wide]
         else:
-            own.room, own.unpacked = df_boost_room_in(&memory), arrays_at(of_codes, DF_BOOST_CODES)
-            own.outputs, own.left, own.n_words = df_boost_outputs_at(of_outputs, DF_BOOST_CODES), cut.left, DF_SUBSET_WORDS
+            own.room.first.g, own.room.first.h, own.room.first.n = g, h, counts
+            own.room.scores, own.room.keys, own.room.words, own.room.order, own.room.spare = scores, keys, words, places, spare
+            own.unpacked.g, own.unpacked.h, own.unpacked.n = of_g, of_h, of_n
+            own.outputs.right, own.outputs.left, own.outputs.count = right, left, of_cuts
+            own.left, own.n_words = cut.left, DF_SUBSET_WORDS
         if column.is_category:
             for k in range(self.n_outputs):
                 entries = self.entries_of_column(column, search, k, &wide.unpacked)

@@ -1,6 +1,10 @@
 """Buffers that grow as more is written to them. A buffer belongs to whoever holds its pointer, and is freed by `free`."""
 from libc.stdlib cimport realloc
 
+cdef extern from "core/red_zones.h" nogil:
+    enum:
+        DF_RED_ZONE
+
 cdef enum:
     FEWEST = 64                    # items that a buffer has room for, once it has any
 
@@ -11,6 +15,8 @@ cdef inline int enlarge(void** buffer, Py_ssize_t* room, Py_ssize_t needed, size
     cdef void* grown
     while wanted < needed:
         wanted *= 2
+    if DF_RED_ZONE > 0:
+        wanted = needed
     grown = realloc(buffer[0], wanted * size)
     if grown == NULL:
         with gil:
