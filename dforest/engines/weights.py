@@ -53,7 +53,7 @@ class TrainingRows:
     def __init__(self, parts, y, sample_weight, ranks=ALONE, places=None):
         self.parts, self.y, self.sample_weight, self.weight = list(parts), y, sample_weight, sample_weight
         self.ranks, self._places = ranks, [ranks.rank] * len(self.parts) if places is None else places
-        self.kept = np.ones(len(y), bool)
+        self.kept, self._n_given = np.ones(len(y), bool), [len(part) for part in self.parts]
         self.share = self.groups = None
         self._drop_zeros()
 
@@ -91,6 +91,17 @@ class TrainingRows:
     def of_all(self, own):
         """What the rows of all ranks have, by number, given what those of this rank have. A collective."""
         return self.share.gathered(self.ranks, own) if self.is_divided else own
+
+    def kept_of_all(self):
+        """Which of the rows that all ranks were given have positive weight, as one process would have them, or None: all.
+
+        A collective.
+        """
+        if not self.ranks.any(not self.kept.all()):
+            return None
+        if not self.is_divided:
+            return self.kept
+        return RowShare.agreed(self.ranks, self._places, self._n_given).gathered(self.ranks, self.kept)
 
     def number(self):
         """Number the rows, none of which will be dropped any more, through all ranks: set `share`. A collective."""

@@ -58,6 +58,13 @@ def problem(model, seed, is_weighted, n=45, n_outputs=1):
     return model.fit(X[:n], y, weight), X[n:], X[:n][kept], y[kept], kept
 
 
+def among_all(matrix, kept, n=45, rows=False):
+    """A matrix over the training rows of positive weight, as one over all n rows that fit was given."""
+    found = np.zeros((n if rows else len(matrix), n))
+    found[np.ix_(kept if rows else np.arange(len(matrix)), kept)] = matrix
+    return found
+
+
 def masses_of(model, X, kept):
     """What training rows weigh in each tree, from the rows that it drew, and their weights by the leaves' own sums."""
     data = model._training_rows()
@@ -77,7 +84,9 @@ def test_weights_are_those_of_the_twin(model, is_weighted, seed):
     model, new, X, y, kept = problem(model, seed, is_weighted)
     masses, leaves = masses_of(model, X, kept), model.apply(X)
     found = model.forest_weights(new)
-    assert found.shape == (len(new), len(X)) and found.has_sorted_indices
+    assert found.shape == (len(new), 45) and found.has_sorted_indices
+    assert not np.delete(found.toarray(), kept, axis=1).any()
+    found = found[:, kept]
     expected = [[float(w) for w in twin.weights_of_row(leaf, leaves, masses)] for leaf in model.apply(new)]
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12)
     assert ((found.toarray() > 0) == (np.array(expected) > 0)).all()
@@ -123,6 +132,7 @@ def test_proximities_are_those_of_the_twin(model, is_weighted):
     for rows, there in ((new, reached), (None, leaves)):
         found = model.proximity(rows, kind="leaf").toarray()
         expected = [[float(p) for p in twin.proximity_of_row(leaf, leaves)] for leaf in there]
+        expected = among_all(expected, kept, rows=rows is None)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     np.testing.assert_array_equal(model.proximity(new).toarray(), model.forest_weights(new).toarray())
     if not model.bootstrap:
@@ -132,16 +142,19 @@ def test_proximities_are_those_of_the_twin(model, is_weighted):
     drawn = np.array([model.forest_.row_counts(t) > 0 for t in range(9)]).T
     expected = [twin.weights_of_row(leaf, leaves, masses, ~own) for leaf, own in zip(leaves, drawn, strict=True)]
     found = model.proximity().toarray()
-    np.testing.assert_allclose(found, [[float(p) for p in row] for row in expected], rtol=1e-12)
+    expected = among_all([[float(p) for p in row] for row in expected], kept, rows=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert not found.diagonal().any()
 
 
 @ALL
 @WEIGHTED
 def test_outlier_scores_are_those_of_the_twin(model, is_weighted):
-    model, _, X, y, _ = problem(model, 3, is_weighted)
+    model, _, X, y, kept = problem(model, 3, is_weighted)
     group = y if hasattr(model, "predict_proba") else np.zeros(len(y), int)
-    np.testing.assert_allclose(model.outlier_scores(), twin.outlier_scores(model.apply(X), group), rtol=1e-9)
+    expected = np.full(45, np.nan)
+    expected[kept] = twin.outlier_scores(model.apply(X), group)
+    np.testing.assert_allclose(model.outlier_scores(), expected, rtol=1e-9)
 
 
 def test_outliers_stand_out():
@@ -217,7 +230,6 @@ def weighted_fits(draw):
 @settings(max_examples=examples(100), deadline=None)
 def test_weights_give_the_predictions(fit):
     model, X, y, weight = fit
-    kept = slice(None) if weight is None else weight > 0
     if weight is not None and not weight.any():
         return
     with warnings.catch_warnings():
@@ -230,7 +242,7 @@ def test_weights_give_the_predictions(fit):
         gap = model.proximity()
         out_of_bag = model.oob_decision_function_ if is_classifier else model.oob_prediction_
     for output in range(y.ndim):
-        own = y[kept] if y.ndim == 1 else y[kept][:, output]
+        own = y if y.ndim == 1 else y[:, output]
         classes, found = (model.classes_ if y.ndim == 1 else model.classes_[output]) if is_classifier else None, predicted
         if y.ndim == 2:
             found = predicted[output] if is_classifier else predicted[:, output]
@@ -238,12 +250,55 @@ def test_weights_give_the_predictions(fit):
         np.testing.assert_allclose(weights @ own, found, rtol=1e-12, atol=1e-12)
         if out_of_bag is None:
             continue
-        found = out_of_bag[kept] if not isinstance(out_of_bag, list) else out_of_bag[output][kept]
+        found = out_of_bag if not isinstance(out_of_bag, list) else out_of_bag[output]
         if y.ndim == 2 and not isinstance(out_of_bag, list):
             found = found[..., output]
         seen = np.diff(gap.indptr) > 0
         np.testing.assert_allclose((gap @ own)[seen], found[seen], rtol=1e-12, atol=1e-12)
         assert np.isnan(found[~seen]).all()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"class_weight": {0: 0, 1: 1, 2: 2}}])
+def test_rows_of_weight_0_have_their_numbers_everywhere(parameters, tmp_path):
+    """Those of all other attributes and methods: in pickles, of earlier versions too, in files, and on ranks with many parts."""
+    X, y = load_iris(return_X_y=True)
+    weight = np.arange(150) % 3 * 1.0
+    kind = RandomForestClassifier if parameters else RandomForestRegressor
+    make = lambda: kind(6, keep_training_data=True, oob_score=True, random_state=0, n_jobs=2, **parameters)  # noqa: E731
+    model = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, weight)
+    has_weight = (weight > 0) & ~(bool(parameters) & (y == 0))
+
+    def answers(model):
+        return [part.toarray() for part in (model.forest_weights(X), model.proximity(), model.proximity(kind="leaf"))]
+
+    expected, scores = answers(model), model.outlier_scores()
+    of_new, gap, leaf = expected
+    values = np.eye(3)[y] if parameters else y
+    np.testing.assert_allclose(of_new @ values, model.predict_proba(X) if parameters else model.predict(X))
+    assert ((of_new > 0).any(axis=0) <= has_weight).all() and (np.isnan(scores) == ~has_weight).all()
+    assert (leaf.diagonal() == has_weight).all() and (gap.any(axis=1) <= has_weight).all()
+    for rows in model.estimators_samples_:
+        assert has_weight[rows].all()
+    model.save(tmp_path / "model")
+    earlier = pickle.loads(pickle.dumps(model))
+    earlier._training_data = earlier._training_data._replace(kept=None, n_given=None)
+    for again in (dforest.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), earlier):
+        for found, own in zip(answers(again), expected, strict=True):
+            np.testing.assert_array_equal(found, own)
+        np.testing.assert_array_equal(again.outlier_scores(), scores)
+    for cut in ("even", "interleaved"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for other in fit_by_ranks(make(), X, y, weight, Cut.random(np.random.default_rng(0), 150, 3, cut), 3):
+                for found, own in zip(answers(other), expected, strict=True):
+                    np.testing.assert_allclose(found, own, rtol=1e-12)
+                np.testing.assert_array_equal(np.isnan(other.outlier_scores()), np.isnan(scores))
+    damaged = model._training_data._replace(n_given=149)
+    with pytest.raises(ValueError, match="a bit for each|drew from"):
+        damaged.check(model.forest_)
 
 
 def test_several_outputs_are_saved_with_their_training_rows(tmp_path):

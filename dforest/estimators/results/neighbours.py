@@ -5,7 +5,8 @@ reaches; forests predict by these weights. The *proximity* of two rows is how of
 
 With ``keep_training_data=True`` a forest keeps copies of its training rows, on each rank those of all ranks. Which of them each
 tree drew is computed again by the tree's sampling plan, and in which leaves they lie, by sending them down the trees. The tables
-of their leaves are made when they are first needed, belong to the estimator, and are not pickled.
+of their leaves are made when they are first needed, belong to the estimator, and are not pickled. Users see the numbers of rows
+among all that `fit` was given, those of weight 0 included, of which nothing is kept but their places.
 """
 
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from dforest.core.threads import each
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.forest.batch import Batch
 from dforest.estimators.other_names import with_hints
 
 _BLOCK_BYTES = 1 << 25  # of the leaves of rows that are worked on together
@@ -34,6 +36,8 @@ class TrainingData(NamedTuple):
     y: np.ndarray  # class numbers, or numbers
     weight: np.ndarray | None  # `IntegerWeights.in_units`; None: all are 1
     balance: ClassBalance | None  # what makes the weights of each tree from its draws, in place of `weight`
+    kept: np.ndarray | None = None  # a bit for each row that `fit` was given: whether it is one of these; None: all are
+    n_given: int | None = None  # how many these are; None in what an earlier version kept
 
     @classmethod
     def of(cls, rows, plan, n_classes):
@@ -42,6 +46,8 @@ class TrainingData(NamedTuple):
         Each rank gets the rows of all ranks, as one process would have them. A collective.
         """
         weights, balance = plan.weights_of_draws(rows, n_classes)
+        kept = rows.kept_of_all()
+        bits, n_given = (None, rows.n_rows) if kept is None else (np.packbits(kept), len(kept))
         weight = None if balance else weights.in_units
         if rows.is_divided:
             X, y = rows.share.gathered_X(rows.ranks, rows.X), rows.of_all(rows.y)
@@ -49,10 +55,10 @@ class TrainingData(NamedTuple):
             if balance is not None:
                 weights_of_all = None if balance.sample_weight is None else rows.of_all(balance.sample_weight)
                 balance = ClassBalance(y, balance.n_classes, weights_of_all)
-            return cls(X, y, weight, balance)
+            return cls(X, y, weight, balance, bits, n_given)
         X = rows.parts[0]
         X = X.copy() if isinstance(X, SparseRows) else np.array(X, order="C")
-        return cls(X, np.array(rows.y), weight, balance)
+        return cls(X, np.array(rows.y), weight, balance, bits, n_given)
 
     def check(self, forest):
         """Raise TypeError or ValueError unless these can be the training rows of a forest."""
@@ -74,6 +80,8 @@ class TrainingData(NamedTuple):
         weight = self.weight if self.balance is None else self.balance.sample_weight
         if weight is not None and np.shape(weight) != (n_rows,):
             raise ValueError(f"training weights have the shape {np.shape(weight)}; that of this forest is {(n_rows,)}")
+        if self.n_given is not None:
+            Batch(0, self.n_given, self.kept, None, None).check(forest.n_rows[:1])
         balance = self.balance
         if balance is None:
             return
@@ -135,6 +143,14 @@ class NeighbourPart:
             )
         return data
 
+    def _numbering(self):
+        """(how many rows `fit` was given, the numbers of the `TrainingData` among them or None if these are all)."""
+        data = self._training_rows()
+        kept, n_given, batch = data.kept, data.n_given, self._batches[-1]
+        if n_given is None:  # what a version kept that told it nowhere else
+            kept, n_given = (batch.kept, batch.n_rows) if batch.share is None else (None, len(data.y))
+        return n_given, None if kept is None else np.flatnonzero(np.unpackbits(kept, count=n_given))
+
     def _derived(self, name, make):
         """What follows from the training rows and the trees, made when it is first asked for."""
         made_for, derived = self.__dict__.get("_leaf_tables", (None, {}))
@@ -183,19 +199,29 @@ class NeighbourPart:
             leaf[bits.T.astype(bool)] = -1
             yield first, leaf
 
-    def _sparse(self, table, blocks):
-        """The weights of training rows for the rows of all blocks, as a sparse matrix."""
+    def _sparse(self, table, blocks, are_training_rows=False):
+        """The weights of training rows for the rows of all blocks, as a sparse matrix.
+
+        Its columns are all rows that `fit` was given, and so are its rows, if those of the blocks are the training rows.
+        """
+        n_given, numbers = self._numbering()
         found = [weights_of_rows(table, leaf, count_threads(self.n_jobs)) for _, leaf in blocks]
-        starts = np.concatenate([[0], *(np.diff(starts) for starts, _, _ in found)]).cumsum()
+        lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(starts) for starts, _, _ in found)])
         rows = np.concatenate([np.empty(0, np.uint32), *(rows for _, rows, _ in found)])
-        small = max(starts[-1], table.n_rows) < 2**31
+        if numbers is not None:
+            rows = numbers[rows]
+            if are_training_rows:
+                own, lengths = lengths, np.zeros(n_given, np.int64)
+                lengths[numbers] = own
+        starts = np.append(0, lengths.cumsum())
+        small = max(starts[-1], n_given) < 2**31
         parts = (
             np.concatenate([np.empty(0), *(weights for _, _, weights in found)]),
             rows.astype(np.int32 if small else np.int64),
             starts.astype(np.int32 if small else np.int64),
         )
         kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
-        return kind(parts, shape=(len(starts) - 1, table.n_rows))
+        return kind(parts, shape=(len(starts) - 1, n_given))
 
     def _rows_to_look_at(self, X):
         check_is_fitted(self)
@@ -218,8 +244,8 @@ class NeighbourPart:
         Returns
         -------
         sparse matrix of shape (n_rows, n_training_rows), dtype float64, CSR
-            Weights, each row of which sums to 1, but for rounding. Columns are the training rows of positive sample weight,
-            in their order.
+            Weights, each row of which sums to 1, but for rounding. Columns are the training rows, numbered as `fit` was given
+            them; those of weight 0 have no entries.
 
         Raises
         ------
@@ -250,7 +276,7 @@ class NeighbourPart:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
-            Rows with the columns of the training data. None means the training rows of positive weight.
+            Rows with the columns of the training data. None means the training rows.
         kind : {"gap", "leaf"}, default="gap"
             Which measure of proximity:
 
@@ -263,7 +289,8 @@ class NeighbourPart:
         Returns
         -------
         sparse matrix of shape (n_rows, n_training_rows), dtype float64, CSR
-            Proximities, from 0 to 1. Columns are the training rows of positive weight, in their order.
+            Proximities, from 0 to 1. Columns are the training rows, numbered as `fit` was given them. Those of weight 0 have no
+            entries, neither as columns nor, if X is None, as rows.
 
         Raises
         ------
@@ -292,12 +319,12 @@ class NeighbourPart:
         if X is not None:
             return self._sparse(table, self._blocks(self._rows_to_look_at(X)))
         if kind == "leaf":
-            return self._sparse(table, self._blocks(self._training_rows().X))
+            return self._sparse(table, self._blocks(self._training_rows().X), are_training_rows=True)
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
             raise ValueError(
                 'kind="gap" of training rows needs trees that left the rows out, by bootstrap=True; without it "leaf" is allowed'
             )
-        return self._sparse(table, self._blocks_out_of_bag())
+        return self._sparse(table, self._blocks_out_of_bag(), are_training_rows=True)
 
     def outlier_scores(self):
         r"""Return how far each training row is from the others of its class or, in regression, from all others.
@@ -306,16 +333,16 @@ class NeighbourPart:
 
         .. math:: r_i = n \Big/ \sum_{j \ne i} p_{ij}^2
 
-        where n is the number of training rows, and the sum is over the other training rows, for classification over those of
-        the same class. The score of a row is its raw measure, less the median of these in the class, divided by the median of
-        their absolute deviations from that median [1]_. Scores above 10 are suspicious. A row that shares no leaf with any
-        other row counts as if it shared a leaf with one of them in one tree. Where the median of the deviations is 0, scores
-        are 0 at the median, inf above it and -inf below it.
+        where n is the number of training rows of positive weight, and the sum is over the other ones of these, for
+        classification over those of the same class. The score of a row is its raw measure, less the median of these in the
+        class, divided by the median of their absolute deviations from that median [1]_. Scores above 10 are suspicious. A row
+        that shares no leaf with any other row counts as if it shared a leaf with one of them in one tree. Where the median of
+        the deviations is 0, scores are 0 at the median, inf above it and -inf below it.
 
         Returns
         -------
         ndarray of shape (n_training_rows,), dtype float64
-            Scores of the training rows of positive weight, in their order.
+            Scores of the training rows, numbered as `fit` was given them. Those of rows of weight 0 are NaN.
 
         Raises
         ------
@@ -339,14 +366,18 @@ class NeighbourPart:
         group = self._groups(data.y)
         squares = [squares_of_groups(table, leaf, group, first, n_threads) for first, leaf in self._blocks(data.X)]
         raw = len(data.y) / np.maximum(np.concatenate(squares), self.forest_.n_trees**-2.0)
-        scores = np.empty(len(raw))
+        scores, (n_given, numbers) = np.empty(len(raw)), self._numbering()
         for number in np.unique(group):
             own = group == number
             deviation = raw[own] - np.median(raw[own])
             spread = np.median(np.abs(deviation))
             with np.errstate(divide="ignore", invalid="ignore"):
                 scores[own] = np.where(deviation == 0.0, 0.0, deviation / spread)
-        return scores
+        if numbers is None:
+            return scores
+        of_all = np.full(n_given, np.nan)
+        of_all[numbers] = scores
+        return of_all
 
 
 class QuantilePart:
