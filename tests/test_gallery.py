@@ -71,6 +71,9 @@ def test_example(path):
     assert opening and len(opening["title"]) == len(opening["line"]), "begins with an underlined title and a sentence"
     assert re.search(r"^# %%\n# [^#]", source.rpartition("plt.show()")[2], re.MULTILINE), "says what is seen in the last picture"
 
+    for block in re.split(r"^# %%$", source, flags=re.MULTILINE):  # a picture is taken at the end of each
+        assert ("plt.subplots(" in block) == ("plt.show()" in block), f"a figure is drawn in one block: {block[:200]}"
+
     allowed = {PROVIDED.get(name, name) for name in requirements("gallery")}
     standard = {"pickle", "time"}
     assert set(imported(tree)) <= allowed | standard

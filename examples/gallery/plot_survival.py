@@ -43,13 +43,14 @@ machines = np.array([[0.9, 0, 0.5], [0.4, 0, 0.5], [0.9, 1, 0.5]])
 names = "heavy load", "light load", "heavy load, oiled"
 times = np.linspace(0.05, 11.5, 200)
 curves = forest.predict_survival_function(machines, return_array=True, times=times)
-fig, (ax, bars) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.5, 3.5), layout="constrained")
 for (load, is_oiled, _), curve, name in zip(machines, curves, names, strict=True):
     (line,) = ax.step(times, curve, where="post", label=name)
     truth = np.exp(-((times / scale_of(load, is_oiled > 0)) ** 2))
     ax.plot(times, truth, "--", color=line.get_color(), linewidth=1)
 ax.set(xlabel="years", ylabel="share that still runs", ylim=(0, 1))
-ax.legend(title="dashed: the truth")
+ax.legend(title="dashed: the truth", loc="center left", bbox_to_anchor=(1, 0.5))
+plt.show()
 
 # %%
 # Mean lifetimes up to ten years. A forest for numbers that takes the last year seen for the lifetime says too little, and so
@@ -63,11 +64,11 @@ for name, rows in naive.items():
 years = np.linspace(0, 10, 2001)
 scales = np.array([scale_of(load, oiled > 0) for load, oiled, _ in machines])
 mean["truth"] = 10 * np.exp(-((years / scales[:, None]) ** 2)).mean(axis=1)
+fig, ax = plt.subplots(figsize=(6.5, 3.5), layout="constrained")
 for i, (name, values) in enumerate(mean.items()):
-    bars.bar(np.arange(3) + 0.2 * i, values, 0.2, label=name)
-bars.set(ylabel="mean years, up to ten", xticks=np.arange(3) + 0.3, ylim=(0, 11))
-bars.set_xticklabels(names)
-bars.legend(loc="upper left")
+    ax.bar(np.arange(3) + 0.2 * i, values, 0.2, label=name)
+ax.set(ylabel="mean years, up to ten", xticks=np.arange(3) + 0.3, xticklabels=names)
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %%
