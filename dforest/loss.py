@@ -34,9 +34,9 @@ class PythonLoss(PythonLossBase):
     - ``fit_intercept_only(y_true, sample_weight)`` returns the constant that raw predictions begin with: one number, or one for
       each of more than two classes. `sample_weight` is None if all weights are 1. By default, the constant of least loss is
       searched by Newton's method.
-    - ``leaf_value(y_true, raw_prediction, sample_weight)``, together with the attribute ``need_update_leaves_values = True``,
-      returns the number that a leaf with these rows adds to their raw predictions, before the learning rate. By default this is
-      Newton's step, minus the sum of gradients divided by the sum of Hessians. It is not for more than two classes.
+    - ``leaf_value(y_true, raw_prediction, sample_weight)`` returns the number that a leaf with these rows adds to their raw
+      predictions, before the learning rate. By default this is Newton's step, minus the sum of gradients divided by the sum of
+      Hessians; so it is with the attribute ``need_update_leaves_values = False`` too. It is not for more than two classes.
     - ``constant_hessian = True`` says that the second derivative is 1 for all rows. The second array is then ignored, and may
       be None.
     - ``of_groups = True`` says that the loss of a row depends on the other rows of its group, as in ranking. The loss is then for
@@ -68,6 +68,9 @@ class PythonLoss(PythonLossBase):
     >>> HistGradientBoostingRegressor(LogCosh(), random_state=0).fit(X, y / 100).score(X, y / 100) > 0.6
     True
     """
+
+    def _overrides_leaf_value(self):
+        return getattr(self.leaf_value, "__func__", None) is not PythonLoss.leaf_value
 
     def gradient_hessian(self, y_true, raw_prediction):
         """Return the first and the second derivative of each row's loss; a subclass must override it.
@@ -126,7 +129,7 @@ class PythonLoss(PythonLossBase):
     def leaf_value(self, y_true, raw_prediction, sample_weight):
         """Return the number that a leaf adds to the raw predictions of its rows, before the learning rate.
 
-        It is asked for only with ``need_update_leaves_values = True``, and never with more than two classes.
+        By default this is Newton's step. The method is not for more than two classes.
 
         Parameters
         ----------

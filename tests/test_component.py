@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 from dforest import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.core.component import declare_contract, parameter_names
+from dforest.core.component import ContractError, declare_contract, parameter_names
 from dforest.criterion import Gini, PythonCriterion, SquaredError
 from dforest.errors import DeviceError
 from dforest.splitter import Cut, DenseSplitter, HistSplitter, PythonSplitter, RandomHistSplitter, SplitterError
@@ -164,6 +164,7 @@ CONSTRUCTED = """
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.search.splitter cimport Splitter
+from dforest.core.types cimport Node
 
 declare_contract(__name__, CONTRACT)
 
@@ -179,6 +180,10 @@ cdef class Unlisted(Splitter):
 
     def __init__(self, alpha=1.0):
         self.alpha = alpha
+
+cdef class Unflagged(Splitter):
+    cdef int open_leaf(self, Node* node) except -1 nogil:
+        return 0
 """
 
 OUTDATED = """
@@ -208,6 +213,22 @@ def test_compiled_constructors_list_their_parameters(compile_module):
     X, y = load_iris(return_X_y=True)
     own, built_in = (DecisionTreeClassifier(splitter=s, method="dense", random_state=0).fit(X, y) for s in (splitter, "best"))
     assert (own.tree_.threshold == built_in.tree_.threshold).all()
+    with pytest.raises(SplitterError, match="Unflagged has the method open_leaf, .* called only if has_own_leaves is set"):
+        DecisionTreeClassifier(splitter=constructed.Unflagged()).fit(X, y)
+
+
+@pytest.mark.parametrize(("base", "name", "instead"), [
+    (Gini, "impurity", "PythonCriterion"), (SquaredError, "value", "PythonCriterion"), (Gini, "score", "PythonCriterion"),
+    (HistSplitter, "find_split", "PythonSplitter"), (DenseSplitter, "goes_left", "PythonSplitter"),
+    (RandomHistSplitter, "best_cut", "PythonSplitter"),
+])  # fmt: skip
+def test_methods_in_python_that_nobody_would_call(base, name, instead):
+    """Subclasses of compiled classes in Python kept the methods of these without a word."""
+    mixin = type("Mixin", (), {name: lambda self, *given: None})
+    for make in (type("Own", (base,), {name: lambda self, *given: None}), type("Own", (mixin, base), {})):
+        with pytest.raises(ContractError, match=f"{name} is written in Python .* of dforest.*{instead}, or of {base.__name__}"):
+            make()
+    type("Own", (base,), {"another": lambda self: None})()
 
 
 def test_errors_of_contracts_can_be_caught_together():

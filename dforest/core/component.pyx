@@ -109,6 +109,18 @@ def _check_contract(cls):
             )
 
 
+def _check_methods(cls):
+    """Raise ContractError if a class has methods in Python that its compiled base never calls."""
+    for base in cls.__mro__:
+        for name in cls.methods_in_c if "__pyx_vtable__" not in base.__dict__ else ():
+            if callable(base.__dict__.get(name)):
+                compiled = next(one.__name__ for one in cls.__mro__ if "__pyx_vtable__" in one.__dict__)
+                raise ContractError(
+                    f"{base.__qualname__}.{name} is written in Python and would never be called, as {compiled} has its methods "
+                    f"in C; allowed are subclasses of {cls.in_python}, or of {compiled} in Cython"
+                )
+
+
 def has_methods_of(cls, base):
     """Whether a class derives from a compiled one without changing its methods in C, as classes written in Python do."""
     return getattr(cls, "__pyx_vtable__", None) is base.__pyx_vtable__
@@ -150,12 +162,14 @@ cdef class Component:
     """Base of splitters, criteria and losses."""
 
     parameters = ()
+    methods_in_c, in_python = (), ""  # which of a subclass are to be in Cython, and the base class of others
 
     def __cinit__(self, *args, **kwargs):
         cdef type cls = type(self)
         self.is_built_in = cls.__module__.startswith("dforest.core.")
         if not self.is_built_in:
             _check_contract(cls)
+            _check_methods(cls)
 
     def __init__(self):
         """No parameters."""

@@ -57,7 +57,6 @@ class Quantile(PythonLoss):
     """With values of leaves, and a parameter."""
 
     constant_hessian = True
-    need_update_leaves_values = True
 
     def __init__(self, quantile=0.5):
         self.quantile = quantile
@@ -332,6 +331,16 @@ def test_refused_values_of_leaves():
     assert HistGradientBoostingClassifier(Quantile(), max_iter=2).fit(X, y > 1).n_iter_ == 2
 
 
+def test_a_leaf_value_is_asked_for_without_a_word():
+    """Without need_update_leaves_values = True it was never called; with False it still is not."""
+    said, newton = (type("Other", (Quantile,), {"need_update_leaves_values": value}) for value in (True, False))
+    X, y = problem(300)
+    others = {"early_stopping": False, **SMALL}
+    fits = [HistGradientBoostingRegressor(loss(0.3), **others).fit(X, y) for loss in (said, Quantile, newton)]
+    assert_equal_models(*fits[:2])
+    assert (fits[2].predict(X) != fits[1].predict(X)).any()
+
+
 def test_rows_to_be_scored_may_be_given():
     X, y = problem()
     fits = [
@@ -432,7 +441,6 @@ cdef int order(const void* a, const void* b) noexcept nogil:
 
 cdef class Median(Loss):
     constant_hessian = True
-    need_update_leaves_values = True
     parameters = ("wrong",)
     cdef readonly bint wrong
 
@@ -506,6 +514,18 @@ def test_compiled_losses_that_repeat_a_built_in_one(compiled, n_jobs):
     models = [HistGradientBoostingClassifier(loss, **others).fit(X, classes) for loss in (start(), "log_loss")]
     assert_equal_models(*models)
     assert models[0].predict_proba(X).tobytes() == models[1].predict_proba(X).tobytes()
+
+
+def test_compiled_losses_have_their_methods_in_cython(compiled):
+    with pytest.raises(ContractError, match="Late.loss is written in Python and would never be called, as Poisson has its"):
+        type("Late", (compiled.Poisson,), {"loss": lambda self, y, raw: y})()
+    with pytest.raises(ContractError, match="Half.leaf_value .* subclasses of dforest.loss.PythonLoss, or of Loss in Cython"):
+        type("Half", (Loss,), {"leaf_value": lambda self, y, raw, weight: 0.0})()
+    assert compiled.Median().need_update_leaves_values and not compiled.Poisson().need_update_leaves_values
+    X, signal = problem(300)
+    newton = type("Newton", (compiled.Median,), {"need_update_leaves_values": False})
+    fits = [HistGradientBoostingRegressor(loss, **SMALL).fit(X, signal) for loss in (compiled.Median, newton)]
+    assert (fits[0].predict(X) != fits[1].predict(X)).any()
 
 
 def test_compiled_losses_are_checked(compiled, compile_module):

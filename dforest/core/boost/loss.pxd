@@ -10,8 +10,8 @@ What a subclass brings:
     predicted. Everything else has a default.
 (b) Attributes of the class: `constant_hessian = True` if the Hessian is 1 for all rows; it is then not asked for, and trees count
     rows instead. `of_groups = True` if the loss of a row depends on the other rows of its group, as in ranking: each question is
-    then about the rows of one group. `need_update_leaves_values = True` if a leaf is to have the value that `leaf_value` says,
-    and not Newton's step: where the Hessian says nothing, as that of the absolute error.
+    then about the rows of one group. With a `leaf_value`, a leaf has the value that it says, and not Newton's step: for losses
+    whose Hessian says nothing, as that of the absolute error. `need_update_leaves_values = False` takes Newton's step after all.
 (c) `def` methods: `configure(n_classes)`, in which it may refuse what it is not for, and calls its base's;
     `in_y_true_range(y_true)`, which says whether targets are allowed; `fit_intercept_only(y_true, sample_weight)`, what raw
     predictions begin with.
@@ -89,7 +89,7 @@ cdef class Loss(Component):
     cdef void inverse_link(self, const double* raw, int64_t n, double* prediction) noexcept nogil
 
     # What a leaf of n rows adds to their raw predictions, without the learning rate. Arrays are copies, to be reordered at will;
-    # weight: [n]. With `need_update_leaves_values` only, and one raw prediction a row.
+    # weight: [n]. With one raw prediction a row only.
     cdef double leaf_value(self, double* y, double* raw, double* weight, int64_t n) noexcept nogil
 
     cdef int64_t n_groups(self) noexcept nogil

@@ -28,6 +28,13 @@ cdef enum:
     GROUP_ROWS = 16                    # chunks of groups are shorter by this factor
 
 
+class _SaysLeaves:
+    """The default of `Loss.need_update_leaves_values`: whether a class has a `leaf_value` of its own."""
+
+    def __get__(self, loss, owner):
+        return loss is not None and loss._overrides_leaf_value()
+
+
 cdef class Loss:
     """Base class of losses of your own for boosted trees.
 
@@ -39,7 +46,7 @@ cdef class Loss:
     constant_hessian : bool
         Whether the second derivative ("Hessian") is 1 for all rows.
     need_update_leaves_values : bool
-        Whether the method `leaf_value` says what values leaves have.
+        Whether the method `leaf_value` says what values leaves have: by default, if the class has one.
     of_groups : bool
         Whether the loss of a row depends on the other rows of its group, as in ranking. The loss is then asked about the rows of
         one group at a time. It is for `HistGradientBoostingRanker`, whose `fit` is told the groups.
@@ -50,8 +57,9 @@ cdef class Loss:
     """
 
     constant_hessian = False
-    need_update_leaves_values = False
+    need_update_leaves_values = _SaysLeaves()
     of_groups = False
+    methods_in_c, in_python = ("gradient_hessian", "loss", "inverse_link", "leaf_value"), "dforest.loss.PythonLoss"
 
     def __cinit__(self, *args, **kwargs):
         self.n_outputs = 1
@@ -73,7 +81,11 @@ cdef class Loss:
         self.n_outputs = n_classes if n_classes > 2 else 1
         if self.n_outputs > 1 and self.need_update_leaves_values:
             raise ValueError(f"loss={self!r} says what values leaves have, which is for one raw prediction a row; y has "
-                             f"{n_classes} classes, and allowed are two")
+                             f"{n_classes} classes, and allowed are two, or need_update_leaves_values=False")
+
+    def _overrides_leaf_value(self):
+        """Whether the class has a `leaf_value` of its own."""
+        return <void*> self.leaf_value != <void*> PLAIN.leaf_value
 
     def configured(self, n_classes):
         """Return a copy of this loss, with its class, its parameters and its groups, that is configured for `n_classes`: see
@@ -299,6 +311,9 @@ cdef class Loss:
         return 0
 
 
+cdef Loss PLAIN = Loss()
+
+
 @cython.final
 cdef class GroupedRows:
     """Which rows belong together.
@@ -339,6 +354,8 @@ cdef class GroupedRows:
 
 cdef class PythonLossBase(Loss):
     """What `dforest.loss.PythonLoss` is made from. Arrays that methods get are copies."""
+
+    methods_in_c = ()
 
     def __cinit__(self, *args, **kwargs):
         self.is_asked_at_once = True

@@ -80,6 +80,12 @@ cdef class Criterion:
     0.5
     """
 
+    methods_in_c = (
+        "impurity", "node_impurity", "best_cut", "score", "value", "leaf_value", "open_node", "join_node", "score_exponent",
+        "mean_responses",
+    )
+    in_python = "dforest.criterion.PythonCriterion"
+
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL
         self.is_additive = True

@@ -33,6 +33,8 @@ from dforest.core.search.node_view import frozen
 cdef class PythonSplitterBase(Splitter):
     """What `dforest.splitter.PythonSplitter` is made from."""
 
+    methods_in_c = ()
+
     cdef object payload        # float64, lent to the split at hand
     cdef Record* kept            # [records] lent to the leaf at hand
 
@@ -45,6 +47,9 @@ cdef class PythonSplitterBase(Splitter):
 
     def __dealloc__(self):
         free(self.kept)
+
+    def _check_flags(self):
+        """They follow from the methods."""
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
@@ -220,6 +225,8 @@ cdef class PythonSplitterBase(Splitter):
 
 cdef class PythonCriterionBase(Criterion):
     """What `dforest.criterion.PythonCriterion` is made from."""
+
+    methods_in_c = ()
 
     cdef Criterion carrier
 

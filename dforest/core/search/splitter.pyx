@@ -140,6 +140,9 @@ cdef class Splitter:
     of the former is the head of ``dforest/core/search/splitter.pxd``.
     """
 
+    methods_in_c = ("find_split", "best_cut", "draw_cut", "settle", "store_split", "goes_left", "open_leaf", "leaf_records")
+    in_python = "dforest.splitter.PythonSplitter"
+
     def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True,
                   feature_weights=None, always_tried=(), int n_random_splits=1, gain_factors=None,
                   bint gain_factors_by_depth=False, Py_ssize_t tree_features=0):
@@ -175,6 +178,7 @@ cdef class Splitter:
         self
             This splitter.
         """
+        self._check_flags()
         self.max_features = max_features
         self.skip_constant_features = skip_constant_features
         self.feature_weights = feature_weights
@@ -192,6 +196,17 @@ cdef class Splitter:
         self.tuning = dict(tuning or {})
         self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
         return self
+
+    def _check_flags(self):
+        """Raise SplitterError if a method is there, but not the flag without which it is never called."""
+        for is_there, flag, name in (
+            (<void*> self.goes_left != <void*> PLAIN.goes_left, self.has_own_tests, "goes_left"),
+            (<void*> self.open_leaf != <void*> PLAIN.open_leaf, self.has_own_leaves, "open_leaf"),
+        ):
+            if is_there and not flag:
+                needed = "has_own_tests" if name == "goes_left" else "has_own_leaves"
+                raise SplitterError(f"{type(self).__name__} has the method {name}, which is called only if {needed} is set; set "
+                                    "it in __cinit__")
 
     def __dealloc__(self):
         free(self.gain_factor)
@@ -525,6 +540,9 @@ cdef class Splitter:
 
     cdef int open_leaf(self, Node* node) except -1 nogil:
         return 0
+
+
+cdef Splitter PLAIN = Splitter()
 
 
 cdef class RandomSplitter(Splitter):
