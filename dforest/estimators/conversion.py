@@ -35,6 +35,10 @@ class ExportPart:
         operator, in any order, and the results are of float32. Where the probabilities of two classes are the same but for that
         rounding, either may be the label.
 
+        A loss of your own is not known to ONNX: a regressor's output is the raw prediction then, and a classifier has
+        ``"raw_predictions"``, of shape (n_rows, 1) or, for more than two classes, (n_rows, n_classes), in place of
+        ``"probabilities"``. Put the link of your loss behind them.
+
         Parameters
         ----------
         dtype : {numpy.float64, numpy.float32}, default=numpy.float64
@@ -56,10 +60,11 @@ class ExportPart:
         ------
         ValueError
             If the estimator has something that ONNX lacks: categories that are neither text nor integers as above, levels whose
-            labels are numbers, tests of a splitter of your own, a loss of your own, or class labels of other types than text,
-            booleans, integers and floats. Also if an input would have the name of something else in the model, if the model would
+            labels are numbers, tests of a splitter of your own, or class labels of other types than text, booleans, integers and
+            floats. Also if an input would have the name of something else in the model, if the model would
             have more than 2 GiB or, for float32 or classic operators, more than 16,777,216 distinct leaves, or values beyond
-            the range of float32; and for a classifier of one class or of several outputs with classic operators.
+            the range of float32; and for a classifier of one class, of several outputs or by a loss of your own with classic
+            operators.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError
@@ -84,7 +89,7 @@ class ExportPart:
         Thresholds and leaves are of float64. Rows reach the same leaves, and means over trees that ``treelite.gtil``
         computes have the same bits as here. Predictions of boosted trees may differ in their last bits: ``treelite.gtil``
         adds up their leaves in another order, from the baseline on. Categories are the numbers that they are in X, which
-        must be integers from 0 on.
+        must be integers from 0 on. With a loss of your own, predictions are raw predictions.
 
         Parameters
         ----------
@@ -105,7 +110,7 @@ class ExportPart:
         ------
         ValueError
             If the estimator has something that treelite lacks: categories that are not integers from 0 on, labels of ordinal
-            levels, tests of a splitter of your own or of several features (`extension_level`), or a loss of your own; and for a
+            levels, or tests of a splitter of your own or of several features (`extension_level`); and for a
             `RandomTreesEmbedding`, or an isolation forest whose trees draw one row.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
@@ -227,6 +232,9 @@ class ExportPart:
         model_decision_function(const double *x)`` and ``double model_score_samples(const double *x)``. A `RandomTreesEmbedding`
         becomes ``void model_transform(const double *x, uint32_t *columns)``, which writes the column of each tree's leaf.
 
+        With a loss of your own, which the code does not have, a regressor's ``model_predict`` returns the raw prediction, and a
+        classifier has ``void model_raw_predictions(const double *x, double *out)`` in place of ``model_predict_proba``.
+
         Means over trees and sums of trees have the same bits as here, for rows of float64 and of float32. Exponentials, which
         follow the raw predictions of some boosted trees and make the scores of isolation forests, are those of the C library, and
         may differ in their last bits.
@@ -249,8 +257,8 @@ class ExportPart:
         Raises
         ------
         ValueError
-            If the estimator has something that the code can't have: labels other than text and numbers, tests of a splitter of
-            your own, or a loss of your own. Also if the prefix is no name of C.
+            If the estimator has something that the code can't have: labels other than text and numbers, or tests of a splitter of
+            your own. Also if the prefix is no name of C.
         ConversionError
             If the compiler refuses the code, or if any prediction differs. The message shows the first row for which it does.
         FileNotFoundError

@@ -74,7 +74,7 @@ def assert_same(compiled, estimator, X, codes):
         assert labels == expected.reshape(len(X), n_outputs).T.tolist()
         expected = np.hstack(probability)
         found = compiled.predict_proba(codes, expected.shape[1])
-    if conversion.link_of(estimator, "C") in (None, "identity"):
+    if conversion.link_of(estimator) in (None, "identity"):
         assert found.tobytes() == expected.tobytes()
     else:
         assert (np.abs(found - expected) <= rounding(expected, np.float64)).all()

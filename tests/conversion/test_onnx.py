@@ -22,7 +22,6 @@ from dforest.errors import ConversionError
 from dforest.interchange.conversion import onnx as conversion
 from dforest.interchange.conversion import onnx_operators
 from dforest.interchange.conversion.links import LINKS, rounding
-from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
 
 pytestmark = pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
@@ -367,22 +366,6 @@ def test_one_wrong_number_is_found(attribute, change, dtype, monkeypatch):
     tree.to_onnx(dtype=dtype, verify=False)
 
 
-class Cubed(PythonLoss):
-    """What any loss of one's own is."""
-
-    def fit_intercept_only(self, y_true, sample_weight):
-        return 0.0
-
-    def gradient_hessian(self, y_true, raw_prediction):
-        return raw_prediction - y_true, np.ones(len(y_true))
-
-    def loss(self, y_true, raw_prediction):
-        return (raw_prediction - y_true) ** 2
-
-    def predict(self, raw_prediction):
-        return raw_prediction
-
-
 def test_what_it_cannot_have():
     X, z = data_of()
     with pytest.raises(NotFittedError):
@@ -393,13 +376,6 @@ def test_what_it_cannot_have():
             forest.to_onnx(dtype=wrong)
     with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and ONNX's trees"):
         with_own_tests(forest).to_onnx()
-
-
-def test_own_losses():
-    X, z = data_of()
-    model = dforest.HistGradientBoostingRegressor(loss=Cubed(), max_iter=2).fit(X, z)
-    with pytest.raises(ValueError, match=r"loss=.* is user-defined, and a model of ONNX can't say"):
-        model.to_onnx()
 
 
 def test_limits(monkeypatch):

@@ -35,7 +35,7 @@ def test_the_same_predictions(dtype, categories, tmp_path):
         rows = held_rows(estimator, conversion.labels_of(estimator))
         leaves = estimator.forest_.packed().apply(estimator._features.encode(rows), 1)
         assert np.array_equal(treelite.gtil.predict_leaf(model, rows), leaves), name
-        link, found = link_of(estimator, "treelite"), treelite.gtil.predict(model, rows)
+        link, found = link_of(estimator), treelite.gtil.predict(model, rows)
         expected = estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)
         expected = np.hstack(expected) if isinstance(expected, list) else expected
         expected = expected[:, 1] if link in ("logistic", "logistic_of_twice") else expected

@@ -156,7 +156,7 @@ DECLARED
 RESULT}
 """
 _PROBABILITIES = """
-void model_predict_proba(const double *x, double *out)
+void DECLARED
 {
 BODY}
 """
@@ -260,7 +260,7 @@ class _Source:
     """The code of a fitted estimator, which its methods yield in parts."""
 
     def __init__(self, estimator, prefix):
-        self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator, "C code")
+        self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator)
         self.forest, self.voting = estimator.forest_, getattr(estimator, "voting", "soft")
         self.values, self.value_of_leaf = values_of(estimator)
         self.columns, self.classes = prediction_columns(self.forest.objective), None
@@ -323,10 +323,12 @@ class _Source:
         declared += [f"{kind} {name}[{len(literals)}];" for kind, name, literals in tables]
         kinds = [kind for kind, known in self.coded.items() if known]
         declared += [f"double model_code_of_{kind}(int column, {_LABEL[kind][0]});" for kind in kinds]
-        about = ""
+        about = " /* the raw prediction, as the loss is not known here */" if self.link == "raw" else ""
         if self.classes is not None:
             probabilities = "/* out: the probability of each class" + ", output by output" * (self.n_outputs > 1)
-            declared.append(f"void model_predict_proba(const double *x, double *out); {probabilities} */")
+            if self.link == "raw":
+                probabilities = f"/* out: {self.n_sums} raw prediction{'s' * (self.n_sums > 1)}"
+            declared.append(f"void {self.declared_scores()}; {probabilities} */")
             of = " and so on" * (self.n_outputs > 1)
             about = f" /* the place of the most probable class in model_classes{self.suffixes[0]}{of} */"
         if finds_outliers(self.estimator):
@@ -405,18 +407,21 @@ class _Source:
     def predictions(self):
         """The functions that predict."""
         link = self.link
-        if link not in (None, "identity"):
+        if link not in (None, "identity", "raw"):
             yield self.filled(_EXP)
         if self.classes is None:
             results = [f"sums[{output}]" for output in range(self.n_outputs)]
             results = [f"model_exp({result})" for result in results] if link == "exponential" else results
         elif link in ("logistic", "logistic_of_twice"):
             body = self.filled(_TWO_CLASSES, ODDS="sums[0]" if link == "logistic" else "2.0 * sums[0]")
-            yield self.filled(_LOGISTIC) + self.filled(_PROBABILITIES, BODY=body)
+            yield self.filled(_LOGISTIC) + self.filled(_PROBABILITIES, DECLARED=self.declared_scores(), BODY=body)
+            results = ["sums[0] > 0.0"]
+        elif link == "raw" and len(self.classes[0]) == 2:
+            yield self.filled(_PROBABILITIES, DECLARED=self.declared_scores(), BODY=_SHARES)
             results = ["sums[0] > 0.0"]
         else:
-            body = self.filled(_SHARES if link is None else _SOFTMAX)
-            yield self.filled(_HIGHEST) + self.filled(_PROBABILITIES, BODY=body)
+            body = self.filled(_SHARES if link in (None, "raw") else _SOFTMAX)
+            yield self.filled(_HIGHEST) + self.filled(_PROBABILITIES, DECLARED=self.declared_scores(), BODY=body)
             ranges = [range(self.n_sums)[own] for own in self.columns]
             results = [f"model_highest(sums{f' + {own.start}' * (own.start > 0)}, {len(own)})" for own in ranges]
         if finds_outliers(self.estimator):
@@ -429,6 +434,10 @@ class _Source:
         else:
             lines = "".join(f"    out[{output}] = {result};\n" for output, result in enumerate(results))
         yield self.filled(_PREDICT, DECLARED=self.declared_predict(), RESULT=lines)
+
+    def declared_scores(self):
+        """What tells probabilities, or, with a loss of the user's own, raw predictions."""
+        return f"model_{'raw_predictions' if self.link == 'raw' else 'predict_proba'}(const double *x, double *out)"
 
     def declared_predict(self):
         """What `model_predict` takes and returns."""
@@ -484,7 +493,8 @@ def _verify(source, code):
     if n_outputs > 1:
         predict = _PREDICT_SEVERAL if labels else "        model_predict(x, out + N_SUMS);\n"
     if labels:
-        predict += _PREDICT_SCORES if finds_outliers(estimator) else f"        model_predict_proba(x, out + {n_out});\n"
+        of_classes = f"        {source.declared_scores().partition('(')[0]}(x, out + {n_out});\n"
+        predict += _PREDICT_SCORES if finds_outliers(estimator) else of_classes
         n_out += predicted.shape[1]
     found = _found(source, code, rows, "        model_sums(x, out);\n" + predict, n_out)
     out = found["out"]
@@ -494,7 +504,7 @@ def _verify(source, code):
         places = out[:, n_sums : n_sums + n_outputs].astype(np.intp)
         is_score = finds_outliers(estimator)
         check_same("C", rows, labels[0], places if is_score else labels_of(classes_of(estimator), places.T))
-    is_exact = source.link in (None, "identity") and not finds_outliers(estimator)
+    is_exact = source.link in (None, "identity", "raw") and not finds_outliers(estimator)
     numbers = out[:, n_sums + (n_outputs if labels else 0) :]
     check_same("C", rows, predicted, numbers, None if is_exact else rounding(predicted, np.float64))
 

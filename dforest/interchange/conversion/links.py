@@ -18,23 +18,14 @@ LINKS = {
 }  # fmt: skip
 
 
-def link_of(estimator, library):
+def link_of(estimator):
     """The link of a fitted estimator: a value of `LINKS`; None for a forest, whose means over trees are predictions.
 
-    Raises
-    ------
-    ValueError
-        If the loss is one of the user's own.
+    It is "raw" for a loss of the user's own, as other libraries can't say what its raw predictions mean.
     """
     if estimator.forest_.objective.baseline is None:
         return None
-    name = getattr(estimator._loss, "name", None)
-    if name not in LINKS:
-        raise ValueError(
-            f"loss={estimator.loss!r} is user-defined, and a model of {library} can't say what its raw predictions mean; "
-            f"allowed are {', '.join(LINKS)}"
-        )
-    return LINKS[name]
+    return LINKS.get(getattr(estimator._loss, "name", None), "raw")
 
 
 class Scores(NamedTuple):
@@ -110,7 +101,8 @@ def meaning(estimator, sums):
     tuple of ndarray
         Labels of shape (n_rows, n_outputs), and probabilities of shape (n_rows, n_classes), those of one output after those of
         another; or numbers of shape (n_rows,) or (n_rows, n_outputs). Of an isolation forest, labels of shape (n_rows, 1), and
-        numbers of shape (n_rows, 2): decisions, and scores.
+        numbers of shape (n_rows, 2): decisions, and scores. With a loss of the user's own, raw predictions take the place of
+        probabilities, or of what is predicted.
     """
     sums = np.ascontiguousarray(sums, np.float64)
     if finds_outliers(estimator):
@@ -118,13 +110,14 @@ def meaning(estimator, sums):
         decisions = scores - estimator.offset_
         return np.where(decisions < 0, -1, 1)[:, None], np.stack([decisions, scores], axis=1)
     objective, is_sum = estimator.forest_.objective, estimator.forest_.objective.baseline is not None
+    is_raw = link_of(estimator) == "raw"
     if not is_classifier(estimator):
-        return (estimator._loss.predict(sums) if is_sum else sums,)
+        return (sums[:, 0] if is_raw else estimator._loss.predict(sums) if is_sum else sums,)
     if is_sum and sums.shape[1] == 1 and len(estimator.classes_) == 2:
         best = (sums > 0).astype(np.intp)
     else:
         best = most_probable(sums, prediction_columns(objective))
-    return labels_of(classes_of(estimator), best.T), estimator._loss.probabilities(sums) if is_sum else sums
+    return labels_of(classes_of(estimator), best.T), estimator._loss.probabilities(sums) if is_sum and not is_raw else sums
 
 
 def rounding(predicted, dtype):

@@ -162,7 +162,7 @@ def _verify(model, estimator, dtype, inputs):
         outputs = [outputs[0], np.hstack(outputs[1:])]
     elif n_outputs > 2:  # labels and probabilities in turn
         outputs = [np.stack([label.astype(object) for label in outputs[::2]], axis=1), np.hstack(outputs[1::2])]
-    forest, link = estimator.forest_, link_of(estimator, "ONNX")
+    forest, link = estimator.forest_, link_of(estimator)
     values, value_of_leaf = values_of(estimator)
     packed = forest.packed(getattr(estimator, "voting", "soft"))
     place = np.cumsum(forest.feature < 0) - 1
@@ -182,7 +182,7 @@ def _verify(model, estimator, dtype, inputs):
         return
     *label, right = meaning(estimator, expected)
     slack = sum_rounding(forest, np.float32)  # in which classic operators add up, or at least return what they have added
-    if link not in (None, "identity"):
+    if link not in (None, "identity", "raw"):
         slack = 2 * slack if link == "logistic_of_twice" else slack
         slack = np.expm1(min(slack, 1.0)) * np.maximum(1.0, np.abs(right)) + rounding(right, np.float32)
     elif finds_outliers(estimator):

@@ -127,7 +127,8 @@ def output_names(estimator):
         return ("label", "scores", "score_samples")
     if not is_classifier(estimator):
         return ("variable",)
-    return tuple(kind + suffix for suffix in _suffixes(estimator) for kind in ("label", "probabilities"))
+    scores = "raw_predictions" if link_of(estimator) == "raw" else "probabilities"
+    return tuple(kind + suffix for suffix in _suffixes(estimator) for kind in ("label", scores))
 
 
 def _suffixes(classifier):
@@ -144,9 +145,10 @@ def described_outputs(estimator, dtype):
     if not is_classifier(estimator):
         n_columns = len(values_of(estimator)[0]) if embeds(estimator) else estimator.forest_.objective.n_outputs
         return [(names[0], dtype, (None, n_columns))]
-    described = []
+    described, is_raw = [], link_of(estimator) == "raw"
     for classes in classes_of(estimator):
-        described += [(label_array(classes).dtype, (None,)), (dtype, (None, len(classes)))]
+        n_scores = estimator.forest_.objective.n_sums if is_raw else len(classes)
+        described += [(label_array(classes).dtype, (None,)), (dtype, (None, n_scores))]
     return [(name, *of) for name, of in zip(names, described, strict=True)]
 
 
@@ -178,7 +180,7 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         If ONNX can't have the tests, the categories, the loss or the labels.
     """
     check_own_tests(estimator, "ONNX")
-    link, labels = link_of(estimator, "ONNX"), list(map(label_array, classes_of(estimator))) if is_classifier(estimator) else None
+    link, labels = link_of(estimator), list(map(label_array, classes_of(estimator))) if is_classifier(estimator) else None
     forest = estimator.forest_
     values, value_of_leaf = values_of(estimator)
     if dtype is np.float32:
@@ -211,12 +213,12 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
     if labels is None:
         graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
         return Results(leaves, sums, None)
-    columns = prediction_columns(forest.objective)
+    columns, scores = prediction_columns(forest.objective), "raw_predictions" if link == "raw" else "probabilities"
     for own, suffix, known in zip(columns, _suffixes(estimator), labels, strict=True):
         part = sums
         if len(columns) > 1:
             part = graph.node("Slice", sums, *(graph.constant(np.array([end])) for end in (own.start, own.stop, 1)))
-        _add_outputs(graph, part, link, known, dtype, to[f"label{suffix}"], to[f"probabilities{suffix}"], is_raw)
+        _add_outputs(graph, part, link, known, dtype, to[f"label{suffix}"], to[scores + suffix], is_raw)
     return Results(leaves, sums, None)
 
 
@@ -246,10 +248,13 @@ def _add_scores(graph, estimator, sums, dtype, to):
 
 def _add_outputs(graph, sums, link, labels, dtype, label, probabilities, is_raw):
     """Add what means or raw predictions say of classes. IN labels: an array of these; label, probabilities: names for outputs."""
-    best = graph.node("ArgMax", sums, axis=1, keepdims=0)
-    if link in ("logistic", "logistic_of_twice"):
+    is_logistic = link in ("logistic", "logistic_of_twice")
+    if is_logistic or link == "raw" and len(labels) == 2:
         flat = graph.node("Squeeze", sums, graph.constant(np.array([1])))
         best = graph.cast(graph.node("Greater", flat, graph.constant(dtype(0.0))), np.int64)
+    else:
+        best = graph.node("ArgMax", sums, axis=1, keepdims=0)
+    if is_logistic:
         factor = 2 if link == "logistic_of_twice" and not is_raw else 1
         odds = graph.node("Mul", sums, graph.constant(np.array([[-1.0, 1.0]], dtype) * factor))
         graph.node("Identity" if is_raw else "Sigmoid", odds, name=probabilities)
@@ -278,9 +283,14 @@ def _check_float32(forest, values, chosen, other):
 def add_classic_operators(graph, estimator, dtype, rows, to):
     """`add_operators`, with classic operators: sums are not in the graph."""
     check_own_tests(estimator, "ONNX")
-    link, forest, classes = link_of(estimator, "ONNX"), estimator.forest_, None
+    link, forest, classes = link_of(estimator), estimator.forest_, None
     if is_classifier(estimator):
         classes = label_array(*_only_classes(estimator))
+        if link == "raw":
+            raise ValueError(
+                f'operators="classic" for a classifier by a loss of your own, {estimator.loss!r}, but a TreeEnsembleClassifier '
+                'says probabilities; allowed is operators="exact", for raw predictions'
+            )
     values, value_of_leaf = values_of(estimator)
     _check_float32(forest, values, 'operators="classic"', 'operators="exact"')
     nodes = classic_nodes(forest, labels_of(estimator, dtype, graph.encodes_text), dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.extras import needed
+from dforest.interchange.conversion.links import link_of
 from dforest.interchange.conversion.onnx_operators import (
     OPERATORS,
     Graph,
@@ -137,6 +138,11 @@ def convert(scope, operator, container):
     estimator = operator.raw_operator
     to = dict(zip(output_names(estimator), (output.full_name for output in operator.outputs), strict=True))
     _, dtype = _float_type(operator)
+    if link_of(estimator) == "raw":
+        raise ValueError(
+            f"loss={estimator.loss!r} of {type(estimator).__name__} is your own, and a model of skl2onnx can't say what its raw "
+            "predictions mean; allowed are built-in losses, or to_onnx of the estimator, whose model has raw predictions"
+        )
     has_raw, graph = _has_raw(estimator), ContainerGraph(scope, container)
     options = container.get_options(estimator, dict.fromkeys(["classic", *(["raw_scores"] if has_raw else [])], False))
     is_raw = options.get("raw_scores", False)

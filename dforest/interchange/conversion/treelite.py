@@ -28,6 +28,7 @@ _NO_COMPARISON, _LEQ = 0, 3
 _POSTPROCESSORS = {
     None: ("identity", {}),
     "identity": ("identity", {}),
+    "raw": ("identity", {}),
     "exponential": ("exponential", {}),
     "logistic": ("sigmoid", {"sigmoid_alpha": 1.0}),
     "logistic_of_twice": ("sigmoid", {"sigmoid_alpha": 2.0}),
@@ -41,7 +42,7 @@ def to_treelite(estimator, verify):
     builder = needed("treelite.model_builder", "treelite", "to_treelite")
     check_own_tests(estimator, "treelite")
     check_predicts(estimator, "treelite")
-    forest, link = estimator.forest_, link_of(estimator, "treelite")
+    forest, link = estimator.forest_, link_of(estimator)
     labels = labels_of(estimator)
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
     values = _arranged(values, forest.objective)
