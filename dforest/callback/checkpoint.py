@@ -15,7 +15,6 @@ import zlib
 from importlib.metadata import version
 from io import BytesIO
 from numbers import Integral
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -29,7 +28,8 @@ from dforest.estimators.growth import growth_of
 from dforest.estimators.subclasses import every_parameter
 
 MAGIC = b"dforest checkpoint 3\n"
-_FRAME = struct.Struct("<QI")
+FRAME = struct.Struct("<QI")
+_HEADER = {"version": str, "estimator": str, "parameters": dict, "seeds": list, "data": dict}
 
 
 class Checkpoint(FitRecords):
@@ -147,6 +147,8 @@ class _Writer:
         if self._found is None:
             return None
         self._compare(self._found, _header_of_fit(self._growth))
+        if len(self._found["seeds"]) != len(self._growth.seeds):
+            raise self._file.damaged(f"its header has {len(self._found['seeds'])} seeds, in place of {len(self._growth.seeds)}")
         if isinstance(self._growth.estimator.random_state, Integral) and self._found["seeds"] != self._growth.seeds:
             random_state = self._growth.estimator.random_state
             raise ValueError(
@@ -172,8 +174,8 @@ class _Writer:
         for record in records:
             try:
                 trees += self._trees_of(record, len(trees))
-            except (ValueError, TypeError, KeyError, OSError, BadZipFile) as error:
-                raise ValueError(f"the checkpoint {self._file.path!r} is damaged: {error}; delete the file") from error
+            except Exception as error:  # of many kinds, as of archives, arrays and trees
+                raise self._file.damaged(error) from error
         trees = trees[: growth.n_wanted]
         return growth.forest_of(trees) if trees else None
 
@@ -265,27 +267,31 @@ class _File:
             self._file.write(MAGIC)
             return None, []
         records, end = [], len(MAGIC)
-        while end + _FRAME.size <= len(whole):
-            length, crc = _FRAME.unpack_from(whole, end)
-            begin = end + _FRAME.size
+        while end + FRAME.size <= len(whole):
+            length, crc = FRAME.unpack_from(whole, end)
+            begin = end + FRAME.size
             if begin + length > len(whole):
                 break
             record = whole[begin : begin + length]
             if zlib.crc32(record) != crc:
-                raise ValueError(f"the checkpoint {self.path!r} is damaged at byte {begin}; delete the file")
+                raise self.damaged(f"a checksum is wrong at byte {begin}")
             records.append(record)
             end = begin + length
         self._cut(end)
         if not records:
             return None, []
         try:
-            return json.loads(records[0]), records[1:]
-        except ValueError as error:
-            raise ValueError(f"the checkpoint {self.path!r} is damaged: {error}; delete the file") from error
+            return _checked(json.loads(records[0])), records[1:]
+        except (ValueError, RecursionError) as error:
+            raise self.damaged(error) from error
+
+    def damaged(self, why):
+        """The error of a file that is not what was written."""
+        return ValueError(f"the checkpoint {self.path!r} is damaged: {why}; delete the file")
 
     def append(self, record):
         """Write a record, and wait until the system has it safe."""
-        self._file.write(_FRAME.pack(len(record), zlib.crc32(record)) + record)
+        self._file.write(FRAME.pack(len(record), zlib.crc32(record)) + record)
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -299,6 +305,18 @@ class _File:
         if is_empty:
             os.unlink(self.path)
         self._file.close()
+
+
+def _checked(header):
+    """The header. Raises ValueError if it is not of the form that one has."""
+    if type(header) is not dict:
+        raise ValueError(f"its header is a {type(header).__name__}")
+    for name, kind in _HEADER.items():
+        if type(header.get(name)) is not kind:
+            raise ValueError(f"its header has {name}={header.get(name)!r}, which is no {kind.__name__}")
+    if not all(type(seed) is int and 0 <= seed < 2**64 for seed in header["seeds"]):
+        raise ValueError(f"its header has seeds={header['seeds']!r}; seeds are integers from 0 on, below 2**64")
+    return header
 
 
 def _header_of_fit(growth):

@@ -1,11 +1,13 @@
 """A fit that goes on from its checkpoint leaves what an uninterrupted fit leaves."""
 
+import json
 import os
 import pickle
 import random
 import subprocess
 import sys
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from sklearn.metrics import accuracy_score
 
 from dforest import (
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -26,6 +29,7 @@ from dforest import (
 )
 from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
+from dforest.callback.checkpoint import FRAME, MAGIC
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.agreement import digest_of_rows
 from dforest.estimators.data.sparse import in_order
@@ -227,6 +231,30 @@ def test_damaged_files(tmp_path):
             assert path.read_bytes() == damaged  # nothing is lost
         else:  # a length that says that the rest is missing
             assert_equal_fits(resumed, whole)
+
+
+JSON = [None, True, 0, -1, 2**64, 10**30, 1.5, float("nan"), "", "x", [], [None], [-1], [2**64], [0, 0, 0], {}, {"a": 1}]
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(3, max_depth=2), HistGradientBoostingClassifier(max_iter=3)])
+@pytest.mark.parametrize("random_state", [0, None])
+def test_damaged_headers(model, random_state, tmp_path):
+    """A header of other fields, or of a field of another type, whose checksum is right."""
+    path = tmp_path / "trees"
+    clone(model).set_params(random_state=0).set_callbacks(Checkpoint(path, 3)).fit(X, CLASSES)
+    content, begin = path.read_bytes(), len(MAGIC) + FRAME.size
+    end = begin + FRAME.unpack_from(content, len(MAGIC))[0]
+    header = json.loads(content[begin:end])
+    changed = [{other: header[other] for other in header if other != name} for name in header]
+    changed += [header | {name: value} for name in header for value in JSON] + JSON
+    raw = [json.dumps(other).encode() for other in changed]
+    raw += [content[begin:cut] for cut in range(begin, end, 50)] + [b"[" * 100_000, b"\xff", b'{"a":']
+    for other in raw:
+        path.write_bytes(MAGIC + FRAME.pack(len(other), zlib.crc32(other)) + other + content[end:])
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match="the checkpoint .* (is damaged|was written)"):
+            clone(model).set_params(random_state=random_state).set_callbacks(Checkpoint(path, 3)).fit(X, CLASSES)
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(

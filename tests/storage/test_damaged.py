@@ -23,6 +23,12 @@ def models():
     yield dforest.RandomForestClassifier(3, max_depth=4, categorical_features=[1], random_state=0).fit(rows, labels)
     yield dforest.RandomForestRegressor(3, max_depth=4, random_state=0).fit(rows.astype(np.float32), X[:, 0])
     yield dforest.HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, random_state=0).fit(rows, Y)
+    few = {"n_estimators": 3, "max_depth": 4, "random_state": 0}
+    times = np.column_stack([Y > 0, X[:, 0]])
+    yield dforest.RandomSurvivalForest(**few).fit(rows, times)
+    yield dforest.IsolationForest(3, categorical_features=[1], contamination=0.1, random_state=0).fit(rows)
+    yield dforest.HistGradientBoostingRanker(max_iter=2, max_leaf_nodes=5, random_state=0).fit(rows, Y, qid=np.arange(150) % 30 // 2)
+    yield dforest.ExtraTreesRegressor(**few, keep_training_data=True, bootstrap=True).fit(rows, X[:, :2])
 
 
 def looked_at(model):
