@@ -75,11 +75,13 @@ _BOOSTED = _ANYWHERE | {
     "interaction_cst": "interaction_constraints",
     "power": "tweedie_variance_power variance_power",
     "quantile": "alpha quantile_alpha",
-    "fit(X_val=..., y_val=...) is for validation rows": "eval_set eval_sets valid valid_sets validation_data eval_names evals",
+    "fit(X_val=..., y_val=...) is for validation rows": (
+        "eval_set eval_sets eval_X eval_y valid valid_sets validation_data eval_names evals"
+    ),
     "fit(offset=...) is for what raw predictions begin with": (
         "init_score base_margin baseline base_score boost_from_average init"
     ),
-    "fit(sample_weight_val=...) is for weights of validation rows": "eval_sample_weight sample_weight_eval_set",
+    "fit(sample_weight_val=...) is for weights of validation rows": "eval_sample_weight eval_class_weight sample_weight_eval_set",
     "fit(offset_val=...) is for what raw predictions of validation rows begin with": "eval_init_score base_margin_eval_set",
     "set_callbacks is for callbacks; n_iter_no_change and early_stopping stop early, and verbose prints scores": (
         "callbacks callback"
