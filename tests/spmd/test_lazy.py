@@ -22,8 +22,8 @@ LAZY = {
     "predict_proba", "predict_quantiles", "proximity", "score_samples", "shap_interaction_values", "shap_values",
 }  # fmt: skip
 REFUSED = {
-    "estimate_memory", "fit_predict", "oob_importance", "oob_local_importance", "partial_dependence", "report",
-    "staged_decision_function", "staged_predict", "staged_predict_proba",
+    "estimate_memory", "fit_predict", "oob_importance", "oob_local_importance", "partial_dependence",
+    "permutation_importance", "report", "staged_decision_function", "staged_predict", "staged_predict_proba",
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.memory import BoostingMemoryPart
+from dforest.estimators.boosting.permutation import PermutationPart
 from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.boosting.rows import (
     Sample,
@@ -66,7 +67,7 @@ MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that 
 
 class BoostingEstimator(
     CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart,
-    NamesPart, BoostingMemoryPart, BoostedTrees,
+    PermutationPart, NamesPart, BoostingMemoryPart, BoostedTrees,
     BaseEstimator,
 ):  # fmt: skip
     """What boosted trees for classes, for numbers and for ranking share."""

@@ -247,6 +247,53 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         measure = RankingMeasure("ndcg", k, y[there], weight, queries[there], self._gains(), n_threads)
         return measure.total_score(raw[there]), measure.total_weight
 
+    def permutation_importance(
+        self, X, y, sample_weight=None, *, qid=None, group=None, offset=None, scoring=None, n_repeats=5, random_state=None,
+        feature_groups=None,
+    ):  # fmt: skip
+        """Compute importances by permutation: how much the score of rows falls when a feature's values are permuted among them.
+
+        It is `HistGradientBoostingRegressor.permutation_importance`, but for the score, which is about queries. Values are
+        permuted among the rows of all queries.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        y : array-like of shape (n_rows,)
+            Grades of the rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. A query weighs as much as its rows do on average. None means that all weights are 1.
+        qid, group : array-like, optional
+            As in `fit`; one of them must be given.
+        offset : array-like of shape (n_rows,), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros.
+        scoring : str or None, default=None
+            "ndcg", "map", these with a number of places, such as "ndcg@5", or "loss". None means "ndcg", which is what `score`
+            returns, or "loss" if some grade has no gain.
+        n_repeats : int, default=5
+            Number of permutations of each feature.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the permutations.
+        feature_groups : list of array-like, or dict, default=None
+            Features, as names, numbers or a mask, that are permuted together. None means that each feature is permuted by itself.
+
+        Returns
+        -------
+        Bunch
+            With the entries `importances`, `importances_mean` and `importances_std`.
+
+        Raises
+        ------
+        ValueError
+            If the rows or a parameter are not as described.
+        """
+        given = ToScore(X, y, sample_weight, offset, qid, group)
+        return self._permuted(given, scoring, n_repeats, random_state, feature_groups)
+
+    def _usual_scoring(self, sample):
+        return "ndcg" if have_gains(sample.y, self._gains()).all() else "loss"
+
     def report(self, X=None, y=None, *, qid=None, group=None, path=None, scoring=None, verbose=0):
         """Make a report: one HTML page, which needs no network.
 

@@ -217,8 +217,11 @@ def check_targets(estimator, y, ranks):
     estimator._loss.check_targets(y)
 
 
-def given_rows(estimator, to_score, ranks):
-    """The rows to be scored that the caller of `fit` gave, on this rank or others, or None. A collective."""
+def given_rows(estimator, to_score, ranks, suffix="_val"):
+    """The rows to be scored that a caller gave, on this rank or others: a `Sample`, or None. A collective.
+
+    suffix : what follows the names of parameters, for errors
+    """
     X, y, sample_weight, offset, groups, group_sizes = to_score
     if not ranks.any(X is not None):
         return None
@@ -239,11 +242,11 @@ def given_rows(estimator, to_score, ranks):
             sample_weight = np.ones(len(X))
         weight = check_weights([sample_weight], [X], ranks)
     except ValueError as error:
-        raise ValueError(f"X_val, y_val or sample_weight_val: {error}") from error
-    offset = check_offset([offset], [X], n_sums, "offset_val")
-    queries = estimator._queries([ToldQueries(ranks.rank, groups, group_sizes, len(X))] * has_rows, ranks, "_val")
+        raise ValueError(f"X{suffix}, y{suffix} or sample_weight{suffix}: {error}") from error
+    offset = check_offset([offset], [X], n_sums, f"offset{suffix}")
+    queries = estimator._queries([ToldQueries(ranks.rank, groups, group_sizes, len(X))] * has_rows, ranks, suffix)
     share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
-    sample = Sample(X, y, booster_weight(weight, "sample_weight_val", ranks), offset=offset, queries=queries, share=share)
+    sample = Sample(X, y, booster_weight(weight, f"sample_weight{suffix}", ranks), offset=offset, queries=queries, share=share)
     return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
 
 

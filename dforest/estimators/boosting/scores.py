@@ -16,6 +16,7 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
 from dforest.estimators.boosting.losses import MeanLoss
 from dforest.estimators.scoring import check_scorer, named_scorer, refusal, told_classes
+from dforest.spmd.communicator import ALONE
 
 MAX_SCORED = 10_000  # training rows that scorers are given
 
@@ -61,6 +62,31 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
 
     held_out = None if held_out is None else scored(held_out, "validation")
     return Monitor(Stopping(estimator.n_iter_no_change, estimator.tol), scored(training, "training"), held_out)
+
+
+def score_of_sums(estimator, scoring, sample, n_threads):
+    """What scores given rows by a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : BoostingEstimator
+    scoring : str, callable or None
+        As of early stopping.
+    sample : Sample
+        The rows, all of which are here.
+    n_threads : int
+
+    Returns
+    -------
+    callable
+        Given the sums of the rows, ndarray of shape (n_rows, n_sums), it returns their score.
+    """
+    loss, baseline = estimator._loss, estimator.forest_.objective.baseline
+    if scoring == "loss":
+        loss = loss.at_start(baseline, sample.y, sample.weight, ALONE, sample.offset)
+        return _MinusLoss(loss.bound(sample.queries), baseline, sample, n_threads, ALONE)
+    measure = estimator._measure(scoring, sample, n_threads, ALONE)
+    return _Scorer(estimator, scoring, loss, baseline, sample, None, "given", ALONE) if measure is None else measure
 
 
 def _scorings(scoring):

@@ -23,16 +23,19 @@ References
 .. [4] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.permutation import Permutations, permutation_rise, permute_values
 from dforest.core.sparse_rows import column_of, dense, with_column
 from dforest.core.threads import each
+from dforest.estimators.data.features import numbers_of
 from dforest.estimators.powers import next_power, times_power
 from dforest.estimators.results.oob import exponent_of, mean_in_order, place_of, row_ranges_of
 from dforest.spmd import permutations
@@ -222,6 +225,23 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
         if isinstance(X, np.ndarray):
             changed[:, asked] = X[:, asked]
     return decrease
+
+
+def numbers_of_groups(estimator, feature_groups):
+    """The numbers of the features of groups that a fitted estimator's user names: list of list of int.
+
+    Raises
+    ------
+    ValueError
+        If these are not groups of features.
+    """
+    check_is_fitted(estimator)
+    groups = list(feature_groups.values() if isinstance(feature_groups, Mapping) else feature_groups)
+    known = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+    found = [numbers_of("a group of feature_groups", group, *known) for group in groups]
+    if not found or not all(found):
+        raise ValueError(f"feature_groups={feature_groups!r}; allowed are one group or more, of one feature or more each")
+    return found
 
 
 def features_used(forest):

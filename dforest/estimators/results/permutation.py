@@ -1,6 +1,5 @@
 """`OutOfBagPart`: the method of forests that permutes columns of the training rows, out of bag."""
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from numbers import Integral, Real
 
@@ -9,7 +8,6 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.agreement import Partition, check_alike, common_floats
-from dforest.estimators.data.features import numbers_of
 from dforest.estimators.data.fits import training_rows
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, check_X, count_threads
@@ -97,7 +95,7 @@ class OutOfBagPart:
             return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
         check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
         score = chosen_score(scoring)
-        groups = None if feature_groups is None else self._numbers_of_groups(feature_groups)
+        groups = None if feature_groups is None else importance.numbers_of_groups(self, feature_groups)
         with self._communicator().together() as ranks:
             if ranks.size > 1:
                 raise ValueError(f"scoring={scoring!r} needs one process that has all rows; with {ranks.size} allowed is None")
@@ -153,15 +151,6 @@ class OutOfBagPart:
             rows, _ = self._known_rows([Partition(0, X, y, sample_weight)], ranks)
         found = np.full((len(rows.kept), self.n_features_in_), np.nan)
         found[rows.kept] = importance.local_rise(self.forest_, rows, count_threads(self.n_jobs))
-        return found
-
-    def _numbers_of_groups(self, feature_groups):
-        check_is_fitted(self)
-        groups = list(feature_groups.values() if isinstance(feature_groups, Mapping) else feature_groups)
-        known = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        found = [numbers_of("a group of feature_groups", group, *known) for group in groups]
-        if not found or not all(found):
-            raise ValueError(f"feature_groups={feature_groups!r}; allowed are one group or more, of one feature or more each")
         return found
 
     def _out_of_bag_scorer(self, rows, score, given):

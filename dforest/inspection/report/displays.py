@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.kinds import BoostedTrees, Forest
+from dforest.estimators.kinds import BoostedTrees, Forest, RankingTrees
 from dforest.estimators.one_fit import as_fitted
 from dforest.extras import needed
 from dforest.inspection.export import names_of_features
@@ -233,7 +233,7 @@ class ImportanceDisplay(_Display):
     @classmethod
     def from_estimator(
         cls, estimator, X=None, y=None, *, kind=None, scoring=None, n_repeats=5, random_state=None, features=None,
-        max_features=20, name=None, ax=None, **kwargs,
+        max_features=20, name=None, ax=None, qid=None, group=None, **kwargs,
     ):  # fmt: skip
         """Draw the importances of a fitted forest, or of fitted boosted trees.
 
@@ -255,8 +255,8 @@ class ImportanceDisplay(_Display):
               (`feature_importances_`), with the standard deviation over trees.
             - "gain", of boosted trees: the share of a feature in the gain of all splits (`feature_importances_`).
             - "permutation": how much the score falls when the values of a feature are permuted, by
-              ``sklearn.inspection.permutation_importance``, with the standard error over permutations; it is best computed
-              on rows that were held out.
+              ``sklearn.inspection.permutation_importance``, or for boosted trees by their method `permutation_importance`, with
+              the standard error over permutations; it is best computed on rows that were held out.
             - "oob", of forests: how much the error on the rows that each tree left out rises when the values of a feature are
               permuted, with the standard error over trees, or, with `scoring`, how much the score out of bag falls, with the
               standard error over permutations (`oob_importance`); X and y must be the training data.
@@ -266,6 +266,8 @@ class ImportanceDisplay(_Display):
             Passed on to `plot`.
         name : str, default=None
             Name for a title. None means that there is no title.
+        qid, group : array-like, optional
+            The queries of the rows, of which a ranker needs one for the kind "permutation": see `HistGradientBoostingRanker.fit`.
 
         Returns
         -------
@@ -290,6 +292,9 @@ class ImportanceDisplay(_Display):
         if kind in of_rows and (X is None or y is None):
             others = ", ".join(repr(other) for other in kinds if other not in of_rows)
             raise ValueError(f"kind={kind!r} needs X and y; without them, allowed: {others}")
+        queries = {key: value for key, value in (("qid", qid), ("group", group)) if value is not None}
+        if queries and not (isinstance(estimator, RankingTrees) and kind == "permutation"):
+            raise ValueError(f'{" and ".join(queries)} given; allowed are these for rankers with kind="permutation" alone')
         needed("matplotlib", "plot", cls.__name__)
         n_estimates, settings = None, {"scoring": scoring, "n_repeats": n_repeats, "random_state": random_state}
         if kind == "impurity":
@@ -304,7 +309,9 @@ class ImportanceDisplay(_Display):
                 forest = estimator.forest_
                 n_estimates = sum(bool((forest.row_counts(t) == 0).any()) for t in range(forest.n_trees)) or None
         else:
-            if kind == "permutation":
+            if kind == "permutation" and isinstance(estimator, BoostedTrees):
+                found = estimator.permutation_importance(X, y, **queries, **settings)
+            elif kind == "permutation":
                 from sklearn.inspection import permutation_importance  # which takes long to import
 
                 found = permutation_importance(estimator, X, y, **settings)
