@@ -207,7 +207,6 @@ def _weights(column, places):
 
 def _ask(ranks, values, columns, most, word):
     """Ask all ranks for the gaps that are wanted of columns, and add what they answer to the columns' marks. A collective."""
-    too_many = np.iinfo(word).max
     asked = [column.questions() for column in columns]
     low, high, base, first, last, n_probes, probes = (np.concatenate(parts) for parts in zip(*asked, strict=True))
     # Where each column's gaps begin, each gap's probes, and each rank's share of gaps, which it owns.
@@ -229,7 +228,7 @@ def _ask(ranks, values, columns, most, word):
         entries = slice(entry_at[a], entry_at[b])
         message = (
             counts[probe_at[a] : probe_at[b]],
-            np.where(n_entries[a:b] < 0, too_many, n_entries[a:b]),
+            n_entries[a:b],  # -1 becomes the greatest word
             keys[entries],
             weights[entries],
         )
