@@ -13,7 +13,7 @@ the number it was compiled with, and says so once, in the module that defines th
 """
 
 cdef enum:
-    CONTRACT = 10
+    CONTRACT = 11
 
 
 cdef class Component:

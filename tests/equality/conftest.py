@@ -37,6 +37,8 @@ EXTREMES = {
     "codes of all rows": {"drawn_up_to": 0},
     "share everything": {"share_from": 1, "share_visits_from": 0},
     "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
+    "all classes always": {"records_per_class": 0},
+    "classes present always": {"records_per_class": 10**9},
     "radix sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 

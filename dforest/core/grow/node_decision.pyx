@@ -16,6 +16,7 @@ A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; spl
 cimport cython
 from libc.math cimport INFINITY, NAN
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from dforest.core.loops cimport (
     DF_FEW_DRAWS, DF_SMALL, DF_SMALL_PAIRS, DF_SMALL_SLOTS, DF_SMALL_SUMS, df_small_node, df_small_scale, loops,
@@ -24,8 +25,8 @@ from dforest.core.prefetch cimport df_prefetch
 from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
-from dforest.core.search.words cimport DF_LANE_DRAWS, df_sum_word
-from dforest.core.types cimport CONTINUOUS, OUTPUTS, Record, code_at, data_row
+from dforest.core.search.words cimport DF_CLASS_LANES, DF_LANE_DRAWS, df_sum_word
+from dforest.core.types cimport CLASS_WEIGHTS, CONTINUOUS, OUTPUTS, Record, code_at, data_row
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.cut cimport df_is_side_valid, df_min_draws
 from dforest.rules.node cimport (
@@ -40,6 +41,10 @@ from dforest.rules.weights cimport (
 import numpy as np
 
 from dforest.core.component import CriterionError, SplitterError
+
+
+cdef enum:
+    RECORDS_PER_CLASS = 8              # nodes of fewer have statistics of the classes that are present
 
 
 cdef bint parts_codes(const Node* node, const Split* split) noexcept nogil:
@@ -138,6 +143,9 @@ cdef class NodeDecision:
         self.keeps_values = objective.keeps_values
         self.keeps_gains = objective.keeps_gains
         self.n_node_values = criterion.n_outputs + 1
+        if (criterion.is_built_in and splitter.is_built_in and criterion.kind == CLASS_WEIGHTS
+                and criterion.n_classes > DF_CLASS_LANES):
+            criterion.compact_below = splitter.tuning.get("records_per_class", RECORDS_PER_CLASS) * criterion.n_classes
         self.sums_kind = criterion.sums_kind() if criterion.is_built_in and data.weight == NULL else NO_SUMS
         criterion.attach(max_records)
         splitter.attach(data, criterion, max_records)
@@ -207,7 +215,11 @@ cdef class NodeDecision:
         if node.exact_weight != NULL:
             self.splitter.rules = df_leaf_rules_of(&self.limits, self.tree_records.root_weight, node.weight_shift)
         if self.splitter.is_built_in:
+            if self.criterion.is_compact:
+                self.criterion.number_targets(node)
             self.splitter.find_split(node, split)
+            if self.criterion.is_compact:
+                self.criterion.restore_targets(node)
             self.criterion.check()
         else:
             self.find_user_defined_split(node, split)
@@ -281,6 +293,11 @@ cdef class NodeDecision:
             self.store_weights(node, words)
         else:
             words[0] = node.statistics[0]
+            if self.criterion.is_compact:
+                memset(words + 1, 0, self.n_weights * sizeof(int64_t))
+                for k in range(2, self.criterion.n_words):
+                    words[1 + self.criterion.present[k - 2]] = node.statistics[k]
+                return 0
             for k in range(self.n_weights):
                 words[1 + k] = node.statistics[self.first_weight + k]
         return self.find_node_values(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0

@@ -88,7 +88,6 @@ cdef class Chooser:
     cdef bint is_user_defined        # the criterion is not dforest's own: what its scans say is checked
     cdef readonly bint needs_order   # it asks for CutList.sorted, and for lists that are not packed
     cdef readonly bint is_bounded    # some feature has a direction
-    cdef Py_ssize_t n_words
     cdef int64_t* valid              # [cuts, n_words] statistics of the valid cuts
     cdef uint32_t* valid_at          # [cuts] their places in the list
     cdef double* middles             # [cuts] what Split.middle would be

@@ -225,8 +225,7 @@ cdef class Chooser:
         self.scans = scans_of(criterion)
         self.is_user_defined = not criterion.is_built_in
         self.is_bounded = is_bounded
-        self.n_words = criterion.n_words
-        self.valid = <int64_t*> malloc(n_entries * self.n_words * sizeof(int64_t))
+        self.valid = <int64_t*> malloc(n_entries * self.criterion.n_words * sizeof(int64_t))
         self.valid_at = <uint32_t*> malloc(n_entries * sizeof(uint32_t))
         self.middles = <double*> malloc(n_entries * sizeof(double))
         if self.valid == NULL or self.valid_at == NULL or self.middles == NULL:
@@ -250,9 +249,9 @@ cdef class Chooser:
         choice = (self.best_packed(node, cuts, False, rules) if cuts.is_packed
                   else self.best_entry(node, column, cuts, False, rules))
         if choice.entry >= 0:
-            n_left = left_draws(cuts, choice.entry, self.n_words)
+            n_left = left_draws(cuts, choice.entry, self.criterion.n_words)
         if n_missing > 0:
-            add_missing(cuts, self.n_words)
+            add_missing(cuts, self.criterion.n_words)
             other = (self.best_packed(node, cuts, True, rules) if cuts.is_packed
                      else self.best_entry(node, column, cuts, True, rules))
             if df_leads_left(other.score, other.imbalance, other.entry, choice.score, choice.imbalance, choice.entry):
@@ -286,7 +285,7 @@ cdef class Chooser:
         if choice.entry < 0:
             choice.score = -1.0
         else:
-            choice.imbalance = df_imbalance(choice.score, self.valid[choice.entry * self.n_words + 1], total[1])
+            choice.imbalance = df_imbalance(choice.score, self.valid[choice.entry * self.criterion.n_words + 1], total[1])
             choice.middle = self.middles[choice.entry]
             choice.entry = self.valid_at[choice.entry]
         return choice
@@ -305,9 +304,9 @@ cdef class Chooser:
         choice.imbalance = 0
         offset[0] = cuts.missing_word[0] if missing_left else 0
         offset[1] = cuts.missing_word[1] if missing_left else 0
-        while first < last and left_draws(cuts, first, self.n_words) + n_missing < least:
+        while first < last and left_draws(cuts, first, self.criterion.n_words) + n_missing < least:
             first += 1
-        while last > first and total - left_draws(cuts, last - 1, self.n_words) - n_missing < least:
+        while last > first and total - left_draws(cuts, last - 1, self.criterion.n_words) - n_missing < least:
             last -= 1
         if first < last:
             if cuts.accumulator == LANES:
@@ -323,7 +322,7 @@ cdef class Chooser:
         if choice.entry >= 0 and choice.score == 0.0:
             choice.imbalance = total + 1
             for i in range(first, last):
-                imbalance = df_imbalance(0.0, left_draws(cuts, i, self.n_words) + n_missing, total)
+                imbalance = df_imbalance(0.0, left_draws(cuts, i, self.criterion.n_words) + n_missing, total)
                 if imbalance < choice.imbalance:
                     choice.imbalance = imbalance
                     choice.entry = i
@@ -341,16 +340,16 @@ cdef class Chooser:
             if df_is_valid(rules, left, total):
                 at_left = at_right = 0.0
                 if self.is_bounded:
-                    for k in range(self.n_words):
+                    for k in range(self.criterion.n_words):
                         right[k] = total[k] - left[k]
                     at_left = self.criterion.value(node, left)
                     at_right = self.criterion.value(node, right)
                 if self.is_allowed(node, column, at_left, at_right):
-                    memcpy(self.valid + kept * self.n_words, left, self.n_words * sizeof(int64_t))
+                    memcpy(self.valid + kept * self.criterion.n_words, left, self.criterion.n_words * sizeof(int64_t))
                     self.valid_at[kept] = <uint32_t> i
                     self.middles[kept] = df_middle_prediction(at_left, at_right)
                     kept += 1
-            left += self.n_words
+            left += self.criterion.n_words
         return kept
 
     cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil:

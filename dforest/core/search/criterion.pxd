@@ -45,7 +45,7 @@ The share of the draws that the largest class does not have, as level (a):
                 most = max(most, statistic[k])
             return 1.0 - <double> most / <double> statistic[1]
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from dforest.core.component cimport Component
 from dforest.core.search.sums cimport Sums, SumsKind
@@ -57,7 +57,7 @@ cdef double MIN_IMPURITY                 # of classes: what rounding may make of
 
 
 cdef class Criterion(Component):
-    cdef readonly Py_ssize_t n_words     # int64 words of a statistic
+    cdef readonly Py_ssize_t n_words     # int64 words of a statistic; while `is_compact`, of those of the node at hand
     cdef readonly Py_ssize_t n_classes   # 0 for regression
     cdef readonly bint is_additive       # value and impurity of a node follow from its children's
     cdef readonly bint is_wide           # regression: see NumberCriterion
@@ -69,6 +69,11 @@ cdef class Criterion(Component):
     cdef bint has_failed                 # `error` holds
     cdef object error                    # what `fail` was told first
     cdef int64_t* scratch                # [n_words], owned
+    # Of dforest's own criteria of many classes, nodes of fewer draws than this have statistics of the classes that are present
+    # alone; 0: none has.
+    cdef Py_ssize_t compact_below
+    cdef bint is_compact                  # the node at hand is such a node ...
+    cdef int32_t* present                # ... with these classes, ascending: [n_words - 2]; owned by the thread that opened it
 
     cdef int reserve(self, Py_ssize_t n_words) except -1
 
@@ -122,6 +127,10 @@ cdef class Criterion(Component):
     cdef SumsKind sums_kind(self) noexcept nogil
     cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil
 
+    # The base class's own: have the targets of an open node's records be numbers of classes present, and be classes again.
+    cdef void number_targets(self, const Node* node) noexcept nogil
+    cdef void restore_targets(self, const Node* node) noexcept nogil
+
     # The base class's own: `best_cut`, and if that scores 0 the evenest of all n cuts (df_imbalance, numerics.h); of
     # criteria that are not dforest's own, what it says is checked, and -1 with an error for the forest to raise is
     # returned in place of what cannot be used.
@@ -148,6 +157,10 @@ cdef class ClassCriterion(Criterion):
 
 cdef class RuleCriterion(ClassCriterion):
     cdef int number                  # of the criterion in records.h
+    cdef int32_t* places             # [n_classes] of the classes present in the node at hand, the number of each among them
+    cdef uint64_t* marks             # [n_classes / 64 + 1] a bit for each class; 0 between calls
+
+    cdef int open_compact(self, Node* node) noexcept nogil
 
 
 cdef class Gini(RuleCriterion):

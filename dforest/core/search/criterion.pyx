@@ -7,8 +7,9 @@ impurities, scores and leaf values, each one expression of criteria.h.
 A criterion owns `scratch`; everything else it is handed.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from dforest.core.loops cimport loops
 from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
@@ -20,6 +21,9 @@ from dforest.rules.numerics cimport df_imbalance
 from dforest.rules.records cimport DF_ENTROPY, DF_GINI, DF_HELLINGER
 
 from dforest.core.component import CriterionError
+
+cdef extern from *:
+    int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
 
 cdef extern from "core/search/best_cut.h" nogil:
     int64_t df_best_class_cut(int64_t criterion, const int64_t* left, int64_t n, const int64_t* total, int64_t n_words,
@@ -183,6 +187,12 @@ cdef class Criterion:
     cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil:
         return self.open_node(node)
 
+    cdef void number_targets(self, const Node* node) noexcept nogil:
+        pass
+
+    cdef void restore_targets(self, const Node* node) noexcept nogil:
+        pass
+
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
         cdef Node again = node[0]
         again.statistics = self.scratch
@@ -323,6 +333,7 @@ cdef class ClassCriterion(Criterion):
         return 0
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        self.n_words = other.n_words
         return 0 if self.is_built_in else Criterion.join_node(self, node, other)
 
     cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
@@ -338,7 +349,74 @@ cdef class ClassCriterion(Criterion):
 
 
 cdef class RuleCriterion(ClassCriterion):
-    """A criterion whose impurity and score are rules (criteria.h): those of its number there."""
+    """A criterion whose impurity and score are rules (criteria.h): those of its number there.
+
+    A node of few draws has few of many classes. Its statistic has the weights of the classes that are *present*, in ascending
+    order, and no more: the others would add 0 to every sum. Of ten classes and draws of the classes 7, 2 and 7, the classes 2
+    and 7 are present, and the statistic is (3, 3, 1, 2). While a split is looked for, the targets of the node's records are 1, 0
+    and 1, the places of their classes among those present.
+    """
+
+    def __dealloc__(self):
+        free(self.present)
+        free(self.places)
+        free(self.marks)
+
+    def configure(self, Py_ssize_t n_classes=0, bint wide=False):
+        ClassCriterion.configure(self, n_classes, wide)
+        free(self.present)
+        free(self.places)
+        free(self.marks)
+        self.present = <int32_t*> malloc(n_classes * sizeof(int32_t))
+        self.places = <int32_t*> malloc(n_classes * sizeof(int32_t))
+        self.marks = <uint64_t*> calloc(n_classes // 64 + 1, sizeof(uint64_t))
+        if self.present == NULL or self.places == NULL or self.marks == NULL:
+            raise MemoryError()
+        return self
+
+    cdef int open_node(self, Node* node) except -1 nogil:
+        self.n_words = 2 + self.n_classes
+        self.is_compact = node.n < self.compact_below
+        return self.open_compact(node) if self.is_compact else ClassCriterion.open_node(self, node)
+
+    cdef int open_compact(self, Node* node) noexcept nogil:
+        cdef int64_t* s = node.statistics
+        cdef const Record* record
+        cdef Py_ssize_t i, at, n_present = 0
+        cdef uint64_t word
+        cdef int32_t class_
+        for i in range(node.n):
+            class_ = node.records[i].target
+            self.marks[class_ >> 6] |= <uint64_t> 1 << (class_ & 63)
+        for at in range(self.n_classes // 64 + 1):
+            word = self.marks[at]
+            self.marks[at] = 0
+            while word:
+                class_ = <int32_t> (64 * at) + df_lowest_bit(word)
+                word &= word - 1
+                self.places[class_] = <int32_t> n_present
+                self.present[n_present] = class_
+                n_present += 1
+        self.n_words = 2 + n_present
+        memset(s, 0, self.n_words * sizeof(int64_t))
+        for i in range(node.n):
+            record = &node.records[i]
+            s[0] += record.count
+            s[2 + self.places[record.target]] += <int64_t> record.count * record.weight
+        for i in range(2, self.n_words):
+            s[1] += s[i]
+        node.is_pure = df_has_one_class(s, self.n_words)
+        return 0
+
+    cdef void number_targets(self, const Node* node) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(node.n):
+            node.records[i].target = self.places[node.records[i].target]
+
+    cdef void restore_targets(self, const Node* node) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(node.n):
+            node.records[i].target = self.present[node.records[i].target]
 
     cdef SumsKind sums_kind(self) noexcept nogil:
         if self.n_classes == 2:

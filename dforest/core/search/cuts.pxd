@@ -75,7 +75,6 @@ cdef struct Ranked:
 @cython.final
 cdef class Categories:
     cdef Criterion criterion
-    cdef Py_ssize_t n_words
     cdef readonly bint one_hot       # categories are tested one by one
     cdef int64_t* sums               # [categories + 1, n_words] left sides in another order
     cdef uint32_t* codes             # [categories + 1] their codes

@@ -284,10 +284,9 @@ cdef class Categories:
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_categories, bint one_hot):
         cdef Py_ssize_t n = min(n_records, n_categories) + 1
         self.criterion = criterion
-        self.n_words = criterion.n_words
         self.one_hot = one_hot
         self.n_set_words = (n_categories + 63) // 64
-        self.sums = <int64_t*> malloc(n * self.n_words * sizeof(int64_t))
+        self.sums = <int64_t*> malloc(n * self.criterion.n_words * sizeof(int64_t))
         self.codes = <uint32_t*> malloc(n * sizeof(uint32_t))
         self.place = <uint32_t*> malloc(n * sizeof(uint32_t))
         self.keys = <double*> malloc(n * sizeof(double))
@@ -320,7 +319,7 @@ cdef class Categories:
 
     cdef void take_singles(self, CutList* cuts) noexcept nogil:
         """Left sides of 2, 5 and 9 draws become those of single categories, 2, 3 and 4; and 9, if values are missing."""
-        cdef Py_ssize_t i, k, n = cuts.n, n_words = self.n_words
+        cdef Py_ssize_t i, k, n = cuts.n, n_words = self.criterion.n_words
         cdef int64_t* left = cuts.left
         cdef bint has_missing = cuts.missing[0] > 0
         if has_missing:
@@ -338,7 +337,7 @@ cdef class Categories:
         Categories 0, 1 and 2 with 2, 3 and 4 draws and the responses .5, .9 and .1 become 2, 0 and 1, of which the left
         sides have 4, 6 and 9 draws.
         """
-        cdef Py_ssize_t i, j, k, n = cuts.n, n_words = self.n_words
+        cdef Py_ssize_t i, j, k, n = cuts.n, n_words = self.criterion.n_words
         cdef bint is_sorted = True
         cdef int64_t* left = cuts.left
         cdef int64_t* to = self.sums

@@ -44,7 +44,6 @@ cdef class NodeWords:
 cdef class Histogram:
     cdef Criterion criterion
     cdef NodeWords words
-    cdef Py_ssize_t n_words
     cdef int64_t* counters           # [codes, n_words or 4] or smaller ones; all 0 between calls
     cdef uint64_t* marks             # [codes / 64] a bit for each code that occurs; all 0 between calls
     cdef uint32_t* before            # [codes / 64] marks before

@@ -137,7 +137,7 @@ cdef void fill(Accumulator accumulator, Histogram histogram, const Node* node, c
     """Add the draws of a node to the counters."""
     cdef const Record* records = node.records
     cdef uint32_t* counters = <uint32_t*> histogram.counters
-    cdef Py_ssize_t i, n = node.n, n_classes = histogram.n_words - 2
+    cdef Py_ssize_t i, n = node.n, n_words = histogram.criterion.n_words, n_classes = n_words - 2
     cdef int64_t* words
     if accumulator == CLASSES:
         for i in range(n):
@@ -148,11 +148,10 @@ cdef void fill(Accumulator accumulator, Histogram histogram, const Node* node, c
             words[0] += records[i].count
             words[1] += <int64_t> records[i].count * records[i].target
     elif histogram.criterion.kind == OUTPUTS:
-        loops.outputs.count(&histogram.criterion.outputs, records, n, codes, sizeof(code_t), histogram.n_words,
-                            histogram.counters)
+        loops.outputs.count(&histogram.criterion.outputs, records, n, codes, sizeof(code_t), n_words, histogram.counters)
     else:
         for i in range(n):
-            add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * histogram.n_words, &records[i])
+            add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * n_words, &records[i])
 
 
 cdef void fill_lanes(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes, uint16_t* lanes,
@@ -197,11 +196,10 @@ cdef class Histogram:
         cdef Py_ssize_t n_marks = max(n_counted, n_marked) // 64 + 1
         self.criterion = criterion
         self.words = words
-        self.n_words = criterion.n_words
-        self.counters = <int64_t*> calloc((n_counted + 1) * max(self.n_words, 4), sizeof(int64_t))     # or four copies
+        self.counters = <int64_t*> calloc((n_counted + 1) * max(self.criterion.n_words, 4), sizeof(int64_t))     # or four copies
         self.marks = <uint64_t*> calloc(n_marks, sizeof(uint64_t))
         self.before = <uint32_t*> malloc(n_marks * sizeof(uint32_t))
-        self.sum = <int64_t*> malloc(self.n_words * sizeof(int64_t))
+        self.sum = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
         if self.counters == NULL or self.marks == NULL or self.before == NULL or self.sum == NULL:
             raise MemoryError()
 
@@ -214,7 +212,7 @@ cdef class Histogram:
     cdef void count(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil:
         """Make the list of a column, by statistics; codes are marked if that is worth it."""
         cdef Accumulator accumulator = cuts.accumulator
-        memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        memset(self.sum, 0, self.criterion.n_words * sizeof(int64_t))
         if column.width == 1:
             fill[uint8_t](accumulator, self, node, <const uint8_t*> column.codes)
             if marked:
@@ -305,7 +303,7 @@ cdef class Histogram:
             begin = end
         if self.words.class_bits < 16:
             df_lanes_of_halves(halves, ones)
-        for i in range(self.n_words - 2):
+        for i in range(self.criterion.n_words - 2):
             zeros[i // 4] += <uint64_t> node.statistics[2 + i] << (16 * (i % 4))
         zeros[0] -= ones[0]
         zeros[1] -= ones[1]
@@ -330,7 +328,7 @@ cdef class Histogram:
             fill_lanes(row, slot, node.n, <const uint32_t*> column.codes, lanes, marks)
         if column.has_missing:
             df_take_lanes(lanes, column.n_codes, cuts.missing_word)
-            unpack_lanes(cuts.missing_word[0], cuts.missing_word[1], cuts.missing, self.n_words)
+            unpack_lanes(cuts.missing_word[0], cuts.missing_word[1], cuts.missing, self.criterion.n_words)
             if marked:
                 marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
         if marked:
@@ -344,8 +342,8 @@ cdef class Histogram:
         cdef int64_t* words
         cdef Py_ssize_t k
         if accumulator == CLASSES:
-            counters += <Py_ssize_t> code * (self.n_words - 2)
-            for k in range(self.n_words - 2):
+            counters += <Py_ssize_t> code * (self.criterion.n_words - 2)
+            for k in range(self.criterion.n_words - 2):
                 statistic[2 + k] += counters[k]
                 counters[k] = 0
         elif accumulator == SUMS:
@@ -354,8 +352,8 @@ cdef class Histogram:
             statistic[2] += words[1]
             words[0] = words[1] = 0
         else:
-            words = self.counters + code * self.n_words
-            for k in range(self.n_words):
+            words = self.counters + code * self.criterion.n_words
+            for k in range(self.criterion.n_words):
                 statistic[k] += words[k]
                 words[k] = 0
         complete(self.criterion, statistic)
@@ -364,7 +362,7 @@ cdef class Histogram:
 
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil:
         """Set a statistic to the one before (NULL: none) and what the counters have of a code, which become 0."""
-        cdef Py_ssize_t k, n_classes = self.n_words - 2
+        cdef Py_ssize_t k, n_classes = self.criterion.n_words - 2
         cdef uint32_t* counters = <uint32_t*> self.counters + <Py_ssize_t> code * n_classes
         cdef int64_t total = 0, here
         for k in range(n_classes):
@@ -397,7 +395,7 @@ cdef class Histogram:
     cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint marked, CutList* cuts) noexcept nogil:
         cdef uint64_t word
         cdef uint32_t code, at
-        cdef Py_ssize_t n = 0
+        cdef Py_ssize_t n = 0, n_words = self.criterion.n_words
         cdef int64_t* to = cuts.left
         cdef const int64_t* before = NULL
         if not marked:
@@ -407,7 +405,7 @@ cdef class Histogram:
                     cuts.code[n] = code
                     n += 1
                     before = to
-                    to += self.n_words
+                    to += n_words
             return n
         for at in range((n_codes + 63) // 64):
             word = self.marks[at]
@@ -419,22 +417,23 @@ cdef class Histogram:
                 cuts.code[n] = code
                 n += 1
                 before = to
-                to += self.n_words
+                to += n_words
         return n
 
     cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint32_t code
         cdef Py_ssize_t n = 0
         for code in range(n_codes):
-            if self.counters[code * <Py_ssize_t> self.n_words] > 0:        # draws
-                self.pass_records(code, cuts.left + n * self.n_words)
+            if self.counters[code * <Py_ssize_t> self.criterion.n_words] > 0:        # draws
+                self.pass_records(code, cuts.left + n * self.criterion.n_words)
                 cuts.code[n] = code
                 n += 1
         return n
 
     cdef inline void pass_records(self, uint32_t code, int64_t* left) noexcept nogil:
         """Add a code's statistic, which is one by records, to the sum, and clear it. OUT left : [n_words] the sum then"""
-        loops.outputs.pass_words(self.counters + code * <Py_ssize_t> self.n_words, self.n_words, self.sum, left)
+        cdef Py_ssize_t n_words = self.criterion.n_words
+        loops.outputs.pass_words(self.counters + code * n_words, n_words, self.sum, left)
 
     cdef Py_ssize_t walk_marked(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint64_t word
@@ -447,10 +446,10 @@ cdef class Histogram:
                 code = 64 * at + <uint32_t> df_lowest_bit(word)
                 word &= word - 1
                 if cuts.accumulator == RECORDS:
-                    self.pass_records(code, cuts.left + n * self.n_words)
+                    self.pass_records(code, cuts.left + n * self.criterion.n_words)
                 else:
                     self.take(cuts.accumulator, code, self.sum)
-                    memcpy(cuts.left + n * self.n_words, self.sum, self.n_words * sizeof(int64_t))
+                    memcpy(cuts.left + n * self.criterion.n_words, self.sum, self.criterion.n_words * sizeof(int64_t))
                 cuts.code[n] = code
                 n += 1
         return n

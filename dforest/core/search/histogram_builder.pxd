@@ -32,7 +32,6 @@ from dforest.core.types cimport Column, Node, Record
 cdef class Sorter:
     cdef Criterion criterion
     cdef NodeWords words
-    cdef Py_ssize_t n_words
     cdef int64_t insertion_below     # insertion sort of fewer keys, radix sort from here
     cdef uint64_t* keys              # [records] what `sort_keys` sorts, for whoever fills it
     cdef uint64_t* keys_to           # [records]
@@ -64,7 +63,6 @@ cdef class HistogramBuilder:
     cdef Sorter sorter
     cdef bint packs                  # words may be used
     cdef Accumulator accumulator     # of the open node
-    cdef Py_ssize_t n_words
     cdef bint packs_lanes            # or lanes
     cdef uint64_t* run               # [records] for CutList.run; NULL: no list is packed
     cdef uint64_t* more              # [records] for CutList.more; NULL: no list has lanes
@@ -81,7 +79,6 @@ cdef class HistogramBuilder:
 @cython.final
 cdef class Stored:
     cdef Criterion criterion
-    cdef Py_ssize_t n_words
     cdef Py_ssize_t stored_per_record  # rows are looked up where the column stores so many times more than the node has records
     cdef uint32_t* place             # [n] the node's records that were found, by their number in the node, ascending; ...
     cdef uint64_t* code              # [n] ... and their codes; n = the most that a column stores

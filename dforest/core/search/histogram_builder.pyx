@@ -38,11 +38,10 @@ cdef class Sorter:
     def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int64_t insertion_below):
         self.criterion = criterion
         self.words = words
-        self.n_words = criterion.n_words
         self.insertion_below = insertion_below
         self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.sum = <int64_t*> malloc(self.n_words * sizeof(int64_t))
+        self.sum = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
         if self.keys == NULL or self.keys_to == NULL or self.sum == NULL:
             raise MemoryError()
 
@@ -77,9 +76,9 @@ cdef class Sorter:
                 elif cuts.accumulator == LANES:
                     cuts.missing_word[0] = cuts.run[0]
                     cuts.missing_word[1] = cuts.more[0]
-                    unpack_lanes(cuts.run[0], cuts.more[0], cuts.missing, self.n_words)
+                    unpack_lanes(cuts.run[0], cuts.more[0], cuts.missing, self.criterion.n_words)
                 else:
-                    memcpy(cuts.missing, cuts.left, self.n_words * sizeof(int64_t))
+                    memcpy(cuts.missing, cuts.left, self.criterion.n_words * sizeof(int64_t))
         cuts.n = self.walk(keys, n_values, node.records, cuts)
 
     # The walks fill the list's left sides and codes from sorted keys, and return how many codes occur. In all but the last, a
@@ -151,17 +150,17 @@ cdef class Sorter:
         return n_values
 
     cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
-        cdef Py_ssize_t i, n_values = 0
+        cdef Py_ssize_t i, n_values = 0, n_words = self.criterion.n_words
         cdef uint32_t code
-        memset(self.sum, 0, self.n_words * sizeof(int64_t))
+        memset(self.sum, 0, n_words * sizeof(int64_t))
         if self.criterion.kind == OUTPUTS:
-            return loops.outputs.sorted(&self.criterion.outputs, keys, n, records, self.n_words, self.sum, cuts.left, cuts.code)
+            return loops.outputs.sorted(&self.criterion.outputs, keys, n, records, n_words, self.sum, cuts.left, cuts.code)
         for i in range(n):
             code = <uint32_t> (keys[i] >> 32)
             add_draws(self.criterion.kind, self.sum, &records[<uint32_t> keys[i]])
             if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
                 complete(self.criterion, self.sum)
-                df_copy_words(cuts.left + n_values * self.n_words, self.sum, self.n_words)
+                df_copy_words(cuts.left + n_values * n_words, self.sum, n_words)
                 cuts.code[n_values] = code
                 n_values += 1
         return n_values
@@ -195,7 +194,6 @@ cdef class HistogramBuilder:
         self.packs = (words.is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
                       and not in_order)
         self.packs_lanes = words.own_slot != NULL and criterion.is_additive and not in_order
-        self.n_words = criterion.n_words
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
         self.tuning.mark_from = tuning.get("mark_from", 2)
@@ -208,9 +206,9 @@ cdef class HistogramBuilder:
         self.sorter = Sorter(criterion, words, n_records, tuning.get("insertion_below", 24))
         # Values, missing ones, all categories, and where values that do not occur are written; up to a multiple of 8.
         n_values = (min(n_records, n_codes) + 3 + 7) // 8 * 8
-        self.left = <int64_t*> malloc(n_values * self.n_words * sizeof(int64_t))
+        self.left = <int64_t*> malloc(n_values * self.criterion.n_words * sizeof(int64_t))
         self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
-        self.missing = <int64_t*> malloc(self.n_words * sizeof(int64_t))
+        self.missing = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
         if self.left == NULL or self.code == NULL or self.missing == NULL:
             raise MemoryError()
         if self.packs or self.packs_lanes:
@@ -258,7 +256,7 @@ cdef class HistogramBuilder:
         cuts.subset = NULL
         cuts.place = NULL
         cuts.sorted = NULL
-        memset(self.missing, 0, self.n_words * sizeof(int64_t))
+        memset(self.missing, 0, self.criterion.n_words * sizeof(int64_t))
 
     cdef void cumulate(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil:
         """Make the list of a column: a cut after each value that occurs."""
@@ -356,7 +354,6 @@ cdef class Stored:
         cdef Py_ssize_t j, n = 0
         cdef int32_t width = 1
         self.criterion = criterion
-        self.n_words = criterion.n_words
         self.stored_per_record = tuning.get("stored_per_record", 16)
         for j in range(data.n_features):
             if data.columns[j].stored != NULL:
@@ -366,7 +363,7 @@ cdef class Stored:
         self.code = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
         self.keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
         self.more_keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
-        self.rest = <int64_t*> malloc(self.n_words * sizeof(int64_t))
+        self.rest = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
         self.unpacked = <uint8_t*> malloc(data.n_rows * width)
         if (self.place == NULL or self.code == NULL or self.keys == NULL or self.more_keys == NULL or self.rest == NULL
                 or self.unpacked == NULL):
@@ -391,7 +388,7 @@ cdef class Stored:
         return find_stored(node, column, <const uint64_t*> column.codes, by_record, self.place, self.code)
 
     cdef void cumulate(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil:
-        cdef Py_ssize_t i, k, n_words = self.n_words, n = self.gather(node, column), n_cuts = 0
+        cdef Py_ssize_t i, k, n_words = self.criterion.n_words, n = self.gather(node, column), n_cuts = 0
         cdef uint64_t* keys = self.keys
         cdef uint32_t code
         cdef int64_t* left = cuts.left - n_words

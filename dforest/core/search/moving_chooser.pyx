@@ -112,5 +112,5 @@ cdef class MovingChooser(Chooser):
                     choice.middle = df_middle_prediction(at_left, at_right)
             if cuts.kind == SINGLES and i < n_values:
                 self.move_group(node, sorted, i, -1)
-            left += self.n_words
+            left += self.criterion.n_words
         return choice
