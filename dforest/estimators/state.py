@@ -32,7 +32,11 @@ class StatePart:
         return state
 
     def __setstate__(self, state):
-        check_state(self, state)
+        try:
+            check_state(self, state)
+        except (AttributeError, LookupError, ArithmeticError, RecursionError) as error:  # of parts that are something else
+            what = f"{type(error).__name__}: {error}"
+            raise ValueError(f"these are not the attributes that fit gives a {type(self).__name__}: {what}") from error
         # An earlier version may lack parameters; what they are by default is how it worked.
         super().__setstate__(self._defaults | with_new_names(state))
         for name in self._defaults:

@@ -116,3 +116,24 @@ BAD_FEATURES = {
 def test_features(message):
     with pytest.raises(ValueError, match=message):
         Features.__new__(Features).__setstate__(BAD_FEATURES[message])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_that_are_something_else(kind):
+    """Whatever an attribute is that a fit sets: it is refused as such, or does not count."""
+    model = fitted(kind)
+    if "keep_training_data" in model.get_params():
+        model = model.set_params(keep_training_data=True, bootstrap=True).fit(X, Y)
+    settings = model.forest_.__getstate__()
+    for value in (None, 0, -1, 2**70, 0.5, "x", b"x", [], [0], (1, 2), {}, {"a": 1}, np.zeros(3), np.zeros((2, 2)), object()):
+        for name in model.__getstate__().keys() - model.get_params().keys():
+            try:
+                set_again(model, **{name: value})
+            except (ValueError, TypeError):
+                continue
+        for name in settings:
+            with pytest.raises((ValueError, TypeError)):
+                type(model.forest_).__new__(type(model.forest_)).__setstate__(settings | {name: value})
+                raise ValueError  # where the value is what there was
+        with pytest.raises((ValueError, TypeError)):
+            type(model).__new__(type(model)).__setstate__([value])

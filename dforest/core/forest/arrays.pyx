@@ -298,8 +298,11 @@ class Forest:
         settings = {name: state[name] for name in _SETTINGS}
         settings.update((name, np.array(value, value.dtype.newbyteorder("="))) for name, value in settings.items()
                         if isinstance(value, np.ndarray))
-        self._keep(expand(state["arrays"]), settings)
-        check_forest(self)
+        try:
+            self._keep(expand(state["arrays"]), settings)
+            check_forest(self)
+        except (AttributeError, LookupError, ArithmeticError, RecursionError) as error:  # of parts that are something else
+            raise ValueError(f"this is not the state of a forest: {type(error).__name__}: {error}") from error
 
     def _has_payload(self):
         """Which nodes have a payload: a subset, or the splitter's own test."""
