@@ -27,7 +27,8 @@ def models():
     times = np.column_stack([Y > 0, X[:, 0]])
     yield dforest.RandomSurvivalForest(**few).fit(rows, times)
     yield dforest.IsolationForest(3, categorical_features=[1], contamination=0.1, random_state=0).fit(rows)
-    yield dforest.HistGradientBoostingRanker(max_iter=2, max_leaf_nodes=5, random_state=0).fit(rows, Y, qid=np.arange(150) % 30 // 2)
+    queries = np.arange(150) % 30 // 2
+    yield dforest.HistGradientBoostingRanker(max_iter=2, max_leaf_nodes=5, random_state=0).fit(rows, Y, qid=queries)
     yield dforest.ExtraTreesRegressor(**few, keep_training_data=True, bootstrap=True).fit(rows, X[:, :2])
 
 
