@@ -8,15 +8,24 @@ from helpers.conversion import data_of, models, models_of_several_outputs
 from skl2onnx import convert_sklearn, to_onnx
 from skl2onnx._parse import sklearn_parsers_map
 from skl2onnx._supported_operators import sklearn_operator_name_map
-from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
+from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    StandardScaler,
+)
 
 import dforest
 from dforest.errors import ConversionError
@@ -91,10 +100,8 @@ def test_what_it_cannot_have(monkeypatch):
     with pytest.raises(ValueError, match='"raw_scores" with "classic"; allowed as options of skl2onnx is one of them'):
         to_onnx(boosted().fit(X, z > 2), X[:1], options={"raw_scores": True, "classic": True})
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
-    with pytest.raises(ValueError, match="X of RandomForestRegressor is .*; allowed is one matrix, a FloatTensorType"):
-        convert_sklearn(forest, initial_types=[("X", Int64TensorType([None, 6]))])
-    with pytest.raises(ValueError, match="allowed is one matrix"):
-        convert_sklearn(forest, initial_types=[("a", FloatTensorType([None, 3])), ("b", FloatTensorType([None, 3]))])
+    with pytest.raises(ValueError, match="X of RandomForestRegressor is StringTensorType.*; allowed are numbers and booleans"):
+        convert_sklearn(forest, initial_types=[("X", StringTensorType([None, 6]))])
     monkeypatch.setattr(conversion, "_MAX_EXACT", 3)
     with pytest.raises(ValueError, match=r"have \d+ distinct values; allowed in a pipeline that skl2onnx converts are up to 3"):
         to_onnx(forest, X[:1])
@@ -241,9 +248,9 @@ def test_what_differs_is_found(monkeypatch):
     for whole, target in ((boosted(), y), (dforest.HistGradientBoostingRegressor(max_iter=4), z)):
         whole.fit(X, target)
 
-        def wrong(graph, estimator, dtype, rows, to, is_raw):
+        def wrong(graph, estimator, dtype, rows, to, is_raw, *rest):
             rows = graph.node("Add", rows, graph.constant(dtype(0.1)))
-            return right(graph, estimator, dtype, rows, to, is_raw)
+            return right(graph, estimator, dtype, rows, to, is_raw, *rest)
 
         monkeypatch.setattr(conversion, "add_operators", wrong)
         with pytest.raises(ConversionError, match="differently"):
@@ -311,7 +318,112 @@ def test_the_step_without_a_converter_is_named(monkeypatch):
 
 def test_what_is_no_pipeline():
     X, y, _ = calm_data(2)
-    with pytest.raises(ValueError, match="pipeline=StandardScaler.*; allowed are classifiers and regressors"):
+    with pytest.raises(ValueError, match="pipeline=StandardScaler.*; allowed are .* estimators of dforest"):
         dforest.pipeline_to_onnx(StandardScaler().fit(X), X)
     with pytest.raises(ValueError, match="X has 0 rows"):
         dforest.pipeline_to_onnx(forest().fit(X, y), X[:0])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, bool])
+def test_integers_and_booleans(kind):
+    X = np.random.default_rng(0).integers(0, 2 if kind is bool else 100, (80, 4)).astype(kind)
+    forest = dforest.RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    model = dforest.pipeline_to_onnx(make_pipeline(forest), X)
+    assert outputs(model, X)[1].tobytes() == forest.predict_proba(X).tobytes()
+
+
+def test_frames(monkeypatch):
+    """Each column is an input, whatever its type; columns may be called by integers, as pandas does."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)))
+    X[1], X[2] = (9 * X[1]).astype(int), X[2] > 0
+    for names, inputs in (([0, 1, 2], ["_0", "_1", "_2"]), (["a", "b", "c"], ["a", "b", "c"])):
+        frame = X.set_axis(names, axis=1)
+        forest = dforest.RandomForestRegressor(3, random_state=0).fit(frame, rng.normal(size=60))
+        model = dforest.pipeline_to_onnx(make_pipeline(forest), frame, tolerance=0)
+        assert [one.name for one in model.graph.input] == inputs
+        assert frame.columns.tolist() == names
+        scaled = make_pipeline(StandardScaler(), forest).fit(frame.astype(float), rng.normal(size=60))
+        dforest.pipeline_to_onnx(scaled, frame.astype(float))
+        with pytest.raises(ValueError, match=r"allowed are transformers .* fit the pipeline on X.astype\(numpy.float64\)"):
+            dforest.pipeline_to_onnx(scaled, frame)
+    same = pd.DataFrame(np.zeros((9, 2)), columns=["1", 1])
+    with pytest.raises(ValueError, match="some of whose names are the same text"):
+        dforest.pipeline_to_onnx(dforest.RandomForestRegressor(2).fit(np.zeros((9, 2)), np.arange(9)), same)
+
+
+def test_pipelines_that_end_in_other_estimators():
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    grades = np.digitize(X[:, 0], [-1, 0, 1])
+    ranker = make_pipeline(StandardScaler(), dforest.HistGradientBoostingRanker(max_iter=3))
+    ranker.fit(X, grades, histgradientboostingranker__group=[30, 30, 30])
+    survival = make_pipeline(StandardScaler(), dforest.RandomSurvivalForest(3, random_state=0))
+    survival.fit(X, np.column_stack([X[:, 0] > 0, np.exp(X[:, 1])]))
+    for pipeline in (ranker, survival, GridSearchCV(survival, {"randomsurvivalforest__max_depth": [2]}, cv=2)):
+        if isinstance(pipeline, GridSearchCV):
+            pipeline.fit(X, np.column_stack([X[:, 0] > 0, np.exp(X[:, 1])]))
+        (found,) = outputs(dforest.pipeline_to_onnx(pipeline, X), X)
+        assert found[:, 0] == pytest.approx(pipeline.predict(X), rel=1e-5)
+    isolation = make_pipeline(StandardScaler(), dforest.IsolationForest(5, contamination=0.1, random_state=0)).fit(X)
+    label, scores, samples = outputs(dforest.pipeline_to_onnx(isolation, X), X)
+    assert np.mean(label[:, 0] == isolation.predict(X)) > 0.97
+    assert samples[:, 0] == pytest.approx(isolation.score_samples(X), abs=1e-5)
+    for sparse in (False, True):
+        embedding = make_pipeline(StandardScaler(), dforest.RandomTreesEmbedding(3, sparse_output=sparse, random_state=0)).fit(X)
+        (found,) = outputs(dforest.pipeline_to_onnx(embedding, X), X)
+        expected = embedding.transform(X)
+        assert np.array_equal(found, expected.toarray() if sparse else expected)
+        on_top = make_pipeline(embedding, LogisticRegression()).fit(X, grades > 1)
+        assert outputs(dforest.pipeline_to_onnx(on_top, X), X)[1] == pytest.approx(on_top.predict_proba(X), abs=1e-5)
+
+
+def test_options_of_trees_and_classes():
+    """They are those that skl2onnx has for scikit-learn's forests, and say the same."""
+    X, y = data_of(60)
+    X = np.nan_to_num(X, posinf=9, neginf=-9)
+    text = np.array(["few", "many"])[(y > np.median(y)).astype(int)]
+    for estimator in (
+        dforest.RandomForestClassifier(3, random_state=0).fit(X, text),
+        dforest.RandomForestRegressor(3, random_state=0).fit(X, y),
+        dforest.DecisionTreeClassifier(max_depth=3).fit(X, text),
+        dforest.RandomForestRegressor(2).fit(X, np.zeros(len(X))),
+    ):
+        options = {"decision_path": True, "decision_leaf": True} | ({"nocl": True} if is_classifier(estimator) else {})
+        for classic in (False, True):
+            model = to_onnx(estimator, X[:1], options={id(estimator): options | {"classic": classic}})
+            assert [one.name for one in model.graph.output][-2:] == ["decision_path", "decision_leaf"]
+            *others, path, leaf = outputs(model, X)
+            assert leaf.dtype == np.int64 and np.array_equal(leaf, estimator.apply(X).reshape(len(X), -1))
+            indicator = estimator.decision_path(X)
+            indicator = (indicator[0] if isinstance(indicator, tuple) else indicator).toarray()
+            assert ["".join(row) for row in path] == ["".join(map(str, row)) for row in indicator]
+            if is_classifier(estimator):
+                assert np.array_equal(estimator.classes_[others[0]], estimator.predict(X))
+    theirs = dforest.RandomForestClassifier(3, random_state=0).fit(X.astype(np.float32), text).to_sklearn()
+    found = outputs(
+        to_onnx(theirs, X[:1].astype(np.float32), options={id(theirs): options | {"nocl": True, "zipmap": False}}), np.float32(X)
+    )
+    ours = dforest.RandomForestClassifier(3, random_state=0).fit(X.astype(np.float32), text)
+    own = outputs(to_onnx(ours, X[:1].astype(np.float32), options={id(ours): options | {"nocl": True}}), np.float32(X))
+    assert np.array_equal(own[2], found[2]) and np.array_equal(own[3], found[3])
+    both = outputs(to_onnx(ours, X[:1], options={id(ours): {"decision_leaf": True}}), X)
+    assert len(both) == 3
+    boosted_one = boosted().fit(X, text)
+    with pytest.raises(NameError, match="decision_leaf"):
+        to_onnx(boosted_one, X[:1], options={id(boosted_one): {"decision_leaf": True}})
+
+
+@pytest.mark.parametrize(
+    "step",
+    [SimpleImputer(), PolynomialFeatures(), PowerTransformer(), KBinsDiscretizer(3, encode="onehot-dense")],
+    ids=lambda step: type(step).__name__,
+)
+@pytest.mark.filterwarnings("ignore:.*quantile_method", "ignore:The current default behavior, quantile_method")
+def test_steps_for_float32_alone(step):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    pipeline = make_pipeline(step, dforest.RandomForestRegressor(3, random_state=0)).fit(X, X[:, 0])
+    name = type(step).__name__
+    with pytest.raises((ValueError, ConversionError), match=rf"the step '{name.lower()}', of type {name} for float32 alone"):
+        dforest.pipeline_to_onnx(pipeline, X)
+    X = X.astype(np.float32)
+    dforest.pipeline_to_onnx(pipeline.fit(X, X[:, 0]), X, verify=False)

@@ -137,7 +137,7 @@ def _suffixes(classifier):
     return [f"_{output}" for output in range(n)] if n > 1 else [""]
 
 
-def described_outputs(estimator, dtype):
+def described_outputs(estimator, dtype, as_numbers=False):
     """(name, type, shape) of each output of a model; parameters are those of `add_operators`."""
     names, dtype = output_names(estimator), np.dtype(dtype)
     if finds_outliers(estimator):
@@ -146,14 +146,19 @@ def described_outputs(estimator, dtype):
         n_columns = len(values_of(estimator)[0]) if embeds(estimator) else estimator.forest_.objective.n_outputs
         return [(names[0], dtype, (None, n_columns))]
     described, is_raw = [], link_of(estimator) == "raw"
-    for classes in classes_of(estimator):
-        n_scores = estimator.forest_.objective.n_sums if is_raw else len(classes)
-        described += [(label_array(classes).dtype, (None,)), (dtype, (None, n_scores))]
+    for labels in _class_labels(estimator, as_numbers):
+        n_scores = estimator.forest_.objective.n_sums if is_raw else len(labels)
+        described += [(labels.dtype, (None,)), (dtype, (None, n_scores))]
     return [(name, *of) for name, of in zip(names, described, strict=True)]
 
 
+def _class_labels(classifier, as_numbers=False):
+    """The labels of the classes of each output, or their places: a list of arrays."""
+    return [np.arange(len(known)) if as_numbers else label_array(known) for known in classes_of(classifier)]
+
+
 @np.errstate(under="ignore")
-def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
+def add_operators(graph, estimator, dtype, rows, to, is_raw=False, as_numbers=False):
     """Add what predicts for the rows of X.
 
     Parameters
@@ -169,6 +174,8 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         The names that the outputs are to have in the graph, by `output_names`.
     is_raw : bool, default=False
         Whether "probabilities" are raw predictions: of boosted trees with two classes, minus and plus that of the second one.
+    as_numbers : bool, default=False
+        Whether labels are the places of classes.
 
     Returns
     -------
@@ -180,17 +187,12 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
         If ONNX can't have the tests, the categories, the loss or the labels.
     """
     check_own_tests(estimator, "ONNX")
-    link, labels = link_of(estimator), list(map(label_array, classes_of(estimator))) if is_classifier(estimator) else None
+    link, labels = link_of(estimator), _class_labels(estimator, as_numbers) if is_classifier(estimator) else None
     forest = estimator.forest_
     values, value_of_leaf = values_of(estimator)
     if dtype is np.float32:
         _check_float32(forest, values, "dtype=numpy.float32", "dtype=numpy.float64")
-    is_category = forest.n_categories > 0
-    if is_category.any():  # onnxruntime would round them; a category that is no integer is unknown, as NaN is
-        is_whole = graph.node("Equal", rows, graph.node("Floor", rows))
-        is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
-        rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
-    leaves = graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
+    leaves = _add_leaves(graph, estimator, dtype, rows, value_of_leaf)
     if embeds(estimator):
         _add_embedding(graph, leaves, len(values), dtype, to["variable"])
         return Results(leaves, None, None)
@@ -220,6 +222,50 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False):
             part = graph.node("Slice", sums, *(graph.constant(np.array([end])) for end in (own.start, own.stop, 1)))
         _add_outputs(graph, part, link, known, dtype, to[f"label{suffix}"], to[scores + suffix], is_raw)
     return Results(leaves, sums, None)
+
+
+def _add_leaves(graph, estimator, dtype, rows, value_of_leaf):
+    """Add what tells the numbers of the values that trees add, as int64; parameters are those of `Graph.trees`."""
+    is_category = estimator.forest_.n_categories > 0
+    if is_category.any():  # onnxruntime would round them; a category that is no integer is unknown, as NaN is
+        is_whole = graph.node("Equal", rows, graph.node("Floor", rows))
+        is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
+        rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
+    return graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
+
+
+def add_decisions(graph, estimator, dtype, rows, path, leaf):
+    """Add what tells, for each row and tree, the nodes on the way, as text of a 0 or 1 for each, and the number of the leaf.
+
+    Parameters
+    ----------
+    graph, estimator, dtype, rows : see `add_operators`
+    path, leaf : str or None
+        The names that the results are to have; None: they are not wanted.
+    """
+    forest = estimator.forest_
+    leaves = np.flatnonzero(forest.feature < 0)
+    reached = _add_leaves(graph, estimator, dtype, rows, np.arange(len(leaves), dtype=np.uint32))
+    if path is not None:
+        paths = np.concatenate([_paths(forest.tree(t)) for t in range(forest.n_trees)])
+        graph.node("Gather", graph.constant(paths), reached, axis=0, name=path)
+    if leaf is not None:
+        first = forest.node_offsets[np.searchsorted(forest.node_offsets, leaves, side="right") - 1]
+        graph.node("Gather", graph.constant(leaves - first), reached, axis=0, name=leaf)
+
+
+def _paths(tree):
+    """For each leaf of a tree, in the order of the nodes, which nodes lead there, as text."""
+    inner, at = np.flatnonzero(tree.feature >= 0), np.flatnonzero(tree.feature < 0)
+    parent = np.full(len(tree.feature), -1)
+    parent[inner + 1] = parent[tree.right_child[inner]] = inner
+    found = np.full((len(at), len(parent)), b"0")
+    which = np.arange(len(at))
+    while len(at):
+        found[which, at] = b"1"
+        which, at = which[parent[at] >= 0], parent[at]
+        at = at[at >= 0]
+    return np.array([text.decode() for text in found.view(f"S{len(parent)}")[:, 0]], object)
 
 
 def _add_embedding(graph, leaves, n_leaves, dtype, name):
@@ -280,12 +326,13 @@ def _check_float32(forest, values, chosen, other):
 
 
 @np.errstate(under="ignore")
-def add_classic_operators(graph, estimator, dtype, rows, to):
+def add_classic_operators(graph, estimator, dtype, rows, to, as_numbers=False):
     """`add_operators`, with classic operators: sums are not in the graph."""
     check_own_tests(estimator, "ONNX")
     link, forest, classes = link_of(estimator), estimator.forest_, None
     if is_classifier(estimator):
-        classes = label_array(*_only_classes(estimator))
+        _check_classes(estimator)
+        (classes,) = _class_labels(estimator, as_numbers)
         if link == "raw":
             raise ValueError(
                 f'operators="classic" for a classifier by a loss of your own, {estimator.loss!r}, but a TreeEnsembleClassifier '
@@ -331,8 +378,8 @@ def add_classic_operators(graph, estimator, dtype, rows, to):
     return Results(None, None, nodes)
 
 
-def _only_classes(classifier):
-    """The classes of the one output that a classic operator has: a list. Raises ValueError for more, and for one class."""
+def _check_classes(classifier):
+    """Raise ValueError if there are more outputs than the one that a classic operator has, or one class alone."""
     known = classes_of(classifier)
     if len(known) > 1:
         raise ValueError(
@@ -341,7 +388,6 @@ def _only_classes(classifier):
         )
     if len(known[0]) == 1:
         raise ValueError('operators="classic" for a classifier of one class; allowed are more classes, or operators="exact"')
-    return known
 
 
 def _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, transform):

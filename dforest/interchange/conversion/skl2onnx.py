@@ -4,28 +4,20 @@ A converter sees one step of a pipeline and not what becomes of it, so that `pip
 """
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dforest.errors import ConversionError
-from dforest.estimators import boosting
-from dforest.estimators.forest import forest, tree
+from dforest.estimators.conversion import ExportPart
+from dforest.estimators.declaration import ESTIMATORS
 from dforest.extras import needed
 from dforest.interchange.conversion.probes import check_same
 from dforest.interchange.conversion.skl2onnx_converter import register
 
-_ESTIMATORS = [
-    getattr(module, f"{name}{task}")
-    for module, names in (
-        (forest, ("RandomForest", "ExtraTrees")),
-        (tree, ("DecisionTree", "ExtraTree")),
-        (boosting, ("HistGradientBoosting",)),
-    )
-    for name in names
-    for task in ("Classifier", "Regressor")
-]
+# Transformers whose converters, or whose operators in onnxruntime, know numbers of float32 alone.
+_OF_FLOAT32 = "SimpleImputer", "KBinsDiscretizer", "PowerTransformer", "PolynomialFeatures"
 
 
 def register_onnx_converters():
@@ -37,9 +29,13 @@ def register_onnx_converters():
 
     The ONNX model of a pipeline takes the rows that the pipeline takes, and its outputs are those of the model that
     ``estimator.to_onnx()`` makes. Trees are a ``TreeEnsembleRegressor`` of ai.onnx.ml 3, the last version that skl2onnx allows.
-    Options of skl2onnx are ``"classic"``, which stands for ``operators="classic"`` of `to_onnx`, and, for classifiers with a
-    `decision_function`, ``"raw_scores"``, with which the second output is raw predictions; of two classes, minus and plus that of
-    the second one.
+    Numbers of other types than float32, and booleans, become float64; columns that are inputs of their own become one matrix.
+
+    Options of skl2onnx are ``"classic"``, which stands for ``operators="classic"`` of `to_onnx`; for classifiers ``"nocl"``, with
+    which labels are places in `classes_`; for classifiers with a `decision_function`, ``"raw_scores"``, with which the second
+    output is raw predictions, of two classes minus and plus that of the second one; and for forests and single trees
+    ``"decision_path"`` and ``"decision_leaf"``, which add outputs of these names, of shape (n_rows, n_trees): text with a 0 or 1
+    for each node of a tree, which is 1 on the way of the row, and the number of the leaf, as `apply` returns it.
 
     Raises
     ------
@@ -59,7 +55,7 @@ def register_onnx_converters():
     >>> [output.name for output in to_onnx(model, X).graph.output]
     ['label', 'probabilities']
     """
-    register(_ESTIMATORS)
+    register([kind for kind in ESTIMATORS.values() if issubclass(kind, ExportPart)])
 
 
 @np.errstate(under="ignore")
@@ -72,11 +68,14 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     Parameters
     ----------
     pipeline : sklearn.base.BaseEstimator
-        A fitted classifier or regressor: a pipeline, or another estimator that contains some of dforest, such as a
+        A fitted classifier or regressor, or what has another estimator of dforest as its last step, such as a ranker, a survival
+        forest, an isolation forest or an embedding: a pipeline, or another estimator that contains some of dforest, such as a
         ``CalibratedClassifierCV``.
     X : array-like or pandas.DataFrame of shape (n_rows, n_features)
         Rows such as those that the model is to predict, on which it is compared with the pipeline. The model's input has their
-        type: use float64 where you can.
+        type: use float64 where you can. Each column of a frame is an input of its own, whose name is that of the column, as
+        skl2onnx writes it: ``"_0"`` for 0. Some of skl2onnx's converters know float32 alone, such as that of ``SimpleImputer``:
+        errors say so.
     tolerance : float, default=1e-5
         By how much predicted numbers or probabilities may differ; numbers beyond 1 in magnitude may differ by that share of
         themselves. Labels must be equal, except between classes whose probabilities are that close.
@@ -84,8 +83,8 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
         Whether to run the model in onnxruntime, and to compare its predictions with those of the pipeline. If False, nothing is
         compared.
     **keywords
-        Other arguments of ``skl2onnx.to_onnx``, such as `target_opset`. With an option that makes the second output something
-        else than probabilities, ``verify=False`` is needed.
+        Other arguments of ``skl2onnx.to_onnx``, such as `target_opset`. With an option that makes outputs something else than
+        labels and probabilities, ``verify=False`` is needed.
 
     Returns
     -------
@@ -95,8 +94,9 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     Raises
     ------
     ValueError
-        If the pipeline is neither a classifier nor a regressor, or has a step that ONNX can't express or skl2onnx can't convert,
-        such as a ``FunctionTransformer``, or if X has no rows.
+        If the pipeline is neither a classifier nor a regressor, and does not end in an estimator of dforest; if it has a step
+        that ONNX can't express or skl2onnx can't convert, such as a ``FunctionTransformer``; or if X has no rows, or columns
+        whose names are the same text.
     ConversionError
         If onnxruntime refuses the model, or if any prediction differs. The message shows the first row for which it does.
     ImportError
@@ -113,8 +113,10 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
-    if not (is_classifier(pipeline) or is_regressor(pipeline)):
-        raise ValueError(f"pipeline={pipeline!r}; allowed are classifiers and regressors, and pipelines that end in one")
+    if not (is_classifier(pipeline) or is_regressor(pipeline) or isinstance(_last_of(pipeline), ExportPart)):
+        raise ValueError(
+            f"pipeline={pipeline!r}; allowed are classifiers and regressors, estimators of dforest, and pipelines that end in one"
+        )
     register_onnx_converters()
     if is_classifier(pipeline):
         keywords = {"options": {"zipmap": False}, **keywords}
@@ -123,20 +125,53 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     if not len(X):
         raise ValueError("X has 0 rows; allowed are rows such as those that the model is to predict")
     skl2onnx = needed("skl2onnx", "onnx", "pipeline_to_onnx")
+    first = X[:1]
+    if is_frame:
+        first = first.set_axis([str(name) for name in X.columns], axis=1)
+        if not first.columns.is_unique:
+            raise ValueError(
+                f"X has columns {X.columns.tolist()}, some of whose names are the same text, by which a model of ONNX knows its "
+                "inputs; allowed are different ones"
+            )
     try:
-        model = skl2onnx.to_onnx(pipeline, X[:1], **keywords)
+        model = skl2onnx.to_onnx(pipeline, first, **keywords)
     except RuntimeError as error:  # all refusals of skl2onnx are such errors
-        raise _refusal(pipeline, error, _steps_unknown(pipeline, skl2onnx)) from error
+        raise _refusal(pipeline, error, _steps_unknown(pipeline, skl2onnx), _hint_of_types(pipeline, first)) from error
     except (AttributeError, KeyError, NotImplementedError, TypeError) as error:  # as of types that it does not expect
         unknown = _steps_unknown(pipeline, skl2onnx)
         if not unknown:
             raise
-        raise _refusal(pipeline, error, unknown) from error
+        raise _refusal(pipeline, error, unknown, "") from error
     if verify:
         rows, is_single = X.to_numpy() if is_frame else X, len(model.graph.input) == 1
         columns = [rows] if is_single else [X.iloc[:, [j]].to_numpy() for j in range(X.shape[1])]
         _verify(model, pipeline, X, rows, columns, tolerance)
     return model
+
+
+def _last_of(pipeline):
+    """The last step of a pipeline, or of what a search has found; an estimator that is neither is that itself."""
+    while isinstance(pipeline, Pipeline) or hasattr(pipeline, "best_estimator_"):
+        pipeline = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline.best_estimator_
+    return pipeline
+
+
+def _hint_of_types(pipeline, X):
+    """What to do where other numbers than those of float32 may be why a step can't be converted: text, which may be empty."""
+    types = list(X.dtypes) if hasattr(X, "dtypes") else [X.dtype]
+    steps = [
+        f"{name!r}, of type {type(step).__name__}"
+        for name, step in pipeline.get_params().items()
+        if type(step).__name__ in _OF_FLOAT32 and type(step).__module__.startswith("sklearn.")
+    ]
+    if steps and any(kind != np.float32 for kind in types):
+        return (
+            f". skl2onnx and onnxruntime know the step{'s' * (len(steps) > 1)} {' and '.join(steps)} for float32 alone: fit the "
+            "pipeline on X.astype(numpy.float32), and pass that"
+        )
+    if any(kind.kind in "biu" for kind in types):
+        return ". Where a step takes no integers or booleans, fit the pipeline on X.astype(numpy.float64), and pass that"
+    return ""
 
 
 def _steps_unknown(pipeline, skl2onnx):
@@ -150,7 +185,7 @@ def _steps_unknown(pipeline, skl2onnx):
     ]  # fmt: skip
 
 
-def _refusal(pipeline, error, unknown):
+def _refusal(pipeline, error, unknown, hint):
     """The error of a pipeline that skl2onnx refuses: what can be done instead. unknown: steps without a converter"""
     reason = str(error).partition("\n")[0].partition(" You may raise")[0].rstrip(".")
     if unknown:
@@ -163,6 +198,7 @@ def _refusal(pipeline, error, unknown):
     return ValueError(
         f"skl2onnx can't convert this pipeline: {reason}; allowed are transformers that it has converters for, such as "
         f"StandardScaler, OrdinalEncoder and OneHotEncoder. Use these in place of functions and classes of your own{way_out}"
+        f"{hint}"
     )
 
 
@@ -174,8 +210,19 @@ def _verify(model, pipeline, X, rows, columns, tolerance):
         names = [described.name for described in session.get_inputs()]
         found = session.run(None, dict(zip(names, columns, strict=True)))
     except Exception as error:  # of classes that onnxruntime has for each kind of failure
-        raise ConversionError(f"onnxruntime can't run the model that skl2onnx has made of {pipeline!r}: {error}") from error
+        hint = _hint_of_types(pipeline, X)
+        raise ConversionError(f"onnxruntime can't run the model that skl2onnx has made of {pipeline!r}: {error}{hint}") from error
+    if not hasattr(pipeline, "predict"):  # it transforms rows
+        expected = pipeline.transform(X)
+        check_same("ONNX", rows, expected.toarray() if hasattr(expected, "toarray") else expected, found[0])
+        return
     expected = pipeline.predict(X)
+    if is_outlier_detector(pipeline):
+        decisions = pipeline.decision_function(X)
+        check_same("ONNX", rows, decisions, found[1], tolerance)
+        is_clear = np.abs(decisions) > 2 * tolerance
+        check_same("ONNX", rows[is_clear], expected[is_clear], found[0][is_clear])
+        return
     if not is_classifier(pipeline):
         check_same("ONNX", rows, expected, found[0], tolerance * np.maximum(1.0, np.abs(expected)))
         return

@@ -14,6 +14,7 @@ from dforest.interchange.conversion.onnx_operators import (
     OPERATORS,
     Graph,
     add_classic_operators,
+    add_decisions,
     add_operators,
     described_outputs,
     labels_of,
@@ -23,11 +24,11 @@ from dforest.interchange.conversion.onnx_trees import classic_nodes
 
 _TREES = 3  # of the versions of ai.onnx.ml, that which has trees for rows of float64
 _MAX_EXACT = 2**24  # TreeEnsembleRegressor's results are of float32, which holds all integers up to this one
-# Probabilities are arrays: ZipMap, which makes a dict of each row, takes neither float64 nor labels that are no integers or text.
-_OPTIONS = {"zipmap": [False]}
-_CLASSIC = {"classic": [False, True]}
-# What skl2onnx calls the output of `decision_function`, which scikit-learn prefers to a classifier's probabilities.
-_RAW = {"raw_scores": [False, True]}
+# Options of skl2onnx, with the values that they may have. Probabilities are arrays: ZipMap, which makes a dict of each row, takes
+# neither float64 nor labels that are no integers or text. Raw scores are what skl2onnx calls the output of `decision_function`,
+# which scikit-learn prefers to a classifier's probabilities.
+_ALL = {name: [False, True] for name in ("classic", "nocl", "raw_scores", "decision_path", "decision_leaf")} | {"zipmap": [False]}
+_DECISIONS = {"decision_path": "object", "decision_leaf": "int64"}  # options that are outputs: of which type
 _OF_STACK = "sv_prob_tensor"  # what skl2onnx calls the output of a part of a StackingClassifier
 
 
@@ -79,13 +80,15 @@ def register(kinds):
     """Let skl2onnx know the converters of some classes of estimators, and their options."""
     skl2onnx = needed("skl2onnx", "onnx", "register_onnx_converters")
     for kind in kinds:
-        options = _CLASSIC | (_OPTIONS if is_classifier(kind()) else {}) | (_RAW if _has_raw(kind()) else {})
+        options = {name: _ALL[name] for name in _known_options(kind())}
         skl2onnx.update_registered_converter(kind, _alias(kind), _set_shapes, convert, parser=_parse, options=options)
 
 
-def _has_raw(estimator):
-    """Whether there are raw predictions of classes."""
-    return is_classifier(estimator) and hasattr(estimator, "decision_function")
+def _known_options(estimator):
+    """The names of the options of an estimator."""
+    of_classes = {"nocl": True, "zipmap": True, "raw_scores": hasattr(estimator, "decision_function")}
+    known = {"classic": True} | (of_classes if is_classifier(estimator) else {})
+    return [name for name in _ALL if known.get(name, name in _DECISIONS and hasattr(estimator, "decision_path"))]
 
 
 def shape_calculator(estimator):
@@ -102,58 +105,85 @@ def _parse(scope, estimator, inputs, custom_parsers=None):
     """Tell skl2onnx what the outputs are called."""
     operator = scope.declare_local_operator(_alias(type(estimator)), estimator)
     operator.inputs.extend(inputs)
-    for name in output_names(estimator):
+    wanted = _given_options(scope, estimator)
+    for name in (*output_names(estimator), *(name for name in _DECISIONS if wanted.get(name))):
         operator.outputs.append(scope.declare_local_variable(name, type(inputs[0].type)()))
     return operator.outputs
 
 
 def _float_type(operator):
-    """The type of X, and of what is predicted: skl2onnx's class, and NumPy's."""
+    """The type of X, and of what is predicted: that of float32, if all that X consists of is of it, or else float64."""
     types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
-    given = operator.inputs[0].type if len(operator.inputs) == 1 else operator.inputs
-    if isinstance(given, types.DoubleTensorType):
-        return types.DoubleTensorType, np.float64
-    if isinstance(given, types.FloatTensorType):
-        return types.FloatTensorType, np.float32
-    raise ValueError(
-        f"X of {type(operator.raw_operator).__name__} is {given} to skl2onnx; allowed is one matrix, a FloatTensorType or a "
-        "DoubleTensorType, as the initial type says or a step before the estimator makes it"
-    )
+    numbers = types.FloatTensorType, types.DoubleTensorType, types.BooleanTensorType, types.Float16TensorType
+    numbers += tuple(getattr(types, f"{sign}Int{bits}TensorType", ()) for sign in ("", "U") for bits in (8, 16, 32, 64))
+    given = [one.type for one in operator.inputs]
+    for kind in given:
+        if not isinstance(kind, numbers):
+            raise ValueError(
+                f"X of {type(operator.raw_operator).__name__} is {kind} to skl2onnx, or has a column that is; allowed are "
+                "numbers and booleans, as the initial type says or a step before the estimator makes them"
+            )
+    return np.float32 if all(isinstance(kind, types.FloatTensorType) for kind in given) else np.float64
+
+
+def _add_rows(graph, operator, dtype):
+    """The name of X as one matrix of a type."""
+    types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
+    own = types.FloatTensorType if dtype is np.float32 else types.DoubleTensorType
+    parts = [one.full_name if isinstance(one.type, own) else graph.cast(one.full_name, dtype) for one in operator.inputs]
+    return parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
 
 
 def _set_shapes(operator):
     """Tell skl2onnx the types and shapes of the outputs."""
     types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
-    _, dtype = _float_type(operator)
+    estimator = operator.raw_operator
     kinds = {
         "object": types.StringTensorType, "bool": types.BooleanTensorType, "int64": types.Int64TensorType,
         "float64": types.DoubleTensorType, "float32": types.FloatTensorType,
     }  # fmt: skip
-    for output, (_, of, shape) in zip(operator.outputs, described_outputs(operator.raw_operator, dtype), strict=True):
+    as_numbers = _given_options(operator.scope_inst, estimator).get("nocl", False)
+    outputs = {output.raw_name: output for output in operator.outputs[len(output_names(estimator)) :]}
+    described = described_outputs(estimator, _float_type(operator), as_numbers)
+    for output, (_, of, shape) in zip(operator.outputs, described, strict=False):
         output.type = kinds[of.name](list(shape))
+    for name, kind in _DECISIONS.items():
+        if name in outputs:
+            outputs[name].type = kinds[kind]([None, estimator.forest_.n_trees])
+
+
+def _given_options(scope, estimator):
+    """The options that were given for an estimator. skl2onnx would also check those that pipelines add, a ZipMap among them."""
+    given = scope.options or {}
+    return {**(given.get(type(estimator)) or {}), **(given.get(id(estimator)) or {})}
 
 
 def convert(scope, operator, container):
     """Add an estimator to a container of skl2onnx."""
     estimator = operator.raw_operator
-    to = dict(zip(output_names(estimator), (output.full_name for output in operator.outputs), strict=True))
-    _, dtype = _float_type(operator)
     if link_of(estimator) == "raw":
         raise ValueError(
             f"loss={estimator.loss!r} of {type(estimator).__name__} is your own, and a model of skl2onnx can't say what its raw "
             "predictions mean; allowed are built-in losses, or to_onnx of the estimator, whose model has raw predictions"
         )
-    has_raw, graph = _has_raw(estimator), ContainerGraph(scope, container)
-    options = container.get_options(estimator, dict.fromkeys(["classic", *(["raw_scores"] if has_raw else [])], False))
-    is_raw = options.get("raw_scores", False)
+    main = output_names(estimator)
+    to = dict(zip(main, (output.full_name for output in operator.outputs), strict=False))
+    more = {output.raw_name: output.full_name for output in operator.outputs[len(main) :]}
+    dtype, graph = _float_type(operator), ContainerGraph(scope, container)
+    names = [name for name in _known_options(estimator) if name != "zipmap"]
+    options = container.get_options(estimator, dict.fromkeys(names, False))
+    is_raw, as_numbers = options.get("raw_scores", False), options.get("nocl", False)
     if is_raw and len(estimator.classes_) == 2 and operator.outputs[1].raw_name == _OF_STACK:
         raise ValueError(
             'StackingClassifier(stack_method="decision_function") was fitted on one column for two classes, and skl2onnx passes '
             'on two; allowed is stack_method="predict_proba"'
         )
+    rows = _add_rows(graph, operator, dtype)
     if not options["classic"]:
-        add_operators(graph, estimator, dtype, operator.inputs[0].full_name, to, is_raw)
+        add_operators(graph, estimator, dtype, rows, to, is_raw, as_numbers)
     elif is_raw:
         raise ValueError('"raw_scores" with "classic"; allowed as options of skl2onnx is one of them')
     else:
-        add_classic_operators(graph, estimator, dtype, operator.inputs[0].full_name, to)
+        add_classic_operators(graph, estimator, dtype, rows, to, as_numbers)
+    if more:
+        add_decisions(graph, estimator, dtype, rows, *map(more.get, _DECISIONS))
