@@ -95,10 +95,38 @@ def test_shap_takes_categories(with_shap):
     assert values == pytest.approx(forest.shap_values(frame[:20]).values, abs=1e-9)
 
 
+def labelled_rows():
+    """A frame with text without and with an order, missing values among it, and labels that are new in its last rows."""
+    rng = np.random.default_rng(0)
+    text, size = np.array(["low", "middle", "high"]), np.array(["S", "M", "L"])
+    frame = pd.DataFrame({"place": pd.Categorical(rng.choice([*"abcd", None], 300)), "x": rng.normal(size=300)})
+    frame["level"] = pd.Categorical(text[rng.integers(0, 3, 300)], text, ordered=True)
+    return frame.assign(size=size[rng.integers(0, 3, 300)]), (frame["place"] == "a") + frame["x"] + (frame["level"] == "low")
+
+
+@pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
+@pytest.mark.parametrize("kind", ["HistGradientBoostingRegressor", "RandomForestClassifier", "DecisionTreeRegressor"])
+def test_shap_takes_text(kind, with_shap):
+    frame, y = labelled_rows()
+    estimator = getattr(dforest, kind)(categorical_features="auto", random_state=0)
+    estimator.set_params(**({"max_iter": 5} if "Hist" in kind else {"max_depth": 4}))
+    estimator.fit(frame, y > 0.5 if kind.endswith("Classifier") else y)
+    rows = frame[:40].assign(place=frame["place"].cat.rename_categories({"b": "new"}))
+    ours, against = estimator.shap_values(rows).values, estimator.shap_values(rows, frame[:20]).values
+    explainer = shap.TreeExplainer(estimator)
+    assert explainer.shap_values(rows) == pytest.approx(ours, abs=1e-9)
+    assert explainer.shap_values(rows.iloc[3]) == pytest.approx(ours[3], abs=1e-9)
+    explanation = explainer(rows)
+    assert explanation.values == pytest.approx(ours, abs=1e-9) and explanation.feature_names == list(frame.columns)
+    assert explanation.data[0].tolist() == rows.iloc[0].tolist() and explanation.data[0, 3] in "SML"
+    for one in (shap.TreeExplainer(estimator, frame[:20]), shap.Explainer(estimator, frame[:20])):
+        assert type(one) is shap.TreeExplainer
+        assert one.shap_values(rows, check_additivity=False) == pytest.approx(against, abs=1e-5)
+    with pytest.raises(ValueError, match="match those that"):
+        explainer.shap_values(rows[["x", "place", "level", "size"]])
+
+
 def test_what_shap_cannot_take_is_an_error(with_shap, monkeypatch):
-    frame = CANCER.assign(size=pd.cut(CANCER["mean radius"], 3).astype(str).astype("category"))
-    with pytest.raises(ValueError, match="column 'size' holds the label '.*', and shap's trees only compare numbers"):
-        shap.TreeExplainer(dforest.RandomForestClassifier(2, random_state=0).fit(frame, BENIGN))
     monkeypatch.setattr(clients, "_SHAP_NODES", 4)
     forest = dforest.RandomForestClassifier(2, max_depth=2, random_state=0).fit(CANCER, BENIGN)
     with pytest.raises(ValueError, match="a tree of 7 nodes with a background.*allowed are 4 nodes: grow smaller trees"):

@@ -21,8 +21,9 @@ class ExportPart:
         which must be integers up to 16,777,216 in magnitude.
 
         If a column holds text, each column is an input of its own in place of ``"X"``, of shape (n_rows, 1). Inputs have the
-        names of columns, or ``"x0"``, ``"x1"``, ... if columns have none. Text that is no label of training, such as what stands
-        for a missing value, goes where missing values go.
+        names of columns, or ``"x0"``, ``"x1"``, ... if columns have none. If a column has the name of an output, the output's
+        name begins with an underscore: ``"_label"``. Text that is no label of training, such as what stands for a missing value,
+        goes where missing values go.
 
         With ``dtype=np.float64``, means over trees and sums of trees that onnxruntime computes have the same bits as here, on any
         number of threads; exponentials, which follow the raw predictions of some boosted trees and make the scores of isolation
@@ -61,10 +62,9 @@ class ExportPart:
         ValueError
             If the estimator has something that ONNX lacks: categories that are neither text nor integers as above, levels whose
             labels are numbers, tests of a splitter of your own, or class labels of other types than text, booleans, integers and
-            floats. Also if an input would have the name of something else in the model, if the model would
-            have more than 2 GiB or, for float32 or classic operators, more than 16,777,216 distinct leaves, or values beyond
-            the range of float32; and for a classifier of one class, of several outputs or by a loss of your own with classic
-            operators.
+            floats. Also if the model would have more than 2 GiB or, for float32 or classic operators, more than 16,777,216
+            distinct leaves, or values beyond the range of float32; and for a classifier of one class, of several outputs or by a
+            loss of your own with classic operators.
         ConversionError
             If any prediction differs. The message shows the first row for which it does.
         ImportError

@@ -6,16 +6,21 @@ Each function imports its library when it is called. Nothing of a library is cha
 from contextlib import ExitStack
 from functools import wraps
 
+import numpy as np
 from sklearn import ensemble, tree
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
+from dforest.core.sparse_rows import dense
 from dforest.estimators.conversion import ExportPart
+from dforest.estimators.data.validation import check_X
 from dforest.estimators.families import ESTIMATORS
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree
 from dforest.extras import needed
-from dforest.interchange.conversion.columns import check_numbers_alone
+from dforest.interchange.conversion.columns import check_numbers_alone, threshold_labels
+from dforest.interchange.conversion.shap import to_shap
 from dforest.interchange.storage.values import CLASSES
 
 _SHAP_NODES = 2**15 - 1  # of a tree: with more, shap 0.51 may crash where there is a background
@@ -39,7 +44,11 @@ def register_shap():
 
     From then on, both call `to_shap` of a forest, a single tree or boosted trees, and so do libraries that use shap:
     explainerdashboard, shapash, arfs, skforecast. shap has no place where other libraries' models can be registered, so the
-    constructor of its ``TreeEnsemble`` is wrapped. A second call changes nothing.
+    constructors of its ``TreeEnsemble`` and ``TreeExplainer`` are wrapped, and the method by which that reads X. A second call
+    changes nothing.
+
+    If columns hold text, or other labels than numbers, explainers take rows with these labels, as the estimator does, and pass
+    their numbers on to shap; plots show the labels.
 
     Returns
     -------
@@ -51,13 +60,13 @@ def register_shap():
     ImportError
         If shap is not installed: the extra ``dforest[shap]`` has it.
     AttributeError
-        If this version of shap has no such constructor.
+        If this version of shap has no such constructor or method.
 
     Notes
     -----
-    shap raises the errors that `to_shap` raises, for example for categories of text, and ValueError for a background with trees
-    of more than 32,767 nodes, with which shap may crash. ``shap.Explainer`` raises neither: where ``shap.TreeExplainer`` can't
-    explain a model, it tries others, which are slower, or says that the model is not callable.
+    shap raises the errors that `to_shap` raises, for example for tests of a splitter of your own, and ValueError for a background
+    with trees of more than 32,767 nodes, with which shap may crash. ``shap.Explainer`` raises neither: where
+    ``shap.TreeExplainer`` can't explain a model, it tries others, which are slower, or says that the model is not callable.
 
     Examples
     --------
@@ -71,13 +80,17 @@ def register_shap():
     >>> explainer.shap_values(X).shape
     (150, 4, 3)
     """
-    trees = needed("shap.explainers._tree", "shap", "register_shap")
+    trees, maskers = (needed(f"shap.{name}", "shap", "register_shap") for name in ("explainers._tree", "maskers"))
 
-    def make(original):
+    def make_ensemble(original):
         @wraps(original)
         def __init__(self, model, data=None, *args, **kwargs):
             if isinstance(model, ExportPart):
-                model = model.to_shap()
+                check_is_fitted(model)
+                estimator, encodes = model, _holds_text(model)
+                model = to_shap(estimator, True, encodes)
+                if encodes:
+                    self.encoded_by = estimator
                 largest = max(len(tree["features"]) for tree in model["trees"])
                 if data is not None and largest > _SHAP_NODES:
                     raise ValueError(
@@ -88,7 +101,65 @@ def register_shap():
 
         return __init__
 
-    return _replace(trees.TreeEnsemble, "__init__", make)
+    def make_explainer(original):
+        @wraps(original)
+        def __init__(self, model, data=None, *args, **kwargs):
+            if data is not None and isinstance(model, ExportPart) and hasattr(model, "forest_") and _holds_text(model):
+                if isinstance(data, maskers.Independent):
+                    names = getattr(data, "feature_names", None)
+                    rows = _numbers(model, data.data, names)
+                    data = maskers.Independent(rows, max_samples=data.max_samples)
+                    if names is not None:
+                        data.feature_names = names
+                else:
+                    data = _numbers(model, data)
+            original(self, model, data, *args, **kwargs)
+
+        return __init__
+
+    def make_inputs(original):
+        @wraps(original)
+        def _validate_inputs(self, X, *args, **kwargs):
+            estimator = getattr(self.model, "encoded_by", None)
+            return original(self, X if estimator is None else _numbers(estimator, X), *args, **kwargs)
+
+        return _validate_inputs
+
+    with ExitStack() as back:
+        back.enter_context(_replace(trees.TreeEnsemble, "__init__", make_ensemble))
+        back.enter_context(_replace(trees.TreeExplainer, "__init__", make_explainer))
+        back.enter_context(_replace(trees.TreeExplainer, "_validate_inputs", make_inputs))
+        return back.pop_all()
+
+
+def _holds_text(estimator):
+    """Whether a fitted estimator has columns of labels that shap's trees, which compare numbers, can't have."""
+    try:
+        threshold_labels(estimator, "shap", np.float64)
+    except ValueError:
+        return True
+    return False
+
+
+def _numbers(estimator, X, names=None):
+    """Rows, or a single one, that hold the numbers of labels in their place: ndarray of float64, or a frame if X is one.
+
+    Labels that did not occur in training are missing, and go where missing values go.
+    """
+    import pandas as pd
+
+    is_single = len(X.shape) == 1
+    if isinstance(X, pd.Series):
+        X = X.to_frame().T
+    elif isinstance(X, np.ndarray):
+        X = X[None, :] if is_single else X
+        X = X if names is None else pd.DataFrame(X, columns=names)
+    encoded = np.asarray(dense(check_X(estimator, X, estimator._features, reset=False)), np.float64).copy()
+    n_categories = estimator.forest_.n_categories
+    encoded[(n_categories > 0) & (encoded >= n_categories)] = np.nan
+    if is_single:
+        return encoded[0]
+    return pd.DataFrame(encoded, X.index, X.columns) if isinstance(X, pd.DataFrame) else encoded
 
 
 def register_dtreeviz():

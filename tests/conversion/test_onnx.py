@@ -279,12 +279,21 @@ def test_wrong_codes_are_found(damage, monkeypatch):
         forest.to_onnx()
 
 
-@pytest.mark.parametrize("name", ["label", "result_0", "constant_1", ""])
-def test_names_of_columns_that_are_taken(name):
+@pytest.mark.parametrize("operators", ["exact", "classic"])
+@pytest.mark.parametrize("name", ["label", "variable", "probabilities", "result_0", "constant_1", "X", "", "a\nb"])
+def test_columns_may_have_the_names_of_other_things(name, operators):
     frame, y = frame_with_text()
-    forest = dforest.RandomForestClassifier(2, random_state=0).fit(frame.rename(columns={"length": name}), y)
-    with pytest.raises(ValueError, match=f"column '{name}' can't be an input of its name, .*; rename it"):
-        forest.to_onnx()
+    frame = frame.rename(columns={"length": name})
+    if name == "":
+        frame = frame.rename(columns={frame.columns[0]: f"x{frame.columns.get_loc('')}"})
+    for forest, outputs in (
+        (dforest.RandomForestClassifier(2, random_state=0).fit(frame, y), ["label", "probabilities"]),
+        (dforest.HistGradientBoostingRegressor(max_iter=2).fit(frame, y), ["variable"]),
+    ):
+        model = forest.to_onnx(operators=operators)
+        inputs = [one.name for one in model.graph.input]
+        assert inputs == [one or f"_x{frame.columns.get_loc('')}" for one in frame.columns]
+        assert [one.name for one in model.graph.output] == [f"_{one}" if one == name else one for one in outputs]
 
 
 def test_labels():

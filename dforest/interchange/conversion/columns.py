@@ -173,6 +173,12 @@ def threshold_labels(estimator, library, dtype):
     return found
 
 
+def own_numbers(estimator):
+    """What `threshold_labels` returns where rows hold the numbers of labels in their place."""
+    counts = ((n_categories if labels is None else len(labels)) for _, labels, n_categories in _columns(estimator))
+    return [np.arange(n, dtype=np.float64) if n else None for n in counts]
+
+
 def _is_text(label):
     """Whether a label is text that other languages can have: UTF-8 without NUL."""
     return isinstance(label, str) and not re.search("[\0\ud800-\udfff]", label)

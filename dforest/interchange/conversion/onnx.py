@@ -15,6 +15,7 @@ from dforest.interchange.conversion.onnx_operators import (
     add_classic_operators,
     add_operators,
     described_outputs,
+    free_name,
     labels_of,
     output_names,
 )
@@ -36,10 +37,11 @@ def to_onnx(estimator, dtype, operators, verify):
     if operators not in ("exact", "classic"):
         raise ValueError(f'operators={operators!r}; allowed are "exact" and "classic"')
     add, is_classic = (add_operators, False) if operators == "exact" else (add_classic_operators, True)
-    inputs, graph, to = _Inputs(estimator, dtype), Graph(), {name: name for name in output_names(estimator)}
+    inputs = _Inputs(estimator, dtype)
+    to = {name: free_name(name, inputs.names) for name in output_names(estimator)}
+    graph = Graph({*inputs.names, *to.values()})
     rows = inputs.add_encoders(graph)
     results = add(graph, estimator, dtype, rows, to)
-    inputs.check_names(graph)
 
     def described(name, of, shape):
         kind = helper.TensorProto.STRING if of.kind == "O" else helper.np_dtype_to_tensor_dtype(of)
@@ -53,7 +55,7 @@ def to_onnx(estimator, dtype, operators, verify):
             graph.nodes,
             type(estimator).__name__,
             [described(*one) for one in inputs.described()],
-            [described(*one) for one in described_outputs(estimator, dtype)],
+            [described(to[name], *of) for name, *of in described_outputs(estimator, dtype)],
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid(*version) for version in versions.items()],
@@ -86,26 +88,29 @@ class _Inputs:
     ----------
     has_text : bool
         Whether there are columns of text, so that each column is an input.
+    names : list of str
+        What the inputs are called: as the columns, or, where these have no name, by their numbers.
     """
 
     def __init__(self, estimator, dtype):
         self._estimator, self._dtype, self._texts = estimator, dtype, text_labels(estimator)
         self.has_text = any(labels is not None for labels in self._texts)
         names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(estimator.n_features_in_)])
-        self._names = list(names) if self.has_text else ["X"]
+        names = list(names) if self.has_text else ["X"]
+        self.names = [name or free_name(f"x{j}", names) for j, name in enumerate(names)]
 
     def described(self):
         """(name, type, shape) of each input."""
         if not self.has_text:
             return [("X", np.dtype(self._dtype), (None, self._estimator.n_features_in_))]
         kinds = [np.dtype(self._dtype if labels is None else object) for labels in self._texts]
-        return [(name, kind, (None, 1)) for name, kind in zip(self._names, kinds, strict=True)]
+        return [(name, kind, (None, 1)) for name, kind in zip(self.names, kinds, strict=True)]
 
     def add_encoders(self, graph):
         """Add what makes numbers of text; returns the name of X."""
         if not self.has_text:
             return "X"
-        columns = list(self._names)
+        columns = list(self.names)
         for j, labels in enumerate(self._texts):
             if labels is not None:
                 numbers = np.arange(len(labels), dtype=np.float32).tolist()
@@ -115,15 +120,6 @@ class _Inputs:
                 )  # fmt: skip
                 columns[j] = columns[j] if self._dtype is np.float32 else graph.cast(columns[j], self._dtype)
         return graph.node("Concat", *columns, axis=1)
-
-    def check_names(self, graph):
-        """Raise ValueError if an input is called as something else in the graph, or not at all."""
-        taken = {"", *(name for node in graph.nodes for name in node.output), *(constant.name for constant in graph.constants)}
-        for name in self._names:
-            if name in taken:
-                raise ValueError(
-                    f"column {name!r} can't be an input of its name, which is that of a result in the model, or empty; rename it"
-                )
 
     def probes(self):
         """Rows as trees take them, the same as the user has them but for text, and a dict of the model's inputs."""
@@ -136,7 +132,7 @@ class _Inputs:
                 encoded[:, j] = rows[:, j] = as_levels(rows[:, j], len(self._texts[j]))
         return encoded, rows, {
             name: column[:, None] if labels is None else _as_text(column, labels)[:, None]
-            for name, column, labels in zip(self._names, rows.T, self._texts, strict=True)
+            for name, column, labels in zip(self.names, rows.T, self._texts, strict=True)
         }
 
 

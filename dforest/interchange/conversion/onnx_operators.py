@@ -37,23 +37,24 @@ class Graph:
 
     encodes_text = True
 
-    def __init__(self):
+    def __init__(self, taken=()):
+        """taken: names of inputs and outputs, which nothing else may have"""
         self._helper = needed("onnx.helper", "onnx", "to_onnx")
         self._numpy_helper = needed("onnx.numpy_helper", "onnx", "to_onnx")
-        self.nodes, self.constants = [], []
+        self.nodes, self.constants, self._taken = [], [], frozenset(taken)
 
     def tensor(self, array):
         return self._numpy_helper.from_array(array)
 
     def constant(self, array):
         """The name of an array that does not change."""
-        name = f"constant_{len(self.constants)}"
+        name = free_name(f"constant_{len(self.constants)}", self._taken)
         self.constants.append(self._numpy_helper.from_array(np.asarray(array), name))
         return name
 
     def new_name(self, kind="result"):
         """A name for a result of the next operator."""
-        return f"{kind}_{len(self.nodes)}"
+        return free_name(f"{kind}_{len(self.nodes)}", self._taken)
 
     def node(self, operator, *inputs, name=None, others=(), domain="", **attributes):
         """The name of an operator's result, which is that given, if one is; others: names of its other results."""
@@ -101,6 +102,13 @@ class Graph:
         """What `trees` returns, by the classic operator; nodes: `ClassicNodes`."""
         attributes, tensors = nodes.with_leaves("target", nodes.tree[:, None], value_of_leaf[:, None].astype(dtype))
         return self.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=estimator.forest_.n_trees)
+
+
+def free_name(name, taken):
+    """A name that is not taken: the one that is wanted, or with underscores before it."""
+    while name in taken or name == "":
+        name = "_" + name
+    return name
 
 
 class Results(NamedTuple):

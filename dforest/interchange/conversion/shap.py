@@ -5,17 +5,17 @@ from sklearn.base import is_classifier
 
 from dforest.extras import needed
 from dforest.interchange.conversion.chains import threshold_trees
-from dforest.interchange.conversion.columns import check_own_tests, known_probes, threshold_labels
+from dforest.interchange.conversion.columns import check_own_tests, known_probes, own_numbers, threshold_labels
 from dforest.interchange.conversion.links import check_predicts
 from dforest.interchange.conversion.probes import check_same
 
 
 @np.errstate(under="ignore")
-def to_shap(estimator, verify):
-    """What `ExportPart.to_shap` returns for a fitted estimator."""
+def to_shap(estimator, verify, encoded=False):
+    """What `ExportPart.to_shap` returns for a fitted estimator; encoded: whether rows hold numbers in the place of all labels."""
     check_own_tests(estimator, "shap")
     check_predicts(estimator, "shap")
-    forest, labels = estimator.forest_, threshold_labels(estimator, "shap", np.float64)
+    forest, labels = estimator.forest_, own_numbers(estimator) if encoded else threshold_labels(estimator, "shap", np.float64)
     baseline = forest.objective.baseline
     votes = _votes(forest, getattr(estimator, "voting", "soft"))
     if baseline is None:

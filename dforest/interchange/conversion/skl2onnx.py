@@ -124,6 +124,8 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     X = X if is_frame else np.asarray(X)
     if not len(X):
         raise ValueError("X has 0 rows; allowed are rows such as those that the model is to predict")
+    if is_frame and "" in list(X.columns):
+        raise ValueError("X has a column whose name is empty; allowed are columns with names, which inputs of the model have")
     skl2onnx = needed("skl2onnx", "onnx", "pipeline_to_onnx")
     first = X[:1]
     if is_frame:
