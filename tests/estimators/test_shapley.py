@@ -10,6 +10,7 @@ import pytest
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -24,6 +25,7 @@ from dforest import (
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
@@ -354,6 +356,57 @@ def test_deep_chains(n_features):
         assert interactions.additivity_error < 1e-11
         if n_features == 1:
             np.testing.assert_allclose(result.values[:, 0], tree.predict_proba(rows) - result.base_values, atol=1e-11)
+
+
+FORMATS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array, sparse.coo_array, np.asarray]
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("has_background", [False, True])
+def test_sparse_values_are_the_dense_ones(layout, has_background, monkeypatch):
+    """Of columns of which trees test a few; rows are explained in several blocks."""
+    monkeypatch.setattr("dforest.estimators.results.shapley._BLOCK_VALUES", 70)
+    X = sparse.random(40, 50, density=0.1, random_state=0, format="csr")
+    X.data = np.round(4 * X.data) - 1  # with zeros that are stored
+    X, y = layout(X.toarray()), np.asarray(X.sum(axis=1)).ravel()
+    background = X[:7] if has_background and hasattr(X, "__getitem__") and layout is not sparse.coo_array else None
+    for model in (
+        RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, y),
+        RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, np.round(y) % 3),
+        RandomForestRegressor(3, max_depth=2, random_state=0).fit(X, np.stack([y, y**2], axis=1)),
+        HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5).fit(X, y),
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5).fit(X, y % 3 > 1),
+        IsolationForest(3, random_state=0).fit(X),
+        RandomForestRegressor(2, min_samples_leaf=99).fit(X, y),  # roots
+    ):
+        dense = model.shap_values(X, background)
+        found = model.shap_values(X, background, sparse_output=True)
+        matrices = found.values if dense.values.ndim == 3 else [found.values]
+        kind = sparse.csr_array if layout in (np.asarray, sparse.coo_array) else layout
+        for matrix, of_output in zip(matrices, dense.values.reshape(40, 50, -1).transpose(2, 0, 1), strict=True):
+            assert type(matrix) is type(found.data) is kind
+            np.testing.assert_array_equal(matrix.toarray(), of_output)
+            assert matrix.nnz == np.count_nonzero(of_output) < 40 * 50
+        np.testing.assert_array_equal(found, dense.values)
+        np.testing.assert_array_equal(found.data.toarray(), dense.data)
+        np.testing.assert_array_equal(found.base_values, dense.base_values)
+        assert found.additivity_error < 1e-12 and repr(found).split(", add")[0] == repr(dense).split(", add")[0]
+        again = pickle.loads(pickle.dumps(found))
+        np.testing.assert_array_equal(again, found)
+
+
+def test_sparse_values_of_several_outputs_of_classes_and_of_text():
+    model, X = problem(RandomForestClassifier(3), 0, several=True)
+    for own, other in zip(model.shap_values(X, sparse_output=True), model.shap_values(X), strict=True):
+        np.testing.assert_array_equal(own, other)
+        np.testing.assert_array_equal(own.data.toarray(), other.data)
+    table = pd.DataFrame({"town": list("abca"), "x": [1.0, 0, 2, 0]})
+    tree = DecisionTreeRegressor(categorical_features=["town"]).fit(table, [1, 2, 3, 5])
+    found = tree.shap_values(table, sparse_output=True)
+    np.testing.assert_array_equal(found, tree.shap_values(table))
+    assert found.feature_names == ["town", "x"]
+    with pytest.raises(ValueError, match="sparse_output='csr'; allowed are True and False"):
+        tree.shap_values(table, sparse_output="csr")
 
 
 def test_errors():

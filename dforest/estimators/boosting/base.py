@@ -471,7 +471,7 @@ class BoostingEstimator(
         leaves = self._leaves(X)[:, : n_iterations * self.n_trees_per_iteration_]
         return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
-    def shap_values(self, X, background=None, *, n_iter=None):
+    def shap_values(self, X, background=None, *, n_iter=None, sparse_output=False):
         """Compute Shapley values: how much each feature of a row adds to the raw prediction for the row.
 
         They are those of `RandomForestClassifier.shap_values`, whose description says what they are, and what a background is.
@@ -486,19 +486,22 @@ class BoostingEstimator(
             these have in the training rows.
         n_iter : int, optional
             Number of iterations that count, from 1 to `n_iter_`: predictions are those of the first iterations. None means all.
+        sparse_output : bool, default=False
+            Whether `values` and `data` of the result are sparse, of the format of X, if that is CSR or CSC, or else CSR.
 
         Returns
         -------
         dforest.ShapValues
             An object whose `values` have the shape (n_rows, n_features) or, for more than two classes or several outputs,
-            (n_rows, n_features, n_classes) or (n_rows, n_features, n_outputs).
+            (n_rows, n_features, n_classes) or (n_rows, n_features, n_outputs). With ``sparse_output=True`` they are a matrix of
+            the first shape, or a list of one for each class or output.
 
         Raises
         ------
         ValueError
             If X, the background or `n_iter` are not as described.
         """
-        return ShapPart.shap_values(self._after(n_iter), X, background)
+        return ShapPart.shap_values(self._after(n_iter), X, background, sparse_output=sparse_output)
 
     def shap_interaction_values(self, X, background=None, *, n_iter=None):
         """Compute Shapley interaction values of raw predictions: main effects of features, and interactions of pairs of features.

@@ -6,26 +6,35 @@ A result owns its values; `data` may be the array that was given.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 
 from dforest.extras import needed
+
+
+def _dense(values):
+    """Values as an ndarray: sparse ones of several outputs are a list, which becomes the last axis."""
+    if isinstance(values, list):
+        return np.stack([of_output.toarray() for of_output in values], axis=-1)
+    return values.toarray() if issparse(values) else values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Explained:
     """Values of some rows, and what belongs to them."""
 
-    values: np.ndarray
+    values: np.ndarray | object
     base_values: float | np.ndarray
-    data: np.ndarray
+    data: np.ndarray | object
     feature_names: list | None
     output_names: list | None
     additivity_error: float
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype, copy=copy)
+        return np.array(_dense(self.values), dtype, copy=copy)
 
     def __repr__(self):
-        return f"<{type(self).__name__} of shape {self.values.shape}, additivity_error={self.additivity_error:.2g}>"
+        shape = (*self.values[0].shape, len(self.values)) if isinstance(self.values, list) else self.values.shape
+        return f"<{type(self).__name__} of shape {shape}, additivity_error={self.additivity_error:.2g}>"
 
 
 class ShapValues(_Explained):
@@ -38,12 +47,14 @@ class ShapValues(_Explained):
     values : ndarray of shape (n_rows, n_features) or (n_rows, n_features, n_outputs), dtype float64
         The Shapley values, in the unit of the prediction. The second shape is that for the probabilities of forests and single
         trees, also with two classes, and for boosted trees with more than two classes, where an output is a class; and for
-        regression with several outputs.
+        regression with several outputs. With ``sparse_output=True`` they are a sparse matrix or array of the first shape, or a
+        list of them, one for each output.
     base_values : float, or ndarray of shape (n_outputs,), dtype float64
         The prediction that is expected if nothing is known of a row. This number and the values of a row add up to the
         prediction for the row.
     data : ndarray of shape (n_rows, n_features), dtype float32 or float64
-        The rows that are explained, with labels as their numbers and NaN where a value is missing.
+        The rows that are explained, with labels as their numbers and NaN where a value is missing. With ``sparse_output=True``
+        they are a sparse matrix or array, too.
     feature_names : list of str, or None
         Names of the columns; None if the estimator was not fitted on a data frame.
     output_names : list of str, or None
@@ -71,8 +82,8 @@ class ShapValues(_Explained):
         Returns
         -------
         shap.Explanation
-            The values for ``shap.plots.beeswarm``, ``waterfall`` and ``bar``. If there are several outputs, plots take the
-            values of one of them, such as ``explanation[:, :, 0]``.
+            The values for ``shap.plots.beeswarm``, ``waterfall`` and ``bar``, as dense arrays. If there are several outputs,
+            plots take the values of one of them, such as ``explanation[:, :, 0]``.
 
         Raises
         ------
@@ -89,10 +100,10 @@ class ShapValues(_Explained):
         (150, 4)
         """
         Explanation = needed("shap", "shap", "explanation()").Explanation
-        base = np.broadcast_to(self.base_values, (len(self.values), *self.values.shape[2:])).copy()
-        return Explanation(
-            self.values, base_values=base, data=self.data, feature_names=self.feature_names, output_names=self.output_names
-        )
+        values = _dense(self.values)
+        base = np.broadcast_to(self.base_values, (len(values), *values.shape[2:])).copy()
+        names = {"feature_names": self.feature_names, "output_names": self.output_names}
+        return Explanation(values, base_values=base, data=_dense(self.data), **names)
 
 
 class ShapInteractionValues(_Explained):

@@ -1,16 +1,19 @@
 """Shapley values of what estimators predict: `dforest.core.predict.shapley` with names and checks around it."""
 
 import numpy as np
+from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix, issparse, sparray, vstack
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import on_host
+from dforest.core.forest.arrays import Forest
 from dforest.core.predict.shapley import ShapleyForest
-from dforest.core.sparse_rows import dense
+from dforest.core.sparse_rows import SparseRows, dense
 from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 
+_BLOCK_VALUES = 2**23  # of rows whose values are made sparse together
 _LARGE = 2.0**1000  # differences of what leaves predict are finite below
 
 
@@ -27,7 +30,7 @@ def check_tests(forest):
 class ShapPart:
     """What tells how much each feature, and each pair of features, adds to a prediction."""
 
-    def shap_values(self, X, background=None):
+    def shap_values(self, X, background=None, *, sparse_output=False):
         r"""Compute Shapley values: how much each feature of a row adds to the prediction for the row [1]_.
 
         Suppose that the features of a row become known one after another. The Shapley value of a feature is the mean, over all
@@ -55,6 +58,10 @@ class ShapPart:
         background : array-like of shape (n_background, n_features), optional
             At least one row, as `predict` takes them; some hundreds of training rows are usual. None means that the trees are
             asked.
+        sparse_output : bool, default=False
+            Whether `values` and `data` of the result are sparse: of SciPy's class and format that X has, if that is CSR or CSC,
+            or else CSR. Features that no tree tests have values of 0, which are not stored then, and take no memory. The numbers
+            are the same.
 
         Returns
         -------
@@ -62,7 +69,7 @@ class ShapPart:
             An object whose `values` have the shape (n_rows, n_features) or, for class probabilities and for boosted trees with
             more than two classes, (n_rows, n_features, n_classes). For several outputs of numbers, the shape is (n_rows,
             n_features, n_outputs); for several outputs of classes there is a list of such objects, as `predict_proba` returns a
-            list.
+            list. With ``sparse_output=True``, `values` are a matrix of the first shape, or a list of one for each output.
 
         Raises
         ------
@@ -90,7 +97,9 @@ class ShapPart:
         >>> result.feature_names[abs(result.values).mean(axis=(0, 2)).argmax()]
         'petal width (cm)'
         """
-        return self._explain(ShapValues, X, background)
+        if not isinstance(sparse_output, bool | np.bool_):
+            raise ValueError(f"sparse_output={sparse_output!r}; allowed are True and False")
+        return self._explain(ShapValues, X, background, sparse_output)
 
     def shap_interaction_values(self, X, background=None):
         r"""Compute Shapley interaction values, which split Shapley values into main effects and interactions [1]_.
@@ -155,12 +164,14 @@ class ShapPart:
         """
         return self._explain(ShapInteractionValues, X, background)
 
-    def _explain(self, kind, X, background):
+    def _explain(self, kind, X, background, sparse_output=False):
         """A result of a kind, `ShapValues` or `ShapInteractionValues`; for several outputs of classes a list of them."""
         check_is_fitted(self)
-        forest = self.forest_
+        forest, given = self.forest_, X
         check_tests(forest)
-        X = dense(check_X(self, on_host(X), self._features, reset=False))  # as large as the values
+        X = check_X(self, on_host(X), self._features, reset=False)
+        if not sparse_output:
+            X = dense(X)  # as large as the values
         if background is not None:
             background = self._check_background(background)
         n_threads, voting = count_threads(getattr(self, "n_jobs", None)), getattr(self, "voting", "soft")
@@ -171,21 +182,30 @@ class ShapPart:
         classes = classes_of(self) if is_classifier(self) else None
         explained = []
         for output, own in enumerate(prediction_columns(forest.objective)):
-            has_interactions = kind is ShapInteractionValues
-            values, base = _values_of(forest.of_output(output), voting, X, background, n_threads, has_interactions)
+            of_output = forest.of_output(output)
+            if sparse_output:
+                values, total, base = _sparse_values_of(of_output, voting, X, background, n_threads)
+            else:
+                explain = _explainer_of(of_output, voting, background, n_threads, kind is ShapInteractionValues)
+                values, base = explain(X)
+                total = values.reshape(len(X), -1, values.shape[-1]).sum(axis=1)
             base = base if expected is None else expected[own]
-            total = values.reshape(len(X), -1, len(base)).sum(axis=1)
             explained.append((values, base, float(np.abs(base + total - predicted[:, own]).max())))
+        if sparse_output:
+            like = _conversion_to_kind_of(given)
+            X = like(SparseRows.of_any(X).matrix())
+            explained = [([like(of_result) for of_result in values], base, error) for values, base, error in explained]
         if classes is None and len(explained) > 1:
             values, base, error = zip(*explained, strict=True)
-            return kind(np.concatenate(values, axis=-1), np.concatenate(base), X, features, None, max(error))
+            values = sum(values, []) if sparse_output else np.concatenate(values, axis=-1)
+            return kind(values, np.concatenate(base), X, features, None, max(error))
         results = []
         for output, (values, base, error) in enumerate(explained):
             names = None
             if len(base) > 1 or forest.objective.predicts_shares:
                 names = [str(label) for label in classes[output].tolist()]
             else:
-                values, base = values[..., 0], float(base[0])
+                values, base = values[0] if sparse_output else values[..., 0], float(base[0])
             results.append(kind(values, base, X, features, names, error))
         return results if len(results) > 1 else results[0]
 
@@ -200,17 +220,68 @@ class ShapPart:
             ) from error
 
 
-def _values_of(forest, voting, X, background, n_threads, has_interactions):
-    """The Shapley values of a forest of one output, or interactions, and what is expected of a row by the cover of nodes."""
+def _explainer_of(forest, voting, background, n_threads, has_interactions):
+    """What tells (Shapley values, what is expected of a row) of a forest of one output, given rows; or interactions.
+
+    Against a background, nothing is said of what is expected: None.
+    """
     votes = forest.leaf_votes(voting)
     scale = 1.0 if np.abs(votes).max() < _LARGE else 2.0**-64
-    values, base = ShapleyForest(forest, votes * scale, n_threads).explain(X, background, n_threads, has_interactions)
-    if scale != 1.0:
-        values /= scale
+    shapley = ShapleyForest(forest, votes * scale, n_threads)
+
+    def explain(X):
+        values, base = shapley.explain(X, background, n_threads, has_interactions)
+        if scale != 1.0:
+            values /= scale
+        if background is not None:
+            return values, None
+        if forest.objective.baseline is not None:
+            return values, base / scale + forest.objective.baseline
+        with np.errstate(under="ignore"):
+            base = base / forest.n_trees / scale
+        return values, np.append(base, 1.0 - base.sum()) if forest.objective.predicts_shares else base
+
+    return explain
+
+
+def _sparse_values_of(forest, voting, X, background, n_threads):
+    """The Shapley values of a forest of one output: (a csr_array for each result, their sums over features, what is expected).
+
+    Only features that trees test have values. Blocks of rows are made sparse one after another.
+    """
+    own, tested = _of_tested_features(forest)
     if background is not None:
-        return values, None
-    if forest.objective.baseline is not None:
-        return values, base / scale + forest.objective.baseline
-    with np.errstate(under="ignore"):
-        base = base / forest.n_trees / scale
-    return values, np.append(base, 1.0 - base.sum()) if forest.objective.predicts_shares else base
+        background = np.ascontiguousarray(background[:, tested])
+    explain = _explainer_of(own, voting, background, n_threads, False)
+    X = X.matrix() if isinstance(X, SparseRows) else X
+    blocks, totals, n_block = [], [], max(1, _BLOCK_VALUES // len(tested))
+    for begin in range(0, X.shape[0], n_block):
+        rows = X[begin : begin + n_block][:, tested]
+        values, base = explain(np.ascontiguousarray(rows.toarray() if issparse(rows) else rows))
+        totals.append(values.sum(axis=1))
+        blocks.append([csr_array(values[:, :, result]) for result in range(values.shape[2])])
+    found = []
+    for of_result in zip(*blocks, strict=True):
+        joined = vstack(of_result, format="csr")
+        found.append(csr_array((joined.data, tested[joined.indices], joined.indptr), shape=(X.shape[0], forest.n_features)))
+    return found, np.concatenate(totals), base
+
+
+def _of_tested_features(forest):
+    """A forest as it is where only the features exist that its nodes test, of which there is one at least; and their numbers."""
+    tested = np.unique(forest.feature[forest.feature >= 0])
+    if not len(tested):
+        tested = np.zeros(1, np.int32)
+    number = np.full(forest.n_features + 1, -1, np.int32)  # the last one is that of leaves
+    number[tested] = np.arange(len(tested))
+    arrays = {**forest.as_dict(), "feature": number[forest.feature]}
+    settings = {**forest.settings(), "n_features": len(tested), "n_categories": forest.n_categories[tested]}
+    return Forest._of(arrays, settings), tested
+
+
+def _conversion_to_kind_of(X):
+    """What makes a csr_array a matrix or an array as X is, if that is CSR or CSC, or else one of CSR."""
+    if not issparse(X):
+        return csr_array
+    is_csc, is_array = X.format == "csc", isinstance(X, sparray)
+    return ((csc_array if is_array else csc_matrix) if is_csc else csr_array if is_array else csr_matrix)
