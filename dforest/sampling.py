@@ -244,14 +244,14 @@ class StratifiedSampling(Sampling):
             if label not in self.sizes:
                 raise ValueError(f"sizes={self.sizes!r} leaves the class {label!r} out; allowed are numbers for all of {labels}")
             size = self.sizes[label]
-            is_share = isinstance(size, float)
+            is_share = isinstance(size, float | np.floating)
             most = 1.0 if is_share and not self.replace else MAX_DRAWS
             if not (is_share or isinstance(size, Integral)) or not 0 < size <= most:
                 raise ValueError(
                     f"sizes has {size!r} for the class {label!r}; allowed are numbers of draws from 1, and shares of the class's "
                     f"rows above 0{'' if self.replace else ', up to 1'}"
                 )
-            n_draws[k] = max(1, round(size * int(known[k]))) if is_share else size
+            n_draws[k] = max(1, round(float(size) * int(known[k]))) if is_share else size
             if not self.replace and n_draws[k] > known[k] > 0:
                 raise ValueError(
                     f"sizes has {size!r} for the class {label!r}, which has only {known[k]} rows to draw from without replacement"
@@ -404,9 +404,10 @@ class BlockSampling(Sampling):
     def plan(self, rows):
         if not isinstance(self.length, Integral) or not 1 <= self.length <= rows.n_rows:
             raise ValueError(f"length={self.length!r}; allowed are 1 to {rows.n_rows} rows of a block")
-        n_blocks = -(-rows.n_rows // self.length)
+        length = int(self.length)  # of NumPy's integers, those of few bits overflow
+        n_blocks = -(-rows.n_rows // length)
         n_draws = _count(rows.max_samples, n_blocks, self.replace, "blocks")
-        return Groups(None, n_draws, self.replace, rows.n_rows, self.length)
+        return Groups(None, n_draws, self.replace, rows.n_rows, length)
 
 
 # The values of `bootstrap` that are texts.

@@ -91,7 +91,7 @@ class Checkpoint(FitRecords):
     def __init__(self, path, every=10):
         super().__init__()
         path_of(path)
-        check_number("every", every, Integral, "integers from 1", lambda n: n >= 1)
+        every = check_number("every", every, Integral, "integers from 1", lambda n: n >= 1)
         self.path = path
         self.every = every
 

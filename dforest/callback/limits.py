@@ -41,7 +41,7 @@ class TimeLimit(FitRecords):
 
     def __init__(self, seconds):
         super().__init__()
-        check_number("seconds", seconds, Real, "positive finite numbers", lambda n: 0 < n < inf)
+        seconds = check_number("seconds", seconds, Real, "positive finite numbers", lambda n: 0 < n < inf)
         self.seconds = seconds
 
     def open(self, estimator, context):
@@ -95,7 +95,7 @@ class MemoryLimit(FitRecords):
 
     def __init__(self, max_bytes):
         super().__init__()
-        check_number("max_bytes", max_bytes, Integral, "integers from 1", lambda n: n >= 1)
+        max_bytes = check_number("max_bytes", max_bytes, Integral, "integers from 1", lambda n: n >= 1)
         self.max_bytes = max_bytes
 
     def open(self, estimator, context):

@@ -59,8 +59,8 @@ class OutOfBagPlateau(FitRecords):
         super().__init__()
         if scorer is not None and not callable(named_scorer(scorer, "scorer")):
             raise ValueError(f"scorer={scorer!r}; allowed are None, names of scorers, and callables, such as metrics and scorers")
-        check_number("rounds", rounds, Integral, "integers from 1", lambda n: n >= 1)
-        check_number("tolerance", tolerance, Real, "numbers from 0 and below 1", lambda n: 0 <= n < 1)
+        rounds = check_number("rounds", rounds, Integral, "integers from 1", lambda n: n >= 1)
+        tolerance = check_number("tolerance", tolerance, Real, "numbers from 0 and below 1", lambda n: 0 <= n < 1)
         self.scorer = scorer
         self.rounds = rounds
         self.tolerance = tolerance

@@ -40,7 +40,7 @@ class ProgressBar(Callback):
     def __init__(self, max_propagation_depth=1):
         depth = max_propagation_depth
         if depth is not None:
-            check_number("max_propagation_depth", depth, Integral, "integers from 0, and None", lambda n: n >= 0)
+            depth = check_number("max_propagation_depth", depth, Integral, "integers from 0, and None", lambda n: n >= 0)
         self.max_propagation_depth = depth
         try:
             self._nested = import_module("sklearn.callback").ProgressBar(depth)

@@ -76,12 +76,12 @@ class ReportPart:
             )
         if output is not None:
             allowed = f"integers from 0 to {n_outputs - 1}" if n_outputs > 1 else "None, as there is one output"
-            check_number("output", output, Integral, allowed, lambda k: n_outputs > 1 and 0 <= k < n_outputs)
+            output = check_number("output", output, Integral, allowed, lambda k: n_outputs > 1 and 0 <= k < n_outputs)
         return self._report_on(X, y, path, scoring, output, verbose)
 
     def _report_on(self, X, y, path, scoring, output, verbose, *told):
         """A report, given also what tells the queries of ranking, if there are any."""
-        check_number("verbose", verbose, Integral, "integers from 0", lambda n: n >= 0)
+        verbose = check_number("verbose", verbose, Integral, "integers from 0", lambda n: n >= 0)
         return import_module("dforest.inspection.report.report").report_of(self, X, y, path, scoring, output, verbose, *told)
 
 

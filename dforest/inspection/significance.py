@@ -238,7 +238,7 @@ def importance_permutation_test(
     >>> float(found.pvalues[2])
     0.05
     """
-    check_number("n_permutations", n_permutations, Integral, "integers from 1", lambda n: n >= 1)
+    n_permutations = check_number("n_permutations", n_permutations, Integral, "integers from 1", lambda n: n >= 1)
     draws = check_random_state(random_state)
     X, y = given_rows(X), y if hasattr(y, "iloc") else given_values("y", y)
     told = _given(sample_weight=sample_weight, groups=groups)

@@ -197,6 +197,15 @@ def test_large_labels_are_told_apart(kind, given):
     assert model.score(X, y) == (model.predict(X) == LARGE).mean()
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_text_of_numpy_of_any_length(missing):
+    y = np.array(["a", "b", "a"] * (N // 3), np.dtypes.StringDType(na_object=missing))
+    assert quiet(RandomForestClassifier).fit(X, y).classes_.tolist() == ["a", "b"]
+    y[3] = missing
+    with pytest.raises(ValueError, match=NO_VALUE.format("y")):
+        quiet(RandomForestClassifier).fit(X, y)
+
+
 @pytest.mark.parametrize("dtype", [bool, "boolean", "bool[pyarrow]"])
 def test_truth_values_stay_truth_values(dtype):
     y = pd.Series(CLASSES == 1, dtype=dtype)

@@ -315,3 +315,15 @@ def test_classes_are_told_to_those_who_need_them():
     plan = {"needs_classes": False, "plan": lambda self, rows: Bootstrap(9 if rows.classes is rows.labels is None else 3)}
     forest = RandomForestClassifier(1, bootstrap=type("Careless", (Sampling,), plan)()).fit(X, Y)
     assert forest.forest_.plans[0] == Bootstrap(9)
+
+
+@pytest.mark.parametrize("small", [np.int8, np.uint8])
+def test_small_numbers_of_numpy_are_those_of_python(small):
+    """That of a block's rows is less than that of all rows, which 8 bits can't hold."""
+    X = np.arange(400.0)[:, None]
+    for ours, other in [
+        (BlockSampling(small(5)), BlockSampling(5)),
+        (StratifiedSampling({0: small(50), 1: np.float16(0.5)}), StratifiedSampling({0: 50, 1: 0.5})),
+    ]:
+        first, second = (RandomForestClassifier(3, bootstrap=way, random_state=0).fit(X, X[:, 0] > 99) for way in (ours, other))
+        assert first.forest_.plans == second.forest_.plans

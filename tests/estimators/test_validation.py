@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import re
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ from dforest import (
     SurvivalTree,
     config_context,
 )  # fmt: skip
-from dforest.estimators.data.validation import count_features, count_samples
+from dforest.estimators.data.validation import check_number, count_features, count_samples
 from dforest.sampling import RowSampling, SampledRows
 from dforest.spmd.threads import ThreadGroup
 
@@ -600,3 +601,13 @@ def test_number_of_columns_at_predict(kind):
             call(X_IRIS[:, :3])
         with pytest.raises(ValueError, match="0 sample"):
             call(X_IRIS[:0])
+
+
+def test_numbers_are_those_of_python():
+    """NumPy's numbers of few bits overflow, and round, in arithmetic with others."""
+    for value in (np.int8(3), np.uint64(3), np.float16(0.5), np.float32(0.5), 3, 0.5):
+        kind = Integral if value == 3 else Real
+        found = check_number("n", value, kind, "numbers", lambda n: n > 0)
+        assert found == value and type(found) is (int if kind is Integral else float)
+    with pytest.raises(ValueError, match="n=nan; allowed are numbers"):
+        check_number("n", np.float32("nan"), Real, "numbers", lambda n: n > 0)

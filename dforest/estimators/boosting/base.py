@@ -543,9 +543,8 @@ class BoostingEstimator(
         """How many iterations are to count. Raises ValueError if there are not so many."""
         if n_iter is None:
             return self.n_iter_
-        check_number("n_iter", n_iter, Integral, f"integers from 1 to n_iter_={self.n_iter_}, and None",
-                     lambda n: 1 <= n <= self.n_iter_)  # fmt: skip
-        return int(n_iter)
+        allowed = f"integers from 1 to n_iter_={self.n_iter_}, and None"
+        return check_number("n_iter", n_iter, Integral, allowed, lambda n: 1 <= n <= self.n_iter_)
 
     def _raw(self, X, n_iter=None, offset=None):
         """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_sums)."""

@@ -59,6 +59,8 @@ def given_values(name, values, first=0):
         values = _array_of_columns([frame.exact(j) for j in range(frame.n_columns)], frame.n_rows)
     elif not isinstance(values, np.ndarray):
         values = exact_values(values)
+    if values.dtype.kind == "T":  # NumPy's text of any length, which may have missing values of any kind
+        values = values.astype(object)
     if values.dtype.kind == "O":
         missing = np.fromiter(map(is_missing, values.ravel().tolist()), bool, values.size).reshape(values.shape)
     else:

@@ -330,7 +330,7 @@ def check_weights(sample_weight, X, ranks=ALONE):
 
 
 def check_number(name, value, kind, allowed, is_allowed):
-    """Raise ValueError unless a value is a number of a kind that is allowed, and no bool.
+    """A value as a number of Python. Raises ValueError unless it is a number of a kind that is allowed, and no bool.
 
     Parameters
     ----------
@@ -344,8 +344,10 @@ def check_number(name, value, kind, allowed, is_allowed):
     is_allowed : callable
         Given the value; NaN should not pass.
     """
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, kind) or not is_allowed(value):
         raise ValueError(f"{name}={value!r}; allowed are {allowed}")
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def path_of(path):

@@ -307,7 +307,7 @@ class SurvivalPart(SurvivalTrees):
         last = float(self.unique_times_[-1])
         if horizon is None:
             horizon = last
-        check_number("horizon", horizon, Real, f"numbers above 0 and up to {last}", lambda h: 0 < h <= last)
+        horizon = check_number("horizon", horizon, Real, f"numbers above 0 and up to {last}", lambda h: 0 < h <= last)
         ends = np.minimum(np.append(self.event_times_, horizon), horizon)
         lengths = np.diff(np.concatenate([[0.0], ends]))
         return in_kind(X, self._of_blocks(X, 1, lambda survival: (survival * lengths).sum(axis=1, keepdims=True))[:, 0])

@@ -78,7 +78,7 @@ class PartialDependencePart:
         check_is_fitted(self)
         forest = self.forest_
         check_tests(forest)
-        check_number("grid_resolution", grid_resolution, Integral, "integers from 2", lambda n: n >= 2)
+        grid_resolution = check_number("grid_resolution", grid_resolution, Integral, "integers from 2", lambda n: n >= 2)
         numbers = [self._number_of(feature) for feature in (features if isinstance(features, list | tuple) else [features])]
         if not numbers or len(set(numbers)) < len(numbers):
             raise ValueError(f"features={features!r}; allowed are one or more different features")

@@ -83,7 +83,7 @@ class IntervalPart:
         >>> forest.predict_interval(X[:3], level=0.8).shape
         (3, 2)
         """
-        check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
+        level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
         methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
         if not isinstance(method, str) or method not in methods:
             raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")

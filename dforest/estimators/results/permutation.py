@@ -93,7 +93,7 @@ class OutOfBagPart:
             if feature_groups is not None:
                 raise ValueError('feature_groups needs scoring, such as "accuracy" or "r2"; allowed without it is None')
             return self._importance_of_partitions(lambda rank: [Partition(rank, X, y, sample_weight)])
-        check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
+        n_repeats = check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
         score = chosen_score(scoring)
         groups = None if feature_groups is None else importance.numbers_of_groups(self, feature_groups)
         with self._communicator().together() as ranks:

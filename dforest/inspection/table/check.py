@@ -89,8 +89,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     >>> [(finding.column, finding.kind) for finding in check_table(X, y)]
     [(2, 'gives y away')]
     """
-    check_number("cv", cv, Integral, "integers from 2", lambda n: n >= 2)
-    check_number("max_score", max_score, Real, "numbers above 0 and up to 1", lambda score: 0 < score <= 1)
+    cv = check_number("cv", cv, Integral, "integers from 2", lambda n: n >= 2)
+    max_score = check_number("max_score", max_score, Real, "numbers above 0 and up to 1", lambda score: 0 < score <= 1)
     if task not in (None, "classification", "regression", "survival"):
         raise ValueError(f"task={task!r}; allowed are 'classification', 'regression', 'survival' and None")
     if isinstance(y, str):
