@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import on_host
 from dforest.core.sparse_rows import dense
@@ -65,6 +66,7 @@ class PartialDependenceDisplay:
         from sklearn.inspection import PartialDependenceDisplay as Display
 
         estimator = as_fitted(estimator)
+        check_is_fitted(estimator)
         output, drawn, what = _target(estimator, target)
         names = [str(name) for name in names_of_features(estimator, feature_names)]
         groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in features]

@@ -535,6 +535,7 @@ class BoostingEstimator(
 
     def _after(self, n_iter):
         """An estimator of the first iterations, which are this one's; None: all of them. Raises as `_count_iterations` does."""
+        check_is_fitted(self)
         model = copy(self)
         model.forest_ = first_trees(self.forest_, self._count_iterations(n_iter) * self.n_trees_per_iteration_)
         return model

@@ -336,6 +336,7 @@ class SurvivalPart(SurvivalTrees):
         .. [1] F. E. Harrell, R. M. Califf, D. B. Pryor, K. L. Lee, R. A. Rosati, "Evaluating the yield of medical tests", Journal
            of the American Medical Association 247(18), 1982.
         """
+        check_is_fitted(self)
         event, time, entry = check_survival(y)
         risk = on_host(self.predict(X))
         if len(risk) != len(time):

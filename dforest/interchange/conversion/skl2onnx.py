@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector, is_r
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.errors import ConversionError
 from dforest.estimators.conversion import ExportPart
@@ -117,6 +118,7 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
         raise ValueError(
             f"pipeline={pipeline!r}; allowed are classifiers and regressors, estimators of dforest, and pipelines that end in one"
         )
+    check_is_fitted(pipeline)
     register_onnx_converters()
     if is_classifier(pipeline):
         keywords = {"options": {"zipmap": False}, **keywords}

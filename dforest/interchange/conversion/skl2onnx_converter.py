@@ -7,6 +7,7 @@ what becomes of it.
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.extras import needed
 from dforest.interchange.conversion.links import link_of
@@ -103,6 +104,7 @@ def _alias(kind):
 
 def _parse(scope, estimator, inputs, custom_parsers=None):
     """Tell skl2onnx what the outputs are called."""
+    check_is_fitted(estimator)
     operator = scope.declare_local_operator(_alias(type(estimator)), estimator)
     operator.inputs.extend(inputs)
     wanted = _given_options(scope, estimator)
@@ -136,6 +138,7 @@ def _add_rows(graph, operator, dtype):
 
 def _set_shapes(operator):
     """Tell skl2onnx the types and shapes of the outputs."""
+    check_is_fitted(operator.raw_operator)
     types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
     estimator = operator.raw_operator
     kinds = {
