@@ -179,7 +179,7 @@ TREE = ("gradient_booster", "model", "trees", 0)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ([(("objective", "name"), "binary:hinge")], "model has objective='binary:hinge', with 1 classes; allowed are reg:squ"),
+        ([(("objective", "name"), "binary:hinge")], "model has objective='binary:hinge', with 0 classes; allowed are reg:squ"),
         ([(("gradient_booster", "name"), "gblinear")], "model has booster='gblinear'; allowed are those of trees"),
         ([(("learner_model_param", "num_target"), "2")], "model has 2 outputs; allowed is one"),
         ([((*TREE, "tree_param", "size_leaf_vector"), "2")], "tree 0 has a value for each output"),
@@ -347,6 +347,20 @@ def test_base_scores_at_the_ends(share, tmp_path):
     counts = xgboost.train({"objective": "count:poisson"}, xgboost.DMatrix(X, np.zeros(len(y))), 2)
     with pytest.raises(ValueError, match=r"model has base_score=\[0.0\]; allowed are 1 numbers whose raw predictions are finite"):
         dforest.from_xgboost(counts)
+
+
+def test_one_class(tmp_path):
+    xgboost = pytest.importorskip("xgboost", "3.1")
+    X, y = data()
+    rows = xgboost.DMatrix(X, np.zeros(len(y)))
+    model = xgboost.train({"objective": "multi:softprob", "num_class": 1}, rows, 2)
+    model.save_model(tmp_path / "model.json")
+    for one in (model, tmp_path / "model.json"):
+        estimator = dforest.from_xgboost(one)
+        assert estimator.classes_.tolist() == [0] and (estimator.predict_proba(X) == model.predict(rows)[:, None]).all()
+        assert set(estimator.predict(X)) == {0}
+    model = xgboost.XGBClassifier(n_estimators=2).fit(X, np.zeros(len(y), int))  # to which there are two classes
+    assert dforest.from_xgboost(model).predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-6)
 
 
 def test_tweedie_of_power_1():

@@ -122,7 +122,8 @@ def from_xgboost(model, *, categories=None, verify=True):
     try:
         learner = document["learner"]
         facts = learner["learner_model_param"]
-        n_features, n_sums = int(facts["num_feature"]), max(1, int(facts["num_class"]))
+        n_features, n_classes = int(facts["num_feature"]), int(facts["num_class"])
+        n_sums = max(1, n_classes)
         names = learner.get("feature_names") or None
         if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise ValueError(f"model has feature_names={names!r:.60}; allowed are lists of text")
@@ -131,7 +132,7 @@ def from_xgboost(model, *, categories=None, verify=True):
                 f"model has num_feature={n_features}" + (f" and {len(names)} feature_names" if names else "") + "; allowed are 1 "
                 f"to {_MAX_FEATURES}, and as many names, or none"
             )
-        estimator, link = _estimator_for(learner["objective"], n_sums, int(facts.get("num_target", 1)))
+        estimator, link = _estimator_for(learner["objective"], n_classes, int(facts.get("num_target", 1)))
         is_of_estimator = "scikit_learn" in learner.get("attributes", {}) if booster is None else booster is not model
         trees, chosen, weights, n_iterations, known = _grown(learner, is_of_estimator, n_sums)
         trees = [_arrays_of(tree, t, n_features) for t, tree in enumerate(trees)]
@@ -140,7 +141,8 @@ def from_xgboost(model, *, categories=None, verify=True):
         sources = [_source_tree(trees[t], weights[t], n_categories) for t in chosen]
         baseline = _margin(_json(facts["base_score"]), link, n_sums)
         features = features_of(n_features, labels, names)
-        n_classes = max(2, n_sums) if is_classifier(estimator) else 0
+        is_multi = learner["objective"]["name"].startswith("multi:")
+        n_classes = (n_sums if is_multi else 2) if is_classifier(estimator) else 0
         config = {} if booster is None else json.loads(booster.save_config())  # a file has no parameters
         found, lacking = of_xgboost(config, n_features, n_classes, labels.keys()) if config else ({}, [])
     except DAMAGED as error:
@@ -228,11 +230,11 @@ def _grown(learner, is_of_estimator, n_sums):
     return trees, chosen, weights, n_iterations, (model.get("cats") or {}).get("enc")
 
 
-def _estimator_for(objective, n_sums, n_targets):
+def _estimator_for(objective, n_classes, n_targets):
     """(an estimator, not fitted, with the loss of a model; the link of its base score). Raises ValueError if there is none."""
     name = objective["name"]
-    if name not in _LOSSES or (n_sums > 1) != name.startswith("multi:"):
-        raise ValueError(f"model has objective={name!r}, with {n_sums} classes; allowed are {', '.join(_LOSSES)}")
+    if name not in _LOSSES or (n_classes < 1 if name.startswith("multi:") else n_classes > 1):
+        raise ValueError(f"model has objective={name!r}, with {n_classes} classes; allowed are {', '.join(_LOSSES)}")
     if n_targets > 1:
         raise ValueError(f"model has {n_targets} outputs; allowed is one: fit a model for each column of y")
     loss, link = _LOSSES[name]
@@ -435,7 +437,7 @@ def _booster_from(document, trees, weights, n_features, n_sums):
         "attributes": {}, "feature_names": [], "feature_types": [], "gradient_booster": gradient_booster, "objective": objective,
         "learner_model_param": {
             "base_score": learner["learner_model_param"]["base_score"], "boost_from_average": "1",
-            "num_class": str(n_sums if n_sums > 1 else 0), "num_feature": str(n_features), "num_target": "1",
+            "num_class": learner["learner_model_param"]["num_class"], "num_feature": str(n_features), "num_target": "1",
         },
     }  # fmt: skip
     version = document.get("version")
