@@ -5,7 +5,6 @@ from itertools import chain
 
 import numpy as np
 import onnx
-import onnxruntime
 import pandas as pd
 import pytest
 from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
@@ -23,6 +22,8 @@ from dforest.interchange.conversion import onnx as conversion
 from dforest.interchange.conversion import onnx_operators
 from dforest.interchange.conversion.links import LINKS, rounding
 from dforest.rules.losses import LOSSES
+
+onnxruntime = pytest.importorskip("onnxruntime")
 
 pytestmark = pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
 

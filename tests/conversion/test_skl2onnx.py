@@ -1,7 +1,6 @@
 """Pipelines that hold our estimators, converted by skl2onnx."""
 
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
 from helpers.conversion import data_of, models, models_of_several_outputs
@@ -31,6 +30,8 @@ import dforest
 from dforest.errors import ConversionError
 from dforest.interchange.conversion import skl2onnx as whole_pipeline
 from dforest.interchange.conversion import skl2onnx_converter as conversion
+
+onnxruntime = pytest.importorskip("onnxruntime")
 
 
 @pytest.fixture(autouse=True)

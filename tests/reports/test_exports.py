@@ -1,12 +1,13 @@
 """Faults of models for other libraries, as users would report them."""
 
 import numpy as np
-import onnxruntime
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 
 import dforest
 from dforest.errors import ConversionError
+
+onnxruntime = pytest.importorskip("onnxruntime")
 
 
 def session_of(model):
