@@ -1,6 +1,8 @@
 """What users pass is read exactly: masked cells, NA and NaN are missing, and labels keep their type and their value."""
 
 import decimal
+import inspect
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -11,19 +13,20 @@ from numpy.testing import assert_array_equal
 
 from dforest import (
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRanker,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
-    RandomSurvivalForest,
-    RandomTreesEmbedding,
     check_table,
     config_context,
 )
 from dforest.estimators.data.columns import columns_of, exact_values
 from dforest.estimators.data.given import given_rows, given_values
+from dforest.estimators.families import ESTIMATORS
+from dforest.estimators.kinds import RankingTrees, SurvivalTrees
 from dforest.spmd.threads import ThreadGroup
 
 RNG = np.random.default_rng(0)
@@ -42,34 +45,59 @@ def with_mask(values):
 
 
 def quiet(kind, **parameters):
-    counts = {"max_iter": 3} if kind.__name__.startswith("Hist") else {} if "Tree" in kind.__name__ else {"n_estimators": 3}
+    counts = {name: n for name, n in {"max_iter": 3, "n_estimators": 8}.items() if name in kind._parameter_constraints}
     return kind(random_state=0, **(counts | parameters))
 
 
-@pytest.mark.parametrize(
-    ("kind", "methods"),
-    [
-        (RandomForestClassifier, ["predict_proba", "predict_log_proba", "apply", "decision_path", "shap_values", "proximity"]),
-        (RandomForestRegressor, ["predict", "forest_weights", "predict_interval", "proximity"]),
-        (HistGradientBoostingClassifier, ["decision_function", "staged_predict", "apply"]),
-        (HistGradientBoostingRegressor, ["predict", "shap_values"]),
-        (IsolationForest, ["score_samples", "predict"]),
-        (RandomTreesEmbedding, ["transform"]),
-    ],
-)
-def test_masked_cells_are_missing_values(kind, methods):
-    keep = {"keep_training_data": True} if "RandomForest" in kind.__name__ else {}
-    fitted, ours = (quiet(kind, **keep).fit(rows, CLASSES) for rows in (HOLES, MASKED))
-    for name in methods:
-        found, expected = (getattr(fitted, name)(rows) for rows in (MASKED, HOLES))
-        same = getattr(ours, name)(MASKED)
-        for given in (found, expected, same):
-            assert given is not None
-        if name == "staged_predict":
-            found, expected, same = map(list, (found, expected, same))
-        for one in (found, same):
-            for a, b in zip(*((given if isinstance(given, tuple) else (given,)) for given in (one, expected)), strict=True):
-                assert_array_equal(*(part.toarray() if hasattr(part, "toarray") else part for part in (a, b)))
+ALL = pytest.mark.parametrize("kind", [ESTIMATORS[name] for name in sorted(ESTIMATORS)])
+
+
+def given_to(kind, y=CLASSES):
+    """(y, other arguments of `fit`) of an estimator, for the rows of X."""
+    if issubclass(kind, SurvivalTrees):
+        return np.c_[CLASSES, np.abs(X[:, 1]) + 0.1], {}
+    return y, {"qid": np.arange(N) // 6} if issubclass(kind, RankingTrees) else {}
+
+
+def told(found):
+    """What an answer says, to be compared."""
+    if hasattr(found, "toarray"):
+        found = found.toarray()
+    if isinstance(found, np.ndarray) and found.dtype != object:
+        return found.dtype, found.shape, found.tobytes()
+    if isinstance(found, dict):
+        return {name: told(part) for name, part in found.items()}
+    return list(map(told, found)) if isinstance(found, list | tuple | Iterator) else repr(found)
+
+
+@ALL
+@pytest.mark.filterwarnings("ignore")
+def test_masked_cells_are_missing_values_in_all_methods(kind):
+    known, (y, queries) = kind._parameter_constraints, given_to(kind)
+    parameters = {"keep_training_data": True, "bootstrap": True, "oob_score": True}
+    if kind is not IsolationForest:
+        parameters = {name: value for name, value in parameters.items() if name in known}
+    else:
+        parameters = {}
+    plain, masked = (quiet(kind, **parameters).fit(rows, y, **queries) for rows in (HOLES, MASKED))
+    arguments = {"y": y, "q": 0.5, "features": [0], "quantiles": [0.5], "random_state": 0, "inplace": False} | queries
+    asked = []
+    for name in dir(kind):
+        method = getattr(kind, name)
+        if name.startswith(("_", "fit", "set_", "report", "estimate_memory")) or not inspect.isfunction(method):
+            continue
+        takes = inspect.signature(method).parameters
+        if "X" not in takes:
+            continue
+        given, found = {name: value for name, value in arguments.items() if name in takes}, []
+        for model, rows in ((plain, HOLES), (plain, MASKED), (masked, MASKED)):
+            try:
+                found.append(told(getattr(model, name)(rows, **given)))
+            except ValueError as error:
+                found.append(str(error))
+        assert found[0] == found[1] == found[2], name
+        asked.append(name)
+    assert asked
 
 
 @pytest.mark.parametrize(
@@ -290,20 +318,29 @@ def test_frames_of_several_columns(name, library):
     assert model.predict(np.arange(N)[:, None]).T.tolist() == parts
 
 
-@pytest.mark.parametrize("make", [pa.table, pa.record_batch, pl.DataFrame, pd.DataFrame], ids=lambda make: make.__name__)
-def test_frames_of_all_libraries(make):
-    rows, y = make({name: X[:, j] for j, name in enumerate("abc")}), make({"p": X[:, 0], "q": X[:, 1] ** 2})
-    one = make({"p": X[:, 0]})
-    expected = quiet(RandomForestRegressor).fit(X, np.c_[X[:, 0], X[:, 1] ** 2]).predict(X)
-    assert_array_equal(quiet(RandomForestRegressor).fit(rows, y).predict(rows), expected)
-    with pytest.warns(match="column-vector"):
-        boosted = quiet(HistGradientBoostingRegressor).fit(rows, one)
-    assert_array_equal(boosted.predict(rows), quiet(HistGradientBoostingRegressor).fit(X, X[:, 0]).predict(X))
-    for kind in (IsolationForest, RandomTreesEmbedding):
-        assert quiet(kind).fit(rows).n_features_in_ == 3
-    survival = np.c_[CLASSES, np.abs(X[:, 1]) + 0.1]
-    expected = quiet(RandomSurvivalForest).fit(X, survival).predict(X)
-    assert_array_equal(quiet(RandomSurvivalForest).fit(rows, survival).predict(rows), expected)
+FRAMES = pytest.mark.parametrize("make", [pa.table, pa.record_batch, pl.DataFrame, pd.DataFrame], ids=lambda make: make.__name__)
+
+
+@ALL
+@FRAMES
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+def test_frames_of_all_libraries(kind, make):
+    """X and y; names of columns are those of the frame."""
+    rows, (y, queries) = make({name: HOLES[:, j] for j, name in enumerate("abc")}), given_to(kind)
+    frame = make({"event": y[:, 0] == 1, "time": y[:, 1]}) if y.ndim == 2 else make({"y": y})
+    ours, other = (quiet(kind).fit(*given, **queries) for given in ((rows, frame), (HOLES, y)))
+    assert ours.feature_names_in_.tolist() == ["a", "b", "c"]
+    for name in ("predict", "predict_proba", "transform", "score_samples"):
+        if hasattr(ours, name):
+            assert told(getattr(ours, name)(rows)) == told(getattr(other, name)(HOLES))
+
+
+@FRAMES
+def test_frames_of_several_targets(make):
+    y = np.c_[X[:, 0], X[:, 1] ** 2]
+    for kind in (RandomForestRegressor, DecisionTreeRegressor, HistGradientBoostingRegressor):
+        ours, other = (quiet(kind).fit(X, given) for given in (make({"p": y[:, 0], "q": y[:, 1]}), y))
+        assert told(ours.predict(X)) == told(other.predict(X))
 
 
 def test_lists_that_numpy_would_change():

@@ -3,6 +3,8 @@
 Masked cells and what other libraries call missing (None, NA, null) are missing values, which X may hold, and nothing else.
 """
 
+from importlib import import_module
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -14,9 +16,12 @@ from dforest.estimators.data.columns import columns_of, exact_values, is_missing
 def given_rows(X):
     """X on the host, a masked array as one of numbers with NaN, or of objects with None, in its masked cells.
 
-    Anything but masked arrays, and lists of them, is returned as it is.
+    A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns. Anything else but masked arrays,
+    and lists of them, is returned as it is.
     """
     X = _masked(on_host(X))
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+        return import_module("pyarrow").Table.from_batches([X])
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if not np.ma.is_masked(X):
