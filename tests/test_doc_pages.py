@@ -182,13 +182,17 @@ def test_fastapi_answers(served):
     importing, expected = served
     ask = client.TestClient(importing("app.py")["app"]).post
     assert ask("/predict", json=ROW).json() == expected[0]
-    other = {**ROW, "town": "new"}
-    del other["x7"]
+    other = {**ROW, "town": "new", "x7": None}
     assert ask("/predict_many", json=[ROW, other]).json() == expected
     assert ask("/predict_many", json=[]).json() == []
     for row in BAD:
         assert ask("/predict", json=row).status_code == 422
-    assert ask("/predict_many", json=[ROW, BAD[0]]).status_code == 422
+        assert ask("/predict_many", json=[ROW, row]).status_code == 422
+    misspelt = {name.replace("x7", "X7"): value for name, value in ROW.items()}
+    for name, given in (("/predict_many", [ROW, misspelt]), ("/predict", misspelt)):
+        told = ask(name, json=given).json()["detail"]
+        assert "X lacks 'x7' and has 'X7', which training rows did not have; allowed are the columns 'x0'" in told
+    assert ask("/predict_many", json=[ROW, misspelt]).json()["detail"].startswith("row 1: X lacks 'x7'")
 
 
 def test_the_server_of_a_pipeline_answers(tmp_path, monkeypatch):
@@ -203,8 +207,11 @@ def test_the_server_of_a_pipeline_answers(tmp_path, monkeypatch):
     row = {"since": "03/04/2021", "amount": 90, "town": "Oslo"}
     likely, unlikely = ask("/predict_many", json=[row, {**row, "since": "03/04/2016"}]).json()
     assert likely.keys() == {"yes", "no"} and likely["yes"] > 0.9 > 0.1 > unlikely["yes"]
-    lacking = [{**row, "amount": None}, {"since": "03/04/2021"}, {**row, "town": "new"}]
-    assert len(ask("/predict_many", json=lacking).json()) == 3
+    assert len(ask("/predict_many", json=[{**row, "amount": None}, {**row, "town": "new"}]).json()) == 2
+    for wrong, name in (({"since": "03/04/2021", "town": "Oslo"}, "amount"), ({**row, "tonw": "Oslo"}, "tonw")):
+        answered = ask("/predict_many", json=[row, wrong])
+        assert answered.status_code == 422
+        assert answered.json()["detail"].startswith(f"row 1 lacks or should not have ['{name}']; allowed: ['amount', 'since'")
     assert ask("/predict_many", json=[]).json() == [] and pipeline[-1].feature_names_in_.tolist() == ["since", "amount", "town"]
     for bad in ({"amount": "much"}, {"since": "2021-04-03"}, {"town": ["Bern"]}):
         assert ask("/predict_many", json=[{**row, **bad}]).status_code == 422

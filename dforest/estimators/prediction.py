@@ -41,8 +41,8 @@ class PredictionPart:
         dforest.core.predict.predictor.Predictor
             An object whose `predict` takes C-contiguous arrays of float32 or float64, and returns what the estimator's
             `predict_proba` does or, for regression, `predict`; for boosted trees, raw predictions. If the estimator was fitted
-            with names of columns, it also takes a dict of one row's values, or a frame. It stays as it is if the estimator is
-            fitted again.
+            with names of columns, it also takes a dict of one row's values, a list of such dicts, or a frame. It stays as it is
+            if the estimator is fitted again.
 
         Raises
         ------

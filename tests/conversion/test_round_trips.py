@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble
+from helpers import rings
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,7 +77,7 @@ def test_every_format(library, task, categories, seed, tmp_path_factory):
     assert np.array_equal(predicted(dforest.load(path), frame), predicted(estimator, frame))
     pytest.importorskip("onnxruntime")
     estimator.to_onnx()
-    if shutil.which("cc"):
+    if shutil.which("cc") and (rings.ALL or seed % 4 == 0):  # compilers are slow
         estimator.to_c()
     if categories is None or categories == [3, 5, 8]:
         pytest.importorskip("treelite")

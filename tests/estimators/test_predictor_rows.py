@@ -49,6 +49,12 @@ def test_a_row_by_names_is_the_row_of_the_frame(kind):
         for given in (row, backwards, rows.iloc[i], ChainMap(row)):
             np.testing.assert_array_equal(predictor.predict(given), want)
     np.testing.assert_array_equal(predictor.predict(rows), expected(model, rows))
+    listed = [dict(reversed(row.items())) if i % 2 else ChainMap(row) for i, row in enumerate(rows.to_dict("records"))]
+    for given in (listed, tuple(listed)):
+        np.testing.assert_array_equal(predictor.predict(given), expected(model, rows))
+    assert predictor.predict([]).shape == expected(model, rows)[:0].shape
+    if kind is RandomForestClassifier:
+        np.testing.assert_array_equal(predictor.predict_class(listed), expected(model, rows).argmax(axis=1))
 
 
 @pytest.mark.parametrize("library", [pl.DataFrame, pa.table])
@@ -83,9 +89,15 @@ def test_missing_values_and_unknown_labels(nothing):
         (X.iloc[0].to_dict() | {"lift": "True"}, ValueError, "X column 'lift' holds the text 'True', but booleans in the"),
         (X.iloc[0].to_dict() | {"lift": "1"}, ValueError, "X column 'lift' holds the text '1'"),
         (X.assign(lift=X["lift"].astype(object).where(X["rooms"] > 1, "maybe")), ValueError, "'lift' holds the text 'maybe'"),
-        (X[["town", "area", "size", "lift", "rooms"]], ValueError, "X lacks"),
+        (X[["town", "area", "size", "lift", "rooms"]], ValueError, "X has its columns in another order, 'town', 'area'"),
+        (X.rename(columns={"area": "Area"}), ValueError, "X lacks 'area' and has 'Area', which training rows did not have; all"),
+        ([X.iloc[0].to_dict(), {"area": 1.0}], ValueError, "row 1: X lacks 'town', 'size', 'lift', 'rooms'; allowed are the"),
+        ([X.iloc[0].to_dict() | {"aera": 1.0}], ValueError, "row 0: X has 'aera', which training rows did not have"),
+        ([X.iloc[0].to_dict(), X.iloc[1].to_dict() | {"area": "wide"}], ValueError, "row 1: X column 'area' holds 'wide'"),
+        ([X.iloc[0].to_dict(), [1.0]], TypeError, "row 1 of X is of type list; allowed are mappings of names to values"),
         (X.assign(area="wide"), ValueError, "X column 'area' holds the text 'wide'"),
-        ([1.0, "Bern", "S", True, 2], TypeError, "X is of type list; allowed are arrays, mappings"),
+        ([1.0, "Bern", "S", True, 2], TypeError, "row 0 of X is of type float; allowed are mappings"),
+        ("Bern", TypeError, "X is of type str; allowed are arrays, mappings of names to values, lists of these"),
     ],
 )
 def test_refused(given, error, message):

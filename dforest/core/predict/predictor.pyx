@@ -77,11 +77,12 @@ cdef class Predictor:
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64; mapping, Series or frame
+        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64; mapping, list, Series or frame
             Several rows, or a single one, as a C-contiguous array. NaN means missing. In an array, categories and levels are
             given as their numbers, which are the places of labels in the attribute ``categories_`` of the estimator. Where the
             estimator was fitted with names of columns, a single row may also be a dict or another mapping, or a Series of
-            pandas, from all names to values, and several rows a frame: with labels, which are encoded. That takes longer.
+            pandas, from all names to values, and several rows a list of mappings, or a frame: with labels, which are encoded.
+            That takes longer. A row that lacks a name, or has one that training rows did not have, is an error that says which.
 
         Returns
         -------
@@ -110,7 +111,7 @@ cdef class Predictor:
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64; mapping, Series or frame
+        X : ndarray of shape (n_rows, n_features) or (n_features,), dtype float32 or float64; mapping, list, Series or frame
             Rows as in `predict`.
 
         Returns

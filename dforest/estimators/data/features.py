@@ -174,11 +174,12 @@ class Features:
         return with_numbers(columns.stored.astype(dtype, copy=False), numbers)
 
     def encode_rows(self, X):
-        """One row, as a mapping or a Series of the names of columns to values, or the rows of a frame, as a C-contiguous array.
+        """One row, as a mapping or a Series of the names of columns to values, or rows, as a list of mappings or a frame.
 
         Returns
         -------
         ndarray of shape (n_features,) or (n_rows, n_features), dtype float32 or float64
+            C-contiguous.
 
         Raises
         ------
@@ -190,9 +191,11 @@ class Features:
         """
         if isinstance(X, Mapping) or hasattr(X, "to_dict") and getattr(X, "ndim", 2) == 1:
             return self._encode_row(dict(X))
+        if isinstance(X, list | tuple):
+            return self._encode_listed(X)
         columns = columns_of(X) if hasattr(X, "columns") or hasattr(X, "column_names") else None
         if columns is None:
-            allowed = "arrays, mappings of names to values, Series and frames"
+            allowed = "arrays, mappings of names to values, lists of these, Series and frames"
             raise TypeError(f"X is of type {type(X).__name__}; allowed are {allowed}")
         self._check_names(columns.names)
         check_columns(columns, [j for j in range(columns.n_columns) if not self.is_encoded(j)])
@@ -200,14 +203,26 @@ class Features:
 
     def _check_names(self, given):
         """Raise ValueError unless these are the names of the columns, in any order for a mapping."""
-        if isinstance(given, dict):
-            lost, unknown = [name for name in self.names if name not in given], [name for name in given if name not in self.names]
-        else:
-            lost, unknown = ([], []) if list(given) == self.names else (self.names, given)
-        if lost or unknown:
-            what = f"lacks {some_of(lost)}" if lost else f"has {some_of(unknown)}, which training rows did not have"
+        lost, unknown = [name for name in self.names if name not in given], [name for name in given if name not in self.names]
+        parts = [f"lacks {some_of(lost)}"] * bool(lost)
+        parts += [f"has {some_of(unknown)}, which training rows did not have"] * bool(unknown)
+        if not parts and not isinstance(given, Mapping) and list(given) != self.names:
+            parts = [f"has its columns in another order, {some_of(given)}"]
+        if parts:
             allowed = f"allowed are the columns {some_of(self.names)}, with None or NaN where a value is missing"
-            raise ValueError(f"X {what}; {allowed}")
+            raise ValueError(f"X {' and '.join(parts)}; {allowed}")
+
+    def _encode_listed(self, rows):
+        """Rows, each as a mapping. Errors name the row by its number, from 0."""
+        result = np.empty((len(rows), len(self.names)))
+        for i, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise TypeError(f"row {i} of X is of type {type(row).__name__}; allowed are mappings of names to values")
+            try:
+                result[i] = self._encode_row(row)
+            except ValueError as error:
+                raise ValueError(f"row {i}: {error}") from None
+        return result
 
     def _encode_row(self, row):
         if row.keys() != self._known_names:
