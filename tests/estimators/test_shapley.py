@@ -34,6 +34,7 @@ from dforest import (
 )
 from dforest.core import loops
 from dforest.core.predict.shapley_weights import gauss_points
+from dforest.estimators.results import shapley
 from dforest.splitter import PythonSplitter, Test
 
 MODELS = [
@@ -358,6 +359,31 @@ def test_deep_chains(n_features):
             np.testing.assert_allclose(result.values[:, 0], tree.predict_proba(rows) - result.base_values, atol=1e-11)
 
 
+def of_all_features(function, *arguments, **parameters):
+    """What a method returns if features that no tree tests are looked at like others."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(shapley, "_of_tested_features", lambda forest: (forest, np.arange(forest.n_features)))
+        return function(*arguments, **parameters)
+
+
+@pytest.mark.parametrize("has_background", [False, True])
+def test_features_that_no_tree_tests_are_left_out(has_background):
+    X = np.random.default_rng(0).integers(0, 3, (30, 20)).astype(float)
+    X[:, 12], y = X[:, 12] + np.nan, X[:, 3] * X[:, 7] + X[:, 19]
+    background = X[:6] if has_background else None
+    for model in (
+        RandomForestRegressor(2, max_depth=2, max_features=None, random_state=0).fit(X, y),
+        RandomForestClassifier(2, max_depth=2, max_features=None, categorical_features=[3, 5], random_state=0).fit(X, y > 2),
+        HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=5).fit(X, y),
+    ):
+        assert 1 < len(shapley._of_tested_features(model.forest_)[1]) <= 10
+        for name in ("shap_values", "shap_interaction_values"):
+            call = getattr(model, name)
+            found, whole = call(X, background), of_all_features(call, X, background)
+            np.testing.assert_array_equal(found.values, whole.values)
+            np.testing.assert_array_equal(found.base_values, whole.base_values)
+
+
 FORMATS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array, sparse.coo_array, np.asarray]
 
 
@@ -365,7 +391,7 @@ FORMATS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_ar
 @pytest.mark.parametrize("has_background", [False, True])
 def test_sparse_values_are_the_dense_ones(layout, has_background, monkeypatch):
     """Of columns of which trees test a few; rows are explained in several blocks."""
-    monkeypatch.setattr("dforest.estimators.results.shapley._BLOCK_VALUES", 70)
+    monkeypatch.setattr(shapley, "_BLOCK_VALUES", 70)
     X = sparse.random(40, 50, density=0.1, random_state=0, format="csr")
     X.data = np.round(4 * X.data) - 1  # with zeros that are stored
     X, y = layout(X.toarray()), np.asarray(X.sum(axis=1)).ravel()
@@ -379,7 +405,7 @@ def test_sparse_values_are_the_dense_ones(layout, has_background, monkeypatch):
         IsolationForest(3, random_state=0).fit(X),
         RandomForestRegressor(2, min_samples_leaf=99).fit(X, y),  # roots
     ):
-        dense = model.shap_values(X, background)
+        dense = of_all_features(model.shap_values, X, background)
         found = model.shap_values(X, background, sparse_output=True)
         matrices = found.values if dense.values.ndim == 3 else [found.values]
         kind = sparse.csr_array if layout in (np.asarray, sparse.coo_array) else layout

@@ -186,8 +186,7 @@ class ShapPart:
             if sparse_output:
                 values, total, base = _sparse_values_of(of_output, voting, X, background, n_threads)
             else:
-                explain = _explainer_of(of_output, voting, background, n_threads, kind is ShapInteractionValues)
-                values, base = explain(X)
+                values, base = _values_of(of_output, voting, X, background, n_threads, kind is ShapInteractionValues)
                 total = values.reshape(len(X), -1, values.shape[-1]).sum(axis=1)
             base = base if expected is None else expected[own]
             explained.append((values, base, float(np.abs(base + total - predicted[:, own]).max())))
@@ -242,6 +241,18 @@ def _explainer_of(forest, voting, background, n_threads, has_interactions):
         return values, np.append(base, 1.0 - base.sum()) if forest.objective.predicts_shares else base
 
     return explain
+
+
+def _values_of(forest, voting, X, background, n_threads, has_interactions):
+    """The Shapley values of a forest of one output, or interactions, and what is expected of a row."""
+    own, tested = _of_tested_features(forest)
+    if 2 * len(tested) > forest.n_features:  # else features that nodes don't test would take most of the time
+        return _explainer_of(forest, voting, background, n_threads, has_interactions)(X)
+    background = None if background is None else np.ascontiguousarray(background[:, tested])
+    found, base = _explainer_of(own, voting, background, n_threads, has_interactions)(np.ascontiguousarray(X[:, tested]))
+    values = np.zeros((len(X), *(2 if has_interactions else 1) * [forest.n_features], found.shape[-1]))
+    values[(slice(None), tested[:, None], tested) if has_interactions else (slice(None), tested)] = found
+    return values, base
 
 
 def _sparse_values_of(forest, voting, X, background, n_threads):
