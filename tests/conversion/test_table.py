@@ -1,0 +1,73 @@
+"""The page on conversions: its table has all estimators, and each cell says what the estimator really does."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dforest
+from dforest.estimators.declaration import ESTIMATORS
+
+PAGE = Path(__file__).parents[2] / "doc" / "conversion.md"
+CONVERSIONS = "to_onnx", "to_c", "to_treelite", "to_shap", "to_sklearn"
+
+
+def rows_of_table():
+    """(text of the first cell, cells by the name of the method)."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| estimator |"))
+    names = [next(name for name in CONVERSIONS if name in cell) for cell in lines[start].split("|")[2:-1]]
+    assert tuple(names) == CONVERSIONS
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            return
+        first, *cells = (cell.strip() for cell in line.split("|")[1:-1])
+        yield first, dict(zip(names, cells, strict=True))
+
+
+def fitted(kind, **parameters):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    if "Ranker" in kind.__name__:
+        return kind(max_iter=2, **parameters).fit(X, y, qid=np.arange(60) // 6)
+    if "Surviv" in kind.__name__:
+        return kind(**parameters).fit(X, np.column_stack([y > 0, 1.0 + y]))
+    return kind(**parameters).fit(X, y)
+
+
+CELLS = [
+    pytest.param(name, parameters, convert, cell, id=f"{name}, {convert}")
+    for first, cells in rows_of_table()
+    for name, parameters in re.findall(r"`(\w+)(?:\((.*?)\))?`", first)
+    for convert, cell in cells.items()
+]
+
+
+def test_all_estimators_are_there():
+    assert {cell.values[0] for cell in CELLS} == set(ESTIMATORS)
+
+
+@pytest.mark.parametrize(("name", "parameters", "convert", "cell"), CELLS)
+def test_cells(name, parameters, convert, cell):
+    kind = getattr(dforest, name)
+    given = {"n_estimators": 3} if "n_estimators" in kind().get_params() else {}
+    given |= {"extension_level": 1} if parameters else {}
+    estimator = fitted(kind, **given)
+    if cell == "refused":
+        with pytest.raises((AttributeError, ValueError)):
+            getattr(estimator, convert)()
+        return
+    assert getattr(estimator, convert)() is not None  # which are compared
+
+
+def test_of_several_outputs():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for estimator in (
+        dforest.RandomForestRegressor(3).fit(X, X[:, :2]),
+        dforest.ExtraTreesClassifier(3).fit(X, X[:, :2] > 0),
+        dforest.HistGradientBoostingRegressor(max_iter=3).fit(X, X[:, :2]),
+    ):
+        for convert in CONVERSIONS:
+            if hasattr(estimator, convert):
+                getattr(estimator, convert)()
