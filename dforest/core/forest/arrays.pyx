@@ -402,7 +402,8 @@ class Forest:
     def row_counts(self, t):
         """Return how often tree `t` drew each row: ndarray of shape (n_rows[t],), dtype uint32.
 
-        Only rows of positive weight are counted. The draws are computed anew at each call, from the tree's sampling plan and its
+        Only rows of positive weight are counted, and have numbers here; the attribute `estimators_samples_` of estimators numbers
+        all rows that `fit` was given. The draws are computed anew at each call, from the tree's sampling plan and its
         seed.
         """
         t = self._number(t)

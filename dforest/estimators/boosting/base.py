@@ -102,7 +102,7 @@ class BoostingEstimator(
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
-            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
+            `categorical_features`). NaN, None, NA, null and masked cells are missing values, and infinities are ordinary values.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
             Targets: classes of any type, or finite numbers. A y of several columns is for regression: each tree then has a value
             for each column in its leaves.

@@ -105,7 +105,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
-            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary values.
+            `categorical_features`). NaN, None, NA, null and masked cells are missing values, and infinities are ordinary values.
         y : array-like of shape (n_rows,)
             Grades: integers from 0 to 31, unless the loss takes other numbers; the higher, the nearer to the top a row belongs.
         sample_weight : array-like of shape (n_rows,), optional

@@ -77,7 +77,7 @@ class RandomTreesEmbedding(Embedding, NumberTargets, ConversionPart, Transformer
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Training rows: numbers or booleans, or text in categorical columns. None, NaN, NA and null are missing.
+            Training rows: numbers or booleans, or text in categorical columns. None, NaN, NA, null and masked cells are missing.
         y : object, optional
             Ignored; it is there for scikit-learn's pipelines, which pass one.
         sample_weight : array-like of shape (n_rows,), optional

@@ -70,7 +70,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Training rows: numbers or booleans, and in categorical columns text too (see
-            `categorical_features`). NaN, None, NA and null are missing values, and infinities are ordinary
+            `categorical_features`). NaN, None, NA, null and masked cells are missing values, and infinities are ordinary
             values. float32 and float64 are used as they are, and other types become float64. Sparse
             matrices and arrays of SciPy give the same trees as ``X.toarray()``, which is never made as a
             whole; entries that they do not store are 0.

@@ -123,8 +123,8 @@ class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, Conversion
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Training rows: numbers or booleans, or text in categorical columns. None, NaN, NA and null are missing values, and
-            infinities are ordinary values.
+            Training rows: numbers or booleans, or text in categorical columns. None, NaN, NA, null and masked cells
+            are missing values, and infinities are ordinary values.
         y : object, optional
             Ignored; it is there for scikit-learn's pipelines, which pass one.
         sample_weight : array-like of shape (n_rows,), optional
