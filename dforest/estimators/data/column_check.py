@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dforest.estimators.data.codes import codes_of, digits_of
 from dforest.estimators.data.columns import is_missing
 from dforest.estimators.data.readings import LONGEST, code_of_amounts, content_of
 
@@ -156,7 +157,9 @@ def _refusal_of_text(first, values):
     except TypeError:  # there are lists, say, behind the first text
         different = values
     texts = list(dict.fromkeys(value for value in different if isinstance(value, str)))
-    content = content_of(texts)
+    codes, content = codes_of(texts, any(map(_is_number, different))), content_of(texts)
+    if codes is not None:
+        return Refusal(f"text of {codes.kind}, such as {codes.example!r}", codes.advice)
     if any(map(_is_number, different)) and 2 * sum(map(_is_number, values)) > len(values):
         is_amount = content is not None and len(texts) == len(different) and not content.others
         if not is_amount or not all(_is_number(text) or _DIGITS.match(text) for text in texts):
@@ -192,6 +195,9 @@ def numbers_as_text(labels):
     texts = [label for label in labels if isinstance(label, str)]
     if not texts:
         return None
+    codes = digits_of(texts) if len(texts) == len(labels) else None
+    if codes is not None:
+        return codes.example, codes.advice
     with_point = [text for text in texts if "." in text]
     if with_point and all(map(_THOUSANDS.match, with_point)) and all("e" not in text.lower() for text in texts):
         return with_point[0], THOUSANDS

@@ -31,6 +31,8 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
       copied rows share theirs, equal rows count once, and one value in 20 may occur twice. Integers count as ids only if as many
       numbers of their range that are drawn by chance would not all be different;
     - columns of categories in which too few rows share a label, or whose more than 30 labels are dates or amounts;
+    - text that looks like numbers or dates and is neither, such as IP addresses, phone numbers, versions and postcodes, and
+      values beyond a limit, such as "<5";
     - labels that differ only in case, or in spaces around them;
     - columns that give y away: a small tree on this column alone predicts y for rows that it was not grown on;
     - rows that are equal, with equal or with different y, and rows of `X_test` that are in X too;

@@ -5,8 +5,10 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_array
 
+from dforest.estimators.data.codes import codes_of
 from dforest.estimators.data.column_check import (
     DATES,
+    FEW,
     IDS,
     LABELS,
     MIXED,
@@ -27,6 +29,11 @@ DUPLICATE = "leave one of the two out: they share their importance"
 VARIANTS = "make them one, unless the difference means something: column.str.strip().str.casefold()"
 OF_IDS = (IDS, SCATTERED, LABELS, MIXED)  # what the advice for a refused column begins with if it may hold ids
 MOST_DATES = 30  # or amounts, that make categories
+ROWS_OF_LABEL = 20  # on average, below which many labels may cost more than they tell
+SPARSE = (
+    "see by cross-validation whether the model is better without it, as few rows share a label to learn from; or join labels, "
+    "such as those of one region, or encode it by sklearn.preprocessing.TargetEncoder"
+)
 MOST_NAMED = 3  # labels of several variants that a finding names
 CONSTANT = "leave it out: no split can use it"
 
@@ -154,7 +161,12 @@ class Table:
             yield Finding(name, "constant", f"all rows have the value {short(cells.first())}", CONSTANT)
             return
         such_as = f", such as {short(cells.first())}"
-        if is_categorical and cells.content is not None and len(labels) > MOST_DATES:
+        is_text = all(isinstance(label, str) for label in labels)
+        codes = codes_of(labels) if is_categorical and is_text and len(labels) > MOST_DATES else None
+        if codes is not None and len(labels) <= MAX_CATEGORIES:
+            what = f"{codes.kind} make {len(labels):,} labels, such as {short(codes.example)}"
+            yield Finding(name, "many labels", what, codes.advice)
+        elif is_categorical and cells.content is not None and len(labels) > MOST_DATES:
             what = f"{cells.content.kind} make {len(labels):,} labels, whose order is lost{such_as}"
             yield Finding(name, "many labels", what, advice_on(cells.content) if isinstance(labels[0], str) else DATES)
         elif is_categorical and len(labels) > MAX_CATEGORIES:
@@ -163,6 +175,9 @@ class Table:
         elif is_categorical and ROWS_OF_IDS <= cells.n_known < 2 * len(labels):
             what = f"{len(labels):,} different labels in {cells.n_known:,} rows{such_as}"
             yield Finding(name, "many labels", what, SCATTERED)
+        elif is_categorical and len(labels) > FEW and cells.n_known < ROWS_OF_LABEL * len(labels):
+            what = f"{len(labels):,} different labels, each in {cells.n_known / len(labels):.0f} rows on average{such_as}"
+            yield Finding(name, "many labels", what, SPARSE)
         variants = cells.variants() if len(labels) <= MAX_CATEGORIES else []
         if variants:
             named = "; ".join(", ".join(map(short, group)) for group in variants[:MOST_NAMED])
