@@ -1,10 +1,10 @@
 """What predicts in models of ONNX: operators that are added to a graph, which may be that of a pipeline.
 
 *Exact* operators are one of trees, whose sum for a row and a tree has one term, the number of the value that the leaf adds, and
-is exact; values are gathered from a table, and added up by operators that do so in the order of the trees. (Operators of trees
-can add up values themselves, but their threads do so in any order.) onnxruntime's ReduceSum adds up to 512 numbers in their
-order, and more in blocks of these, the sums of which it adds up; a CumSum, which takes longer, has no blocks. *Classic* operators
-are a ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` that adds up values itself; its results are of float32.
+is exact; values are gathered from a table, and added up by a ``CumSum``, whose order is that of the trees by its definition.
+(Operators of trees can add up values themselves, but their threads do so in any order; a ``ReduceSum`` of onnxruntime adds up in
+blocks, of 512 numbers where we looked.) *Classic* operators are a ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` that
+adds up values itself; its results are of float32.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,6 @@ from dforest.interchange.conversion.onnx_trees import ClassicNodes, classic_node
 
 OPERATORS = 18  # the first version of ONNX's operators that has all which exact ones use
 _MAX_EXACT = 2**24  # float32 holds all integers up to this one
-_MAX_IN_ORDER = 512  # numbers that onnxruntime's ReduceSum adds up in their order
 _TRANSFORMS = {"logistic": "LOGISTIC", "logistic_of_twice": "LOGISTIC", "softmax": "SOFTMAX"}  # others are NONE
 
 
@@ -68,8 +67,6 @@ class Graph:
 
     def sums_in_order(self, terms, n_terms):
         """The name of the sums over axis 1, on which there are `n_terms`, formed in their order."""
-        if n_terms <= _MAX_IN_ORDER:
-            return self.node("ReduceSum", terms, self.constant(np.array([1])), keepdims=0)
         cumulated = self.node("CumSum", terms, self.constant(np.array(1)))
         return self.node("Gather", cumulated, self.constant(np.array(n_terms - 1)), axis=1)
 
