@@ -350,6 +350,13 @@ def test_lists_that_numpy_would_change():
     assert given_values("y", [(1, 2), (3, 4)]).tolist() == [[1, 2], [3, 4]]
     with pytest.raises(ValueError, match="y holds labels of the types int, str"):
         quiet(RandomForestClassifier).fit(X, ["a", 1] * (N // 2))
+    with pytest.raises(ValueError, match="groups holds labels of the types int, str"):
+        quiet(RandomForestClassifier, bootstrap="group").fit(X, CLASSES, groups=["a", 1] * (N // 2))
+
+
+def test_one_number_as_the_weight_of_all_rows():
+    ours, other = (quiet(RandomForestClassifier).fit(X, CLASSES, weight).predict_proba(X) for weight in (2.0, None))
+    assert_array_equal(ours, other)
 
 
 @pytest.mark.parametrize(

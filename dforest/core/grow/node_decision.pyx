@@ -6,9 +6,9 @@ refuses an answer is a function of its own, as a function that may make Python's
 
 A node is *opened* once its statistics, and the scale of its targets, are known. A `NodeDecision` opens one node at a time.
 
-A *small subtree* is a node of at most DF_SMALL records and all that is below it. Small subtrees are grown whole: what small_subtree.h
-finds becomes part of the tree. They are grown where a forest is what most are: splits, best or random, by columns of numbers,
-draws of weight 1, no limit that asks for impurities, and a criterion that has small subtrees among its fast scans
+A *small subtree* is a node of at most DF_SMALL records and all that is below it. Small subtrees are grown whole: what
+small_subtree.h finds becomes part of the tree. They are grown where a forest is what most are: splits, best or random, by columns
+of numbers, draws of weight 1, no limit that asks for impurities, and a criterion that has small subtrees among its fast scans
 (`dforest.core.search.chooser`). Everything else goes the long way, node by node, to the same trees.
 
 A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; splitter and decision are the grower's.

@@ -44,7 +44,10 @@ def groups_of(partitions, lengths, rows, sampling):
             raise ValueError(f"groups has {len(groups)} entries, but X has {length} rows")
         by_partition.append(groups)
     there = [groups for groups in by_partition if len(groups)]
-    return join_labels("groups", there or by_partition)[rows.kept]
+    groups = join_labels("groups", there or by_partition)
+    if groups.dtype.kind == "O":
+        unique_labels("groups", groups)  # which raises if they have no order
+    return groups[rows.kept]
 
 
 def _groups_of_all(rows):

@@ -318,6 +318,7 @@ def check_weights(sample_weight, X, ranks=ALONE):
         if weight.shape == (len(part),) and not weight.any():  # which scikit-learn refuses, though others may have weights
             checked.append(np.zeros(len(part)))
             continue
+        weight = weight if weight.ndim else weight.item()  # one number is the weight of all rows
         checked.append(_check_sample_weight(weight, part, dtype=np.float64))
         if checked[-1].min(initial=0) < 0:
             raise ValueError(
