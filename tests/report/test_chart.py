@@ -57,6 +57,16 @@ def test_marks_are_where_they_belong():
     assert {"across", "up", "10", "30"} <= set(texts)
 
 
+def test_texts_at_an_axis_do_not_touch():
+    chart = Chart(200, 150, "label", "across", "up")
+    chart.bars(np.arange(12), np.ones(12), "c0")
+    chart.x.ticks = [(k, f"{2**k / 1e3:g}k") for k in range(12)]
+    root = ElementTree.fromstring(chart.markup()[chart.markup().index("<svg") :])
+    written = [(float(text.get("x")), width_of(text.text, 11.5)) for text in root.iter("text") if text.text.endswith("k")]
+    assert 2 < len(written) < 12
+    assert all(b - a > (one + other) / 2 for (a, one), (b, other) in zip(written, written[1:], strict=False))
+
+
 def test_lines_break_where_nothing_is_known_or_seen():
     chart = Chart(300, 200, "label")
     chart.line(np.arange(6), [1, 2, np.nan, 3, 100, 4], "c0")

@@ -119,6 +119,16 @@ def test_iterations():
     assert text == "The loss of rows held out is best after 41 iterations, with 1; after all 100 that were grown it is 3,482."
     verdict, paragraphs = said(np.arange(100.0), False)
     assert verdict == "More iterations may help" and "best after 100 iterations, with 99, the last." in paragraphs[0]
+    falling = 1 / np.arange(1, 101.0)
+    falling[90:] += 0.001 * (np.arange(10) + 1)  # the best is not among the last, but the curve falls
+    verdict, paragraphs = said(falling, True)
+    assert verdict == "More iterations may help" and paragraphs[1] == (
+        "It still gets better, if not with each iteration: raise max_iter."
+    )
+    assert said(falling, True, n_iter_no_change=20)[0] == "More iterations may help"  # growing ended before it could stop
+    assert said(falling, True, n_iter_no_change=5)[0] == "More iterations are unlikely to help"
+    noisy = 1 + 0.001 * np.sin(np.arange(100.0) ** 2)
+    assert said(noisy, True)[0] == "More iterations are unlikely to help"
     values = (np.arange(100) - 96.0) ** 2
     assert said(values, True, n_iter_no_change=4)[0] == "More iterations may help"
     verdict, (text,) = said(values, True, n_iter_no_change=3, n_kept=97)

@@ -85,3 +85,20 @@ def test_rows_of_a_rare_class_beyond_a_plain_draw_are_explained():
     page = words(forest.report(X, y))
     assert n_more > 20
     assert f"{n_more} more of its rows were taken than such a draw would have; they have smaller weights, so that" in page
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_predictions_that_are_worse_than_a_constant_are_named(task):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
+    y = y > 0 if task == "classes" else y
+    kind = RandomForestClassifier if task == "classes" else RandomForestRegressor
+    said = words(kind(30, oob_score=True, random_state=0).fit(X, y).report(X, y))
+    if task == "classes":
+        of_scores = r"By the log loss \([\d.]+, not 0\.69\d*\) and the brier score \([\d.]+, not 0\.25\), the predictions are"
+        assert re.search(of_scores, said)
+        assert "worse than a constant prediction: the shares of the classes, for each row. The probabilities are too sure" in said
+    else:
+        assert re.search(r"By the root mean squared error \([\d.]+, not [\d.]+\), the predictions are worse than a", said)
+    learnt = X[:, 0] > 0 if task == "classes" else X[:, 0]
+    assert "are worse than a constant" not in words(kind(30, oob_score=True, random_state=0).fit(X, learnt).report(X, learnt))

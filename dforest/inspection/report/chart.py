@@ -6,6 +6,7 @@ chart, in HTML.
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +17,7 @@ SERIES = [f"c{k}" for k in range(10)]
 STEPS = [f"s{k}" for k in range(7)]  # from little to much
 LARGEST = 1.3  # how many times as large as asked for a chart may be shown
 FONT = 11.5  # pixels
+GAP = 4  # pixels between texts at an axis
 LINE = 15  # height of a line of text
 LINE_POINTS = 400  # of a line, at most
 
@@ -81,6 +83,12 @@ class Axis:
         self.begin, self.end = begin, end
         if callable(self.ticks):
             self.ticks = self.ticks(self.low, self.high, self.most)
+
+    def thin(self):
+        """Leave out ticks of a settled horizontal axis, evenly, until no text touches the next one."""
+        places = [(float(self.at(number)), width_of(text, FONT) / 2) for number, text in self.ticks]
+        step = next(step for step in range(1, len(places) + 2) if _are_apart(places[::step]))
+        self.ticks = self.ticks[::step]
 
     def at(self, numbers):
         """Where numbers are, in pixels."""
@@ -203,6 +211,7 @@ class Chart:
         last = max((width_of(text, FONT) / 2 for number, text in self.x.ticks[-1:]), default=0)
         if self.x.ticks and self.x.at([self.x.ticks[-1][0]])[0] + last > self.width:
             self.x.end = self.width - last
+        self.x.thin()
         grid, names = [], []
         for number, text in self.x.ticks:
             place = pixels(self.x.at(number))
@@ -225,6 +234,11 @@ class Chart:
         for axis, unit in zip((self.x, self.y), units, strict=True):
             more = (max(units) / unit - 1) * (axis.high - axis.low) / 2
             axis.low, axis.high = axis.low - more, axis.high + more
+
+
+def _are_apart(places):
+    """Whether texts, given by (middle, half of the width) from left to right, have room between each other."""
+    return all(b - a >= GAP + half + other for (a, half), (b, other) in pairwise(places))
 
 
 def _path(parts, class_, colour=None):

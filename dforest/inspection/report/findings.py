@@ -11,6 +11,7 @@ TOP = 5  # features by which two kinds of importances are compared
 WORTHWHILE = 0.01  # of the error or the score: a gain that is worth its trees
 SLIGHT = 0.1  # of the largest importance by permutation
 MANY_LABELS = 50  # of a feature, more than which can hardly be told from a number of the row
+BEST_CONSTANT = {"Log loss": True, "Brier score": True, "Root mean squared error": False}  # and whether they are of classes
 FLAT = 1e-9  # of a value: what it differs by is rounding
 LATE = 0.95  # of the iterations: a best value after them is late
 
@@ -78,11 +79,24 @@ def of_iterations(curve):
     said += f"; after all {n:,} that were grown it is {number(curve.values[-1])}." if n_best < n else ", the last."
     if curve.n_kept is not None:
         said += f" The model has the first {curve.n_kept:,} (use_best_model=True)."
-    if n_best > LATE * n and (curve.n_iter_no_change is None or n - n_best < curve.n_iter_no_change):
+    is_stopped = curve.n_iter_no_change is not None and n - n_best >= curve.n_iter_no_change
+    if n_best > LATE * n and not is_stopped:
         return "More iterations may help", [
             said, "The best value is among the last ones: raise max_iter, or wait longer before growing stops (n_iter_no_change)."
         ]  # fmt: skip
+    if not is_stopped and _still_better(curve):
+        return "More iterations may help", [said, "It still gets better, if not with each iteration: raise max_iter."]
     return "More iterations are unlikely to help", [said]
+
+
+def _still_better(curve):
+    """Whether the middle value of the last quarter of the iterations is clearly better than that of the quarter before it."""
+    errors = curve.sign * curve.values[np.isfinite(curve.values)]
+    quarter = len(errors) // 4
+    if quarter == 0:
+        return False
+    before, after = np.median(errors[-2 * quarter : -quarter]), np.median(errors[-quarter:])
+    return bool(before - after > WORTHWHILE * abs(after))
 
 
 def _change(before, after, name):
@@ -128,6 +142,30 @@ def never_predicted(quality, classes, noun):
         f"({percent(true[k] / n_rows)}) have it: no row's probability of it is the largest one; the highest is "
         f"{number(largest)}. To find such rows, choose a lower threshold on this probability."
     )
+
+
+def of_constant(figures, constant, what):
+    """Which figures are worse than those of the constant prediction that is best by them: a sentence, or None.
+
+    Parameters
+    ----------
+    figures, constant : dict of str to float or None
+        Of the predictions and of the constant prediction.
+    what : str
+        What the constant prediction is.
+    """
+    worse = [name for name in BEST_CONSTANT if figures.get(name) is not None and figures[name] > constant[name] * (1 + FLAT)]
+    if not worse:
+        return None
+    pairs = ((name[0].lower() + name[1:], number(figures[name]), number(constant[name])) for name in worse)
+    named = " and ".join(f"the {name} ({own}, not {other})" for name, own, other in pairs)
+    cure = (
+        "The probabilities are too sure of themselves: calibrate them, as by sklearn.calibration.CalibratedClassifierCV, "
+        "or let leaves be larger (min_samples_leaf) or iterations fewer."
+        if BEST_CONSTANT[worse[0]]
+        else "These predictions are no better than none: see whether X tells of y at all, and let leaves be larger."
+    )
+    return f"By {named}, the predictions are worse than {what}. {cure}"
 
 
 def of_calibration(quality, what, n_classes):

@@ -226,7 +226,8 @@ def leaf_sizes(label, leaves_by_draws, unit):
     chart = Chart(*PANEL, label, f"{unit.capitalize()} in a leaf, at least", "Share of all leaves")
     places = np.arange(len(leaves_by_draws))
     chart.bars(places, leaves_by_draws / leaves_by_draws.sum(), "c0")
-    chart.x.ticks = [(k, tick(2**k)) for k in places[:: 1 + len(places) // 11].tolist()]
+    sizes = [(k, 2**k if k < 14 else float(f"{2**k:.2g}")) for k in places[:: 1 + len(places) // 11].tolist()]
+    chart.x.ticks = [(k, tick(size)) for k, size in sizes]
     return _of_shares(chart)
 
 

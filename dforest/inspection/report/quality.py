@@ -78,7 +78,9 @@ def figures_table(study):
         pair = amount, assessment.without_rounding(constant[name], amount)
         lines.append([name, *("not defined" if each is None or np.isnan(each) else number(each) for each in pair)])
     caption = f"The quality of the predictions {study.where}, and that of {study.target.of_constant}"
-    return table(["Figure", "Value", "Constant prediction"], lines, caption, {1, 2})
+    listing = table(["Figure", "Value", "Constant prediction"], lines, caption, {1, 2})
+    worse = findings.of_constant(quality.figures, quality.constant, study.target.of_constant)
+    return listing if worse is None else joined([listing, paragraph(worse, class_="note")])
 
 
 def class_parts(study):
