@@ -1,5 +1,7 @@
 """Pipelines that hold our estimators, converted by skl2onnx."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -307,7 +309,7 @@ def test_the_step_without_a_converter_is_named(monkeypatch):
     def fails(*args, **keywords):
         raise TypeError("cannot handle ArrowStringArray")
 
-    monkeypatch.setattr("skl2onnx.to_onnx", fails)
+    monkeypatch.setattr("skl2onnx.convert_sklearn", fails)
     told = "handle ArrowStringArray. It has no converter for the step 'columntransformer__unchanged', of type Unchanged;"
     with pytest.raises(ValueError, match=told):
         dforest.pipeline_to_onnx(inner, X)
@@ -414,17 +416,45 @@ def test_options_of_trees_and_classes():
         to_onnx(boosted_one, X[:1], options={id(boosted_one): {"decision_leaf": True}})
 
 
+BINS = {"n_bins": 4, "quantile_method": "averaged_inverted_cdf"} if "quantile_method" in KBinsDiscretizer().get_params() else {}
+
+
 @pytest.mark.parametrize(
-    "step",
-    [SimpleImputer(), PolynomialFeatures(), PowerTransformer(), KBinsDiscretizer(3, encode="onehot-dense")],
-    ids=lambda step: type(step).__name__,
+    ("step", "missing"),
+    [
+        (SimpleImputer(), np.nan),
+        (SimpleImputer(strategy="most_frequent", add_indicator=True), np.nan),
+        (SimpleImputer(missing_values=-1, strategy="constant", fill_value=3.5, add_indicator=True), -1.0),
+        (KBinsDiscretizer(encode="ordinal", **BINS), None),
+        (KBinsDiscretizer(encode="onehot", **BINS), None),
+        (KBinsDiscretizer(encode="onehot-dense", strategy="uniform", n_bins=3), None),
+        (PolynomialFeatures(3), None),
+        (PolynomialFeatures(2, interaction_only=True, include_bias=False), None),
+        (PolynomialFeatures(1), None),
+        (PowerTransformer(), None),
+        (PowerTransformer(standardize=False), None),
+        (PowerTransformer("box-cox"), None),
+    ],
+    ids=repr,
 )
-@pytest.mark.filterwarnings("ignore:.*quantile_method", "ignore:The current default behavior, quantile_method")
-def test_steps_for_float32_alone(step):
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    pipeline = make_pipeline(step, dforest.RandomForestRegressor(3, random_state=0)).fit(X, X[:, 0])
-    name = type(step).__name__
-    with pytest.raises((ValueError, ConversionError), match=rf"the step '{name.lower()}', of type {name} for float32 alone"):
-        dforest.pipeline_to_onnx(pipeline, X)
-    X = X.astype(np.float32)
-    dforest.pipeline_to_onnx(pipeline.fit(X, X[:, 0]), X, verify=False)
+def test_steps_that_skl2onnx_knows_for_float32_alone(step, missing):
+    """In float64 they are those of scikit-learn, to the bit but for powers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    X[:, 3] = rng.integers(1, 4, 90)
+    if missing is not None:
+        X[rng.random(X.shape) < 0.1], X[:, 1] = missing, X[0, 1] if missing == -1 else np.nan
+    X = np.abs(X) if isinstance(step, PowerTransformer) and step.method == "box-cox" else X
+    y = rng.normal(size=90)
+    tolerance = 1e-12 if isinstance(step, PowerTransformer) else 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a column without values
+        embedding = make_pipeline(step, dforest.RandomForestRegressor(3, random_state=0)).fit(X, y)
+        model = dforest.pipeline_to_onnx(embedding, X, tolerance=tolerance)
+        of_frame = pd.DataFrame(X, columns=list("abcd"))
+        by_columns = make_column_transformer((step, ["a", "b", "d"]), ("passthrough", ["c"]))
+        dforest.pipeline_to_onnx(make_pipeline(by_columns, dforest.ExtraTreesRegressor(3)).fit(of_frame, y), of_frame)
+        if not (isinstance(step, SimpleImputer) or step.get_params().get("encode") == "onehot"):
+            single = X.astype(np.float32)  # for which skl2onnx's converters are left
+            dforest.pipeline_to_onnx(embedding.fit(single, y), single, verify=False)
+    assert outputs(model, X[:1])[0].dtype == np.float64

@@ -16,9 +16,7 @@ from dforest.estimators.declaration import ESTIMATORS
 from dforest.extras import needed
 from dforest.interchange.conversion.probes import check_same
 from dforest.interchange.conversion.skl2onnx_converter import register
-
-# Transformers whose converters, or whose operators in onnxruntime, know numbers of float32 alone.
-_OF_FLOAT32 = "SimpleImputer", "KBinsDiscretizer", "PowerTransformer", "PolynomialFeatures"
+from dforest.interchange.conversion.skl2onnx_steps import converters_and_shapes
 
 
 def register_onnx_converters():
@@ -75,8 +73,8 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     X : array-like or pandas.DataFrame of shape (n_rows, n_features)
         Rows such as those that the model is to predict, on which it is compared with the pipeline. The model's input has their
         type: use float64 where you can. Each column of a frame is an input of its own, whose name is that of the column, as
-        skl2onnx writes it: ``"_0"`` for 0. Some of skl2onnx's converters know float32 alone, such as that of ``SimpleImputer``:
-        errors say so.
+        skl2onnx writes it: ``"_0"`` for 0. For float64, ``SimpleImputer``, ``KBinsDiscretizer``, ``PolynomialFeatures`` and
+        ``PowerTransformer`` are converted by dforest, as skl2onnx or onnxruntime know these for float32 alone.
     tolerance : float, default=1e-5
         By how much predicted numbers or probabilities may differ; numbers beyond 1 in magnitude may differ by that share of
         themselves. Labels must be equal, except between classes whose probabilities are that close.
@@ -138,9 +136,9 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
                 "inputs; allowed are different ones"
             )
     try:
-        model = skl2onnx.to_onnx(pipeline, first, **keywords)
+        model = _converted(pipeline, first, skl2onnx, **keywords)
     except RuntimeError as error:  # all refusals of skl2onnx are such errors
-        raise _refusal(pipeline, error, _steps_unknown(pipeline, skl2onnx), _hint_of_types(pipeline, first)) from error
+        raise _refusal(pipeline, error, _steps_unknown(pipeline, skl2onnx), _hint_of_types(first)) from error
     except (AttributeError, KeyError, NotImplementedError, TypeError) as error:  # as of types that it does not expect
         unknown = _steps_unknown(pipeline, skl2onnx)
         if not unknown:
@@ -153,6 +151,19 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     return model
 
 
+def _converted(pipeline, X, skl2onnx, initial_types=None, **keywords):
+    """What ``skl2onnx.to_onnx`` returns, with converters of ours for some steps of float64."""
+    converters, shapes = converters_and_shapes()
+    guess = needed("skl2onnx.algebra.type_helper", "onnx", "pipeline_to_onnx").guess_initial_types
+    return skl2onnx.convert_sklearn(
+        pipeline,
+        initial_types=guess(X, initial_types),
+        custom_conversion_functions=converters,
+        custom_shape_calculators=shapes,
+        **{"name": f"ONNX({type(pipeline).__name__})", **keywords},
+    )
+
+
 def _last_of(pipeline):
     """The last step of a pipeline, or of what a search has found; an estimator that is neither is that itself."""
     while isinstance(pipeline, Pipeline) or hasattr(pipeline, "best_estimator_"):
@@ -160,19 +171,9 @@ def _last_of(pipeline):
     return pipeline
 
 
-def _hint_of_types(pipeline, X):
-    """What to do where other numbers than those of float32 may be why a step can't be converted: text, which may be empty."""
-    types = list(X.dtypes) if hasattr(X, "dtypes") else [X.dtype]
-    steps = [
-        f"{name!r}, of type {type(step).__name__}"
-        for name, step in pipeline.get_params().items()
-        if type(step).__name__ in _OF_FLOAT32 and type(step).__module__.startswith("sklearn.")
-    ]
-    if steps and any(kind != np.float32 for kind in types):
-        return (
-            f". skl2onnx and onnxruntime know the step{'s' * (len(steps) > 1)} {' and '.join(steps)} for float32 alone: fit the "
-            "pipeline on X.astype(numpy.float32), and pass that"
-        )
+def _hint_of_types(X):
+    """What to do where integers or booleans may be why a step can't be converted: text, which may be empty."""
+    types = X.dtypes if hasattr(X, "dtypes") else [X.dtype]
     if any(kind.kind in "biu" for kind in types):
         return ". Where a step takes no integers or booleans, fit the pipeline on X.astype(numpy.float64), and pass that"
     return ""
@@ -214,7 +215,7 @@ def _verify(model, pipeline, X, rows, columns, tolerance):
         names = [described.name for described in session.get_inputs()]
         found = session.run(None, dict(zip(names, columns, strict=True)))
     except Exception as error:  # of classes that onnxruntime has for each kind of failure
-        hint = _hint_of_types(pipeline, X)
+        hint = _hint_of_types(X)
         raise ConversionError(f"onnxruntime can't run the model that skl2onnx has made of {pipeline!r}: {error}{hint}") from error
     if not hasattr(pipeline, "predict"):  # it transforms rows
         expected = pipeline.transform(X)

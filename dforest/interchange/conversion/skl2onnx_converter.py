@@ -113,7 +113,7 @@ def _parse(scope, estimator, inputs, custom_parsers=None):
     return operator.outputs
 
 
-def _float_type(operator):
+def float_type(operator):
     """The type of X, and of what is predicted: that of float32, if all that X consists of is of it, or else float64."""
     types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
     numbers = types.FloatTensorType, types.DoubleTensorType, types.BooleanTensorType, types.Float16TensorType
@@ -128,7 +128,7 @@ def _float_type(operator):
     return np.float32 if all(isinstance(kind, types.FloatTensorType) for kind in given) else np.float64
 
 
-def _add_rows(graph, operator, dtype):
+def add_rows(graph, operator, dtype):
     """The name of X as one matrix of a type."""
     types = needed("skl2onnx.common.data_types", "onnx", "a converter for skl2onnx")
     own = types.FloatTensorType if dtype is np.float32 else types.DoubleTensorType
@@ -147,7 +147,7 @@ def _set_shapes(operator):
     }  # fmt: skip
     as_numbers = _given_options(operator.scope_inst, estimator).get("nocl", False)
     outputs = {output.raw_name: output for output in operator.outputs[len(output_names(estimator)) :]}
-    described = described_outputs(estimator, _float_type(operator), as_numbers)
+    described = described_outputs(estimator, float_type(operator), as_numbers)
     for output, (_, of, shape) in zip(operator.outputs, described, strict=False):
         output.type = kinds[of.name](list(shape))
     for name, kind in _DECISIONS.items():
@@ -172,7 +172,7 @@ def convert(scope, operator, container):
     main = output_names(estimator)
     to = dict(zip(main, (output.full_name for output in operator.outputs), strict=False))
     more = {output.raw_name: output.full_name for output in operator.outputs[len(main) :]}
-    dtype, graph = _float_type(operator), ContainerGraph(scope, container)
+    dtype, graph = float_type(operator), ContainerGraph(scope, container)
     names = [name for name in _known_options(estimator) if name != "zipmap"]
     options = container.get_options(estimator, dict.fromkeys(names, False))
     is_raw, as_numbers = options.get("raw_scores", False), options.get("nocl", False)
@@ -181,7 +181,7 @@ def convert(scope, operator, container):
             'StackingClassifier(stack_method="decision_function") was fitted on one column for two classes, and skl2onnx passes '
             'on two; allowed is stack_method="predict_proba"'
         )
-    rows = _add_rows(graph, operator, dtype)
+    rows = add_rows(graph, operator, dtype)
     if not options["classic"]:
         add_operators(graph, estimator, dtype, rows, to, is_raw, as_numbers)
     elif is_raw:
