@@ -35,6 +35,11 @@ static inline int df_category_is_before(double response, uint32_t category, doub
     return response < other_response || (response == other_response && category < other);
 }
 
+/* Whether a category of some draws in a node is rarer than another one: it has fewer draws or, of equally many, comes before. */
+static inline int df_is_rarer(int64_t draws, uint64_t category, int64_t other_draws, uint64_t other) {
+    return draws < other_draws || (draws == other_draws && category < other);
+}
+
 /* Draw which of a node's n categories go left, n >= 1: neither none nor all of them, or the one there is. Each subset is as
  * likely as any other. With one_hot, it is a single category.
  *

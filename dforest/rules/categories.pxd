@@ -1,5 +1,5 @@
 """The rules of cuts between categories; see categories.h."""
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from dforest.rules.random cimport df_stream
 
@@ -8,5 +8,6 @@ cdef extern from "rules/categories.h" nogil:
     double df_class_response(const int64_t* statistic, int64_t largest)
     double df_target_response(const int64_t* statistic, bint is_wide, int64_t mean)
     bint df_category_is_before(double response, uint32_t category, double other_response, uint32_t other)
+    bint df_is_rarer(int64_t draws, uint64_t category, int64_t other_draws, uint64_t other)
     void df_draw_categories(df_stream* stream, bint one_hot, uint32_t n, uint32_t* bits)
     bint df_is_drawn(const uint32_t* bits, uint32_t i)

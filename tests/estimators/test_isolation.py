@@ -19,6 +19,7 @@ import dforest
 from dforest import ExtraTreesRegressor, IsolationForest
 from dforest.core.forest.arrays import Forest
 from dforest.core.search.isolation import average_path_length
+from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.forest.base import TUNING
 from dforest.inspection.export import export_text
 from dforest.sampling import BlockSampling
@@ -257,3 +258,32 @@ def test_tests_of_extended_forests_that_were_tampered_with(word, value):
     model.forest_ = Forest({**model.forest_.as_dict(), "payload_words": words}, **model.forest_.settings())
     with pytest.raises(ValueError, match="a split of 17 words is no test of an isolation forest on 30 features"):
         model.score_samples(X)
+
+
+@pytest.mark.parametrize("extension_level", [0, 1])
+@pytest.mark.parametrize("method", ["dense", "hist"])
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_that_were_not_there_are_as_rare_as_the_rarest(seed, method, extension_level):
+    """In random tables, a column's label that training lacked makes rows outliers as much as the rarest one it had."""
+    rng = np.random.default_rng(seed)
+    n, n_labels = int(rng.integers(200, 600)), int(rng.integers(2, 12))
+    share = rng.dirichlet(np.full(n_labels, 0.5))
+    labels = rng.choice(n_labels, n, p=share)
+    X = np.column_stack([labels, rng.integers(0, 3, n), rng.standard_normal((n, 2))])
+    forest = IsolationForest(
+        100, random_state=seed, method=method, extension_level=extension_level, categorical_features=[0, 1]
+    ).fit(X)
+    known, counts = np.unique(labels, return_counts=True)
+
+    def mean_score(label):
+        rows = X.copy()
+        rows[:, 0] = label
+        return forest.score_samples(rows).mean()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLabelsWarning)
+        unseen = mean_score(99)
+        assert unseen == mean_score(np.nan)
+    scores = np.array([mean_score(label) for label in known])
+    assert unseen <= scores[counts.argmin()] + 0.02
+    assert unseen < scores[counts.argmax()]

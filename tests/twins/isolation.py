@@ -56,7 +56,8 @@ def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features
         can_split = n_draws >= 2 and len(draws) > 1 and depth < max_depth
         order = [feature for feature in feature_order(X.shape[1], seed, path) if feature in drawn]
         if can_split and extension_level:
-            split = hyperplane([X[draw.row] for draw in draws], order, extension_level, n_categories, seed, path)
+            rows, counts_here = zip(*((X[draw.row], draw.count) for draw in draws), strict=True)
+            split = hyperplane(rows, counts_here, order, extension_level, n_categories, seed, path)
         elif can_split:
             split = best_split(
                 draws, columns, order, 1, criterion="path_length", categorical_split=categorical_split,
@@ -83,7 +84,7 @@ def is_left(node, x):
     return node.sum_of(x) <= node.threshold if hasattr(node, "sum_of") else goes_left(node, x)
 
 
-def hyperplane(rows, order, extension_level, n_categories, seed, path):
+def hyperplane(rows, counts, order, extension_level, n_categories, seed, path):
     """A split of a node by several features: (the first of them, the threshold, the function of a row that is compared to it).
 
     None if no feature varies, or all sums are equal.
@@ -93,7 +94,7 @@ def hyperplane(rows, order, extension_level, n_categories, seed, path):
         values = [float(x[feature]) for x in rows]
         if len(set(map(str, (value + 0.0 for value in values)))) > 1 and len(terms) <= extension_level:
             is_categorical = bool(n_categories) and n_categories[feature] > 0
-            terms.append((feature, *term(values, is_categorical, seed, feature_path(path, feature))))
+            terms.append((feature, *term(values, counts if is_categorical else None, seed, feature_path(path, feature))))
     if not terms:
         return None
 
@@ -109,14 +110,20 @@ def hyperplane(rows, order, extension_level, n_categories, seed, path):
     return (terms[0][0], threshold if threshold < highest else lowest, sum_of) if lowest < highest else None
 
 
-def term(values, is_categorical, seed, path):
-    """(the coefficient of a feature with some values in a node, the number that is made from a value)."""
+def term(values, counts, seed, path):
+    """(the coefficient of a feature with some values in a node, the number that is made from a value).
+
+    IN counts: how often each value is drawn, of a column of categories, else None.
+    """
     stream = Stream(seed, path, THRESHOLD)
     square = 2.0
     while not 0.0 < square < 1.0:
         u, v = 2.0 * stream.uniform() - 1.0, 2.0 * stream.uniform() - 1.0
         square = u * u + v * v
     coefficient, if_missing = u * math.sqrt(-2.0 * log(square) / square), stream.uniform()
+    if counts is not None and not any(map(math.isnan, values)):
+        rarest = min(set(values), key=lambda value: (sum(n for v, n in zip(values, counts, strict=True) if v == value), value))
+        if_missing = Stream(seed, feature_path(path, int(rarest)), THRESHOLD).uniform()
     finite = [value for value in values if math.isfinite(value)]
     lowest = min(finite, default=0.0)
     width = min(max(max(finite, default=0.0) - lowest, sys.float_info.min), sys.float_info.max)
@@ -124,7 +131,7 @@ def term(values, is_categorical, seed, path):
     def number_of(value):
         if math.isnan(value):
             return if_missing
-        if is_categorical:
+        if counts is not None:
             return Stream(seed, feature_path(path, int(value)), THRESHOLD).uniform()
         return max(-FARTHEST, min(FARTHEST, (value - lowest) / width))
 

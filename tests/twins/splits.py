@@ -304,6 +304,8 @@ def best_split(
                     rank, found_in = (score, evenness(score, left, total)), k
                     if column.missing not in by_code:  # if no value is missing here, missing values go to the larger side
                         missing_left = 2 * left[0] > total[0]
+                        if criterion == "path_length" and column.kind == CATEGORICAL:  # or with the rarest category
+                            missing_left = min(by_code, key=lambda code: (statistics[code][0], code)) in codes
                     subset = None
                     if column.kind == CATEGORICAL:
                         subset = sorted(c for c in by_code if c != column.missing and (c not in codes) == missing_left)

@@ -89,6 +89,7 @@ cdef class Criterion:
         "mean_responses",
     )
     in_python = "dforest.criterion.PythonCriterion"
+    isolates = False               # whether trees are isolation trees, in which categories that a node lacks go with the rarest
 
     def __cinit__(self, *args, **kwargs):
         self.scratch = NULL

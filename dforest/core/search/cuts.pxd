@@ -62,6 +62,7 @@ cdef class LeftSums:
     cdef CodeRange gather_stored(self, const Node* node, const Column* column) noexcept nogil
     cdef void add_stored(self, const Node* node, uint64_t last, uint64_t missing) noexcept nogil
     cdef uint32_t find_categories(self, const Node* node, uint32_t n_codes, uint64_t* present) noexcept nogil
+    cdef int64_t find_rarest(self, const Node* node, uint32_t n_codes, int64_t* draws) noexcept nogil
     cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil
     cdef void add_up(self, const Node* node, uint64_t last, uint64_t missing, bint has_missing, CutList* cuts) noexcept nogil
     cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil
@@ -86,6 +87,7 @@ cdef class Categories:
     cdef uint64_t* present           # [n_set_words] categories in the node
     cdef uint64_t* left_ones         # [n_set_words] those of them that go left
     cdef uint64_t* subset            # [n_set_words] of the best split so far: see Split.payload
+    cdef int64_t* draws              # [n_categories] of each in the node; NULL but for isolation trees
 
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil
     cdef void take_singles(self, CutList* cuts) noexcept nogil
@@ -110,6 +112,7 @@ cdef class Cuts:
     cdef bint is_bounded             # some feature has a direction
     cdef bint is_open                # `open_node` was called since `close_node`
     cdef double score_of_two         # of a node of two records, once it is known; -1: not yet
+    cdef int64_t rarest              # category of the column at hand, with which those go that the node lacks; -1: they do not
 
     cdef void open_node(self, const Node* node) noexcept nogil
     cdef void close_node(self) noexcept nogil

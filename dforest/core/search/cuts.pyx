@@ -16,7 +16,7 @@ from dforest.core.search.chooser cimport chooser_class_of, take_cut
 from dforest.core.search.criterion cimport add_record
 from dforest.core.search.cut_list cimport LANES, LONE, RECORDS, RUN, SINGLES, add_missing, expand
 from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MAX_BUCKETS, Record, column_t, in_subset
-from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn
+from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn, df_is_rarer
 from dforest.rules.cut cimport df_is_valid, df_leads_left
 from dforest.rules.numerics cimport df_imbalance
 
@@ -181,6 +181,28 @@ cdef class LeftSums:
                 n_present += 1
         return n_present
 
+    cdef int64_t find_rarest(self, const Node* node, uint32_t n_codes, int64_t* draws) noexcept nogil:
+        """The rarest category that was gathered: see df_is_rarer. -1: there is none. OUT draws : [n_codes] of those there are"""
+        cdef const uint32_t* codes = <const uint32_t*> self.code
+        cdef const uint64_t* stored = NULL if self.n_stored < 0 else self.stored.code
+        cdef Py_ssize_t i, turn, n = node.n if self.n_stored < 0 else self.n_stored
+        cdef uint64_t code
+        cdef int64_t count, rest = node.statistics[0], rarest = -1
+        for turn in range(3):              # to clear, to count, to compare
+            for i in range(n):
+                code = codes[i] if stored == NULL else stored[i]
+                count = node.records[i if stored == NULL else <Py_ssize_t> self.stored.place[i]].count
+                rest -= count if turn == 1 else 0
+                if code >= n_codes:
+                    continue
+                if turn < 2:
+                    draws[code] = draws[code] + count if turn == 1 else 0
+                elif rarest < 0 or df_is_rarer(draws[code], code, draws[rarest], rarest):
+                    rarest = <int64_t> code
+        if stored != NULL and n < node.n and (rarest < 0 or df_is_rarer(rest, self.implied, draws[rarest], rarest)):
+            rarest = <int64_t> self.implied
+        return rarest
+
     cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil:
         """Replace the categories that were gathered: by 0 in a subset, 2 if missing, else 1."""
         cdef uint32_t* codes = <uint32_t*> self.code
@@ -295,6 +317,10 @@ cdef class Categories:
         self.present = <uint64_t*> calloc(self.n_set_words + 1, sizeof(uint64_t))
         self.left_ones = <uint64_t*> calloc(self.n_set_words + 1, sizeof(uint64_t))
         self.subset = <uint64_t*> calloc(self.n_set_words + 1, sizeof(uint64_t))
+        if type(criterion).isolates:
+            self.draws = <int64_t*> malloc((n_categories + 1) * sizeof(int64_t))
+            if self.draws == NULL:
+                raise MemoryError()
         if (self.sums == NULL or self.codes == NULL or self.place == NULL or self.keys == NULL or self.ranked == NULL
                 or self.drawn == NULL or self.present == NULL or self.left_ones == NULL or self.subset == NULL):
             raise MemoryError()
@@ -309,6 +335,7 @@ cdef class Categories:
         free(self.present)
         free(self.left_ones)
         free(self.subset)
+        free(self.draws)
 
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil:
         """Turn a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
@@ -458,6 +485,7 @@ cdef class Cuts:
     cdef void close_node(self) noexcept nogil:
         """Forget the node that was open. A search that does not open the next one opens it by looking for a cut."""
         self.is_open = False
+        self.rarest = -1
         self.words.close()
         self.score_of_two = -1.0
 
@@ -591,13 +619,21 @@ cdef class Cuts:
         has_missing = cuts.missing[0] > 0
         cuts.subset = self.categories.left_ones
         if self.chooser.choose(node, column, &cuts, rules, best) >= 0:
+            if self.rarest >= 0 and not has_missing:
+                best.missing_left = in_subset(self.categories.left_ones, <uint32_t> self.rarest)
             self.categories.write(column, &cuts, 0, best)
         return has_missing
 
     cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
                                  Split* best) noexcept nogil:
         cdef uint32_t n_present = self.find_present(node, column)
+        cdef bint has_missing
         if n_present == 0:
             return True
         self.categories.draw(column, n_present, stream)
-        return not self.find_subset(node, column, rules, best) and n_present == 1
+        if self.categories.draws == NULL:
+            return not self.find_subset(node, column, rules, best) and n_present == 1
+        self.rarest = self.left_sums.find_rarest(node, column.n_codes, self.categories.draws)
+        has_missing = self.find_subset(node, column, rules, best)
+        self.rarest = -1
+        return not has_missing and n_present == 1

@@ -10,9 +10,10 @@ Draws have no targets, and statistics hold the number of draws and their weight 
 Extended isolation trees [2]_ split by hyperplanes of random direction. Here, each of a split's features is first brought to the
 node's *unit range*, so that no feature counts more than another for its unit of measurement: a number x becomes (x - lo) /
 (hi - lo), with the least and the greatest finite value of the node. Each category, and a value that is missing, becomes a number
-that is drawn from [0, 1) for this feature of this node. A row goes left if the sum of these numbers, each times a coefficient
-drawn from the standard normal distribution, is at most a threshold. That is drawn from between the least and the greatest sum in
-the node, and not within the box around the node's rows as in [2]_, so that neither side is ever empty.
+that is drawn from [0, 1) for this feature of this node; where no value of the node is missing, missing ones, and labels that were
+not there in training, have the number of the node's rarest category. A row goes left if the sum of these numbers, each times a
+coefficient drawn from the standard normal distribution, is at most a threshold. That is drawn from between the least and the
+greatest sum in the node, and not within the box around the node's rows as in [2]_, so that neither side is ever empty.
 
 A *term* of a split is what it says of one feature, in TERM_WORDS words. The payload of a split is the threshold, and then its
 terms. A splitter belongs to one thread and owns its working memory, with the payload of the split at hand.
@@ -32,6 +33,7 @@ from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, Node, Record, Split, data_row, df_rows, value_at
+from dforest.rules.categories cimport df_is_rarer
 from dforest.rules.numerics cimport df_log
 from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open, df_uniform
 
@@ -62,6 +64,8 @@ def average_path_length(int64_t n_draws):
 
 cdef class PathLength(Criterion):
     """The criterion of isolation trees: all splits score 0, and a leaf keeps the length of the path to it."""
+
+    isolates = True
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
         if n_classes:
@@ -194,6 +198,7 @@ cdef class ExtendedSplitter(Splitter):
     cdef readonly int extension_level
     cdef uint32_t* rows            # [records] of the node at hand
     cdef double* sums              # [records]
+    cdef int64_t* draws            # [n_codes of the column that has most] of each category of the node at hand
     cdef uint64_t* payload         # [1 + extension_level + 1 terms] lent to the split at hand
 
     parameters = ("extension_level",)
@@ -208,14 +213,20 @@ cdef class ExtendedSplitter(Splitter):
     def __dealloc__(self):
         free(self.rows)
         free(self.sums)
+        free(self.draws)
         free(self.payload)
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
+        cdef Py_ssize_t j, n_codes = 0
         Splitter.attach(self, data, criterion, n_records)
+        for j in range(data.n_features):
+            if data.columns[j].kind == CATEGORICAL:
+                n_codes = max(n_codes, <Py_ssize_t> data.columns[j].n_codes)
+        self.draws = <int64_t*> malloc((n_codes + 1) * sizeof(int64_t))
         self.rows = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.sums = <double*> malloc(n_records * sizeof(double))
         self.payload = <uint64_t*> malloc((1 + (self.extension_level + 1) * TERM_WORDS) * sizeof(uint64_t))
-        if self.rows == NULL or self.sums == NULL or self.payload == NULL:
+        if self.rows == NULL or self.sums == NULL or self.draws == NULL or self.payload == NULL:
             raise MemoryError()
         return 0
 
@@ -224,6 +235,7 @@ cdef class ExtendedSplitter(Splitter):
         cdef Py_ssize_t i
         cdef double x, lowest = INFINITY, highest = -INFINITY, first = value_at(&self.data.x, self.rows[0], feature)
         cdef bint varies = False
+        cdef int64_t rarest
         cdef df_stream stream
         for i in range(node.n):
             x = value_at(&self.data.x, self.rows[i], feature)
@@ -240,7 +252,27 @@ cdef class ExtendedSplitter(Splitter):
         df_stream_open(&stream, self.seed, term.path, DF_THRESHOLD)
         term.coefficient = draw_normal(&stream)
         term.if_missing = df_uniform(&stream)
+        rarest = self.find_rarest(node, feature) if term.is_categorical else -1
+        if rarest >= 0:
+            term.if_missing = category_number(term, <double> rarest)
         return varies
+
+    cdef int64_t find_rarest(self, const Node* node, Py_ssize_t feature) noexcept nogil:
+        """The rarest category of a node, by df_is_rarer; -1 if a value is missing."""
+        cdef Py_ssize_t i, turn
+        cdef double x
+        cdef int64_t code, rarest = -1
+        for turn in range(3):              # to clear, to count, to compare
+            for i in range(node.n):
+                x = value_at(&self.data.x, self.rows[i], feature)
+                if not 0.0 <= x < node.columns[feature].n_codes:
+                    return -1
+                code = <int64_t> x
+                if turn < 2:
+                    self.draws[code] = self.draws[code] + node.records[i].count if turn == 1 else 0
+                elif rarest < 0 or df_is_rarer(self.draws[code], code, self.draws[rarest], rarest):
+                    rarest = code
+        return rarest
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Term* terms = <Term*> (self.payload + 1)
