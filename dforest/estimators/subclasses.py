@@ -10,7 +10,7 @@ from sklearn.base import clone
 def every_parameter(estimator, deep=False):
     """The parameters that `get_params` tells, and those of dforest's class that the user's constructor does not name: dict."""
     known = vars(estimator)
-    return {name: known[name] for name in estimator._defaults if name in known} | estimator.get_params(deep)
+    return {name: known[name] for name in getattr(estimator, "_defaults", ()) if name in known} | estimator.get_params(deep)
 
 
 def unfitted(estimator):

@@ -18,13 +18,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import hstack, issparse
-from sklearn.base import clone
 from sklearn.utils import Bunch, _safe_indexing, check_random_state
 
 from dforest.estimators.data.features import numbers_of
 from dforest.estimators.data.given import given_rows, given_values
 from dforest.estimators.data.validation import check_number, count_features
 from dforest.estimators.kinds import Forest
+from dforest.estimators.subclasses import unfitted
 from dforest.warning import warn
 
 SHADOW = "permuted_"  # before the name of a column whose values are permuted
@@ -120,7 +120,7 @@ def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None,
     >>> int(found.argmax())
     0
     """
-    if not isinstance(forest, Forest) or "variable_importance" not in forest.get_params():
+    if not isinstance(forest, Forest) or "variable_importance" not in forest._defaults:
         raise TypeError(f"forest is a {type(forest).__name__}; allowed are forests that have the parameter variable_importance")
     if forest.monotonic_cst is not None:
         raise ValueError(f"monotonic_cst={forest.monotonic_cst!r} of the forest; allowed is None, as copies of columns have none")
@@ -129,7 +129,8 @@ def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None,
     n_rows, n_features = X.shape
     names = list(X.columns) if hasattr(X, "columns") else None
     names = names if names is not None and all(isinstance(name, str) for name in names) else None
-    grown = clone(forest).set_params(variable_importance="mdi", warm_start=False, **_for_both(forest, n_features, names))
+    grown = unfitted(forest)
+    vars(grown).update(variable_importance="mdi", warm_start=False, **_for_both(forest, n_features, names))
     both = _with_permuted_rows(X, check_random_state(random_state).permutation(n_rows), names)
     grown.fit(both, y, **_given(sample_weight=sample_weight, groups=groups))
     own, of_copies = np.split(grown.variable_importance_, 2)
@@ -244,7 +245,7 @@ def importance_permutation_test(
     told = _given(sample_weight=sample_weight, groups=groups)
 
     def look(y):
-        fitted = clone(estimator).fit(X, y, **told)
+        fitted = unfitted(estimator).fit(X, y, **told)
         return np.asarray(fitted.feature_importances_ if importance is None else importance(fitted, X, y), np.float64)
 
     found = look(y)

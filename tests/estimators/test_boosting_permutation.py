@@ -106,6 +106,7 @@ def test_pictures_of_rankers():
 
 
 @pytest.mark.parametrize(("given", "message"), [
+    ({"X": None}, "X=None; allowed are rows"),
     ({"n_repeats": 0}, "n_repeats=0; allowed are integers from 1"),
     ({"scoring": ["r2"]}, r"scoring=\['r2'\]; allowed are a name, a callable and None"),
     ({"scoring": "roc_auc"}, "scoring='roc_auc' can't score the 240 given rows"),

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import dforest
+from dforest import corrected_importance, importance_permutation_test
 from dforest.callback import Checkpoint
 from dforest.estimators.subclasses import every_parameter
 
@@ -151,3 +152,17 @@ def test_ranks_compare_all_parameters():
 
     for error in ThreadGroup(2).run(fit):
         assert isinstance(error, ValueError) and "max_depth is 2 on rank 0, but 3 on rank 1" in str(error)
+
+
+def test_fits_of_tests_and_estimates_have_all_parameters():
+    few, many = Fewer(), Fewer()
+    few.max_features, many.max_features = 1, 3
+    found = [importance_permutation_test(model, X, Y, n_permutations=1, random_state=0).importances for model in (few, many)]
+    assert (found[0] != found[1]).any()
+    few.variable_importance = "mdi"
+    assert corrected_importance(few, X, Y, random_state=0).shape == (3,)
+    booster, larger = Renamed(), Renamed()
+    booster.max_bins, larger.max_bins = 3, 255
+    rows = np.repeat(X, 50, axis=0) + np.arange(2000)[:, None]
+    sizes = [model.estimate_memory(rows, np.repeat(Y, 50)).total for model in (booster, larger)]
+    assert sizes[0] < sizes[1]

@@ -243,6 +243,13 @@ def test_text_that_is_neither_numbers_nor_dates(kind):
         dforest.RandomForestClassifier(2).fit(pd.DataFrame({"x": column}), x[:, 1] % 2)
 
 
+@pytest.mark.parametrize("form", ["%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%Y-%m-%d", "%d.%m.%Y", "%d.%m.%y"])
+def test_dates_are_no_phone_numbers_nor_versions(form):
+    days = pd.Series(pd.date_range("2020-01-01", periods=9, freq="32D").strftime(form))[np.arange(90) % 9]
+    (found,) = of_column(pd.DataFrame({"x": days.array}), np.arange(90) % 2)
+    assert found.what.startswith("text of dates")
+
+
 @pytest.mark.parametrize("is_object", [False, True])
 def test_values_beyond_a_limit_are_not_made_missing(is_object):
     rng = np.random.default_rng(0)

@@ -35,8 +35,8 @@ from dforest.estimators.boosting.rows import (
     check_given,
     check_offset,
     check_targets,
-    given_rows,
     hold_out,
+    scored_rows,
 )
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.splits import warn_of_no_split
@@ -222,7 +222,7 @@ class BoostingEstimator(
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
             None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
-        return training, given_rows(self, to_score, ranks)
+        return training, scored_rows(self, to_score, ranks)
 
     def _held_out(self, training, held_out, ranks):
         """(the rows to train on, those to be scored or None), given those of `_learn`. A collective."""

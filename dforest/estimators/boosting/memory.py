@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import clone
 
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.boosting_memory import bytes_of_waiting
@@ -23,6 +22,7 @@ from dforest.estimators.memory import (
     place_of_fit,
     some_rows,
 )
+from dforest.estimators.subclasses import unfitted
 
 _PART = 8  # an iteration is grown on one in so many rows, and another one on half as many
 
@@ -70,7 +70,7 @@ class BoostingMemoryPart:
 
     def _estimate_of(self, partition, to_score):
         """The `FitMemory` of a fit to a `Partition`, whose place does not matter, with rows `ToScore`."""
-        model = clone(self)
+        model = unfitted(self)
         for name in ("_skl_callbacks", "_parent_callback_ctx"):
             model.__dict__.pop(name, None)
         model.warm_start = False

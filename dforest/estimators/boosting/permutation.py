@@ -7,7 +7,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import on_host
-from dforest.estimators.boosting.rows import ToScore, given_rows
+from dforest.estimators.boosting.rows import ToScore, scored_rows
 from dforest.estimators.boosting.scores import score_of_sums
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.results.importance import features_used, numbers_of_groups, score_decrease
@@ -23,7 +23,8 @@ class PermutationPart:
         """Compute importances by permutation: how much the score of rows falls when a feature's values are permuted among them.
 
         Rows that were not used for training tell most: those that were make features important that the trees have only learned
-        by heart. The result is that of ``sklearn.inspection.permutation_importance``, with the same permutations, in less time.
+        by heart. The result is that of ``sklearn.inspection.permutation_importance`` for one scorer, with the same permutations,
+        in less time. Rows of weight 0 are left out before columns are permuted.
 
         Parameters
         ----------
@@ -75,11 +76,13 @@ class PermutationPart:
     def _permuted(self, given, scoring, n_repeats, random_state, feature_groups):
         """`permutation_importance` of the rows of a `ToScore`."""
         check_is_fitted(self)
-        check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
+        n_repeats = check_number("n_repeats", n_repeats, Integral, "integers from 1", lambda n: n >= 1)
         if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
             raise ValueError(f"scoring={scoring!r}; allowed are a name, a callable and None")
         groups = None if feature_groups is None else numbers_of_groups(self, feature_groups)
-        sample = given_rows(self, ToScore(*map(on_host, given)), ALONE, suffix="")
+        if given.X is None:
+            raise ValueError("X=None; allowed are rows to score")
+        sample = scored_rows(self, ToScore(*map(on_host, given)), ALONE, suffix="")
         forest, n_threads = self.forest_, count_threads(self.n_jobs)
         packed = forest.packed(n_threads=n_threads)
         start = np.zeros((len(sample.y), forest.objective.n_sums)) if sample.offset is None else sample.offset

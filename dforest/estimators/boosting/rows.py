@@ -217,7 +217,7 @@ def check_targets(estimator, y, ranks):
     estimator._loss.check_targets(y)
 
 
-def given_rows(estimator, to_score, ranks, suffix="_val"):
+def scored_rows(estimator, to_score, ranks, suffix="_val"):
     """The rows to be scored that a caller gave, on this rank or others: a `Sample`, or None. A collective.
 
     suffix : what follows the names of parameters, for errors

@@ -23,7 +23,8 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BEYOND = re.compile(rf"\s*[<>≤≥]=?\s*{_NUMBER}\s*")
 _PLAIN = re.compile(rf"\s*{_NUMBER}\s*")
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|(?=[:/]|$))){4}(?:[:/]\d+)?")
-_PHONE = re.compile(r"(?=(?:\D*\d){7,15}\D*$)(?:\+\d|\(\d{2,5}\)|0\d+[ /-])[\d ()/-]*")
+# An area code without brackets has three digits or more, and what follows as many as no time of day and no date has.
+_PHONE = re.compile(r"(?=(?:\D*\d){7,15}\D*$)(?:\+\d|\(\d{2,5}\)|0\d{2,5}[ /-](?=(?:[ /-]?\d){5}))[\d ()/-]*")
 _VERSION = re.compile(r"[vV]?\d{1,3}\.\d{1,4}\.(\d{1,4})")
 _PAIR = re.compile(r"\s*[-+]?\d+\.\d+\s*,\s*[-+]?\d+\.\d+\s*")
 _DIGITS = re.compile(r"\d{2,}")
@@ -45,7 +46,7 @@ class Codes(NamedTuple):
     advice: str
 
 
-def codes_of(texts, has_numbers=False):
+def code_kind(texts, has_numbers=False):
     """What different texts of a column are, a `Codes`, if all of them are such; else None.
 
     has_numbers : bool

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.estimators.data.codes import codes_of, digits_of
+from dforest.estimators.data.codes import code_kind, digits_of
 from dforest.estimators.data.columns import is_missing
 from dforest.estimators.data.readings import LONGEST, code_of_amounts, content_of
 
@@ -157,7 +157,7 @@ def _refusal_of_text(first, values):
     except TypeError:  # there are lists, say, behind the first text
         different = values
     texts = list(dict.fromkeys(value for value in different if isinstance(value, str)))
-    codes, content = codes_of(texts, any(map(_is_number, different))), content_of(texts)
+    codes, content = code_kind(texts, any(map(_is_number, different))), content_of(texts)
     if codes is not None:
         return Refusal(f"text of {codes.kind}, such as {codes.example!r}", codes.advice)
     if any(map(_is_number, different)) and 2 * sum(map(_is_number, values)) > len(values):

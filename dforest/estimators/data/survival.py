@@ -156,6 +156,8 @@ class StepFunction:
         then. None means that it is known from the first time to the last one only.
     """
 
+    before = None  # of those that an earlier version has pickled
+
     def __init__(self, x, y, before=None):
         self.x, self.y, self.before = x, y, before
 

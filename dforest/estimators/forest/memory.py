@@ -5,7 +5,6 @@ from numbers import Integral
 
 import numpy as np
 from scipy.stats import poisson
-from sklearn.base import clone
 
 from dforest.core.sampling import Bootstrap
 from dforest.core.sparse_rows import parts_of
@@ -23,6 +22,7 @@ from dforest.estimators.memory import (
     place_of_fit,
     some_rows,
 )
+from dforest.estimators.subclasses import unfitted
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
@@ -64,7 +64,7 @@ class MemoryPart:
         >>> RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
         True
         """
-        model = clone(self)
+        model = unfitted(self)
         for name in ("_skl_callbacks", "_parent_callback_ctx"):
             model.__dict__.pop(name, None)
         if hasattr(model, "warm_start"):

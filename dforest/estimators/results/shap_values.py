@@ -22,7 +22,7 @@ def _dense(values):
 class _Explained:
     """Values of some rows, and what belongs to them."""
 
-    values: np.ndarray | object
+    values: object
     base_values: float | np.ndarray
     data: np.ndarray | object
     feature_names: list | None

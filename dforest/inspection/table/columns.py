@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_array
 
-from dforest.estimators.data.codes import codes_of
+from dforest.estimators.data.codes import code_kind
 from dforest.estimators.data.column_check import (
     DATES,
     FEW,
@@ -162,7 +162,7 @@ class Table:
             return
         such_as = f", such as {short(cells.first())}"
         is_text = all(isinstance(label, str) for label in labels)
-        codes = codes_of(labels) if is_categorical and is_text and len(labels) > MOST_DATES else None
+        codes = code_kind(labels) if is_categorical and is_text and len(labels) > MOST_DATES else None
         if codes is not None and len(labels) <= MAX_CATEGORIES:
             what = f"{codes.kind} make {len(labels):,} labels, such as {short(codes.example)}"
             yield Finding(name, "many labels", what, codes.advice)
