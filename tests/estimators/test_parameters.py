@@ -207,9 +207,11 @@ def test_subclass_without_one():
 
 @ALL
 def test_help_shows_the_signature(kind):
-    text = re.sub(r"\s+", " ", pydoc.plain(pydoc.render_doc(kind)))
+    text = pydoc.plain(pydoc.render_doc(kind))
     assert f"class {kind.__name__}(" in text
-    assert f"| {kind.__name__}{inspect.signature(kind)}".replace(" ", "") in text.replace("|", "| ").replace(" ", "")
+    # From Python 3.13 on, a signature has a line for each parameter, and a comma after the last one.
+    shown, signature = (re.sub(r"[\s|]", "", part).replace(",)", ")") for part in (text, str(inspect.signature(kind))))
+    assert f"{kind.__name__}{signature}" in shown
 
 
 # Docstrings
