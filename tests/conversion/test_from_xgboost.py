@@ -162,6 +162,17 @@ def test_files_of_universal_binary_json(case, tmp_path):
             dforest.from_xgboost(tmp_path / "model.ubj", categories=given)
 
 
+def test_a_damaged_tree_with_nodes_that_nothing_reaches(tmp_path):
+    """Files of XGBoost may have such nodes, which pruning has left."""
+    stored = STORED["3.2.0"]["binary"]
+    model = deepcopy(stored["model"])
+    tree = model["learner"]["gradient_booster"]["model"]["trees"][1]
+    node = next(node for node, left in enumerate(tree["left_children"]) if left > 0 and node > 0)
+    tree["left_children"][node] = -(2**40)
+    estimator = dforest.from_xgboost(model_file(tmp_path, model))
+    assert estimator.forest_.node_offsets[2] - estimator.forest_.node_offsets[1] < len(tree["left_children"])
+
+
 def changed(case, *changes):
     """A stored model with other values at some places."""
     model = deepcopy(STORED["3.2.0"][case]["model"])

@@ -160,8 +160,11 @@ def from_xgboost(model, *, categories=None, verify=True):
     if verify and (booster is not None or find_spec("xgboost") is not None):
         types = learner.get("feature_types")
         if booster is None:
-            booster = _booster_from(document, [trees[t] for t in chosen], weights[chosen], n_features, n_sums)
+            chosen_trees = [trees[t] for t in chosen]
+            places = list(map(_places_by_level, chosen_trees))
+            booster = _booster_from(document, chosen_trees, places, weights[chosen], n_features, n_sums)
             types, n_iterations, chosen = None, 0, slice(None)
+            orders = [place[order] for place, order in zip(places, orders, strict=True)]
         has_predictions = learner["objective"]["name"] not in _NOT_PREDICTED
         _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders, is_difference)
     return estimator
@@ -414,7 +417,7 @@ def highest_below(thresholds):
         return np.where(half.astype(np.float32) < thresholds, half, np.nextafter(half, -np.inf))
 
 
-def _booster_from(document, trees, weights, n_features, n_sums):
+def _booster_from(document, trees, places, weights, n_features, n_sums):
     """XGBoost's Booster of those trees of a file that count.
 
     It is read from what has been checked, and from no other part: damaged ones may make XGBoost end the process.
@@ -422,12 +425,14 @@ def _booster_from(document, trees, weights, n_features, n_sums):
     import xgboost
 
     learner, n = document["learner"], len(trees)
+    base_score = _json(learner["learner_model_param"]["base_score"])
+    written = [f"{float(number):.9E}" for number in np.ravel(base_score)]  # XGBoost reads integers up to 64 bits
     gradient_booster = {
         "name": "gbtree",
         "model": {
             "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(n), "size_leaf_vector": "0"},
             "iteration_indptr": list(range(0, n + 1, n_sums)), "tree_info": [t % n_sums for t in range(n)],
-            "trees": [_written(tree, t, n_features) for t, tree in enumerate(trees)],
+            "trees": [_written(tree, places[t], t, n_features) for t, tree in enumerate(trees)],
         },
     }  # fmt: skip
     if (weights != 1).any():
@@ -436,7 +441,7 @@ def _booster_from(document, trees, weights, n_features, n_sums):
     learner = {
         "attributes": {}, "feature_names": [], "feature_types": [], "gradient_booster": gradient_booster, "objective": objective,
         "learner_model_param": {
-            "base_score": learner["learner_model_param"]["base_score"], "boost_from_average": "1",
+            "base_score": f"[{','.join(written)}]" if isinstance(base_score, list) else written[0], "boost_from_average": "1",
             "num_class": learner["learner_model_param"]["num_class"], "num_feature": str(n_features), "num_target": "1",
         },
     }  # fmt: skip
@@ -449,20 +454,39 @@ def _booster_from(document, trees, weights, n_features, n_sums):
         raise ValueError(f"XGBoost does not read the model, which may be damaged: {str(error).splitlines()[0]}") from None
 
 
-def _written(tree, t, n_features):
-    """A tree as XGBoost reads it."""
-    left, right, sets = tree["left_children"], tree["right_children"], tree["sets"]
-    inner, parents, ends = np.flatnonzero(left >= 0), np.full(len(left), _NO_PARENT), np.cumsum([0, *map(len, sets.values())])
+def _places_by_level(tree):
+    """The numbers of the nodes that rows can reach, the root's first and those of siblings one after the other; -1 of others.
+
+    XGBoost takes the number after that of a left child for its sibling's.
+    """
+    left, right, waiting = tree["left_children"].tolist(), tree["right_children"].tolist(), [0]
+    for node in waiting:
+        waiting += [left[node], right[node]] if left[node] >= 0 else []
+    place = np.full(len(left), -1)
+    place[waiting] = np.arange(len(waiting))
+    return place
+
+
+def _written(tree, place, t, n_features):
+    """A tree as XGBoost reads it, whose nodes have the numbers that `_places_by_level` returns."""
+    order = np.argsort(place)[np.count_nonzero(place < 0) :]
+    left, right = tree["left_children"][order], tree["right_children"][order]
+    is_leaf, parents = left < 0, np.full(len(order), _NO_PARENT)
+    left, right = (np.where(is_leaf, -1, place[np.where(is_leaf, 0, side)]) for side in (left, right))
+    inner = np.flatnonzero(~is_leaf)
     parents[left[inner]] = parents[right[inner]] = inner
-    return {name: tree[name].tolist() for name in (*_WHOLE, "split_conditions")} | {
-        "id": t, "parents": parents.tolist(), "default_left": (tree["default_left"] != 0).astype(int).tolist(),
-        "left_children": np.maximum(left, -1).tolist(), "right_children": np.where(left < 0, -1, right).tolist(),
-        "split_type": np.isin(np.arange(len(left)), list(sets)).astype(int).tolist(),
+    sets = dict(sorted((int(place[node]), members) for node, members in tree["sets"].items() if place[node] >= 0))
+    ends = np.cumsum([0, *map(len, sets.values())])
+    return {
+        "id": t, "left_children": left.tolist(), "right_children": right.tolist(), "parents": parents.tolist(),
+        "split_indices": tree["split_indices"][order].tolist(), "split_conditions": tree["split_conditions"][order].tolist(),
+        "default_left": (tree["default_left"][order] != 0).astype(int).tolist(),
+        "split_type": np.isin(np.arange(len(order)), list(sets)).astype(int).tolist(),
         "categories": [number for members in sets.values() for number in members], "categories_nodes": list(sets),
         "categories_segments": ends[:-1].tolist(), "categories_sizes": [len(members) for members in sets.values()],
-        **{name: [0.0] * len(left) for name in ("base_weights", "loss_changes", "sum_hessian")},
+        **{name: [0.0] * len(order) for name in ("base_weights", "loss_changes", "sum_hessian")},
         "tree_param": {
-            "num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(len(left)), "size_leaf_vector": "1",
+            "num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(len(order)), "size_leaf_vector": "1",
         },
     }  # fmt: skip
 

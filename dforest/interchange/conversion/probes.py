@@ -10,7 +10,7 @@ import numpy as np
 from dforest.errors import ConversionError
 
 MAX_NODES = 2000  # of a forest, that are probed
-_MAX_VALUES = 1 << 24  # of the rows of these nodes: of more columns, fewer nodes are probed
+_MAX_VALUES = 1 << 23  # of the rows of these nodes: of more columns, fewer nodes are probed
 
 _AT_BOUND = 0.3  # the probability that a value lies at the lower end of its box, and as much for the upper end
 _MISSING = 0.05  # the probability that a value is missing where it may be
@@ -43,7 +43,7 @@ def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MAX_NODES, s
     infinite : bool
         Whether rows may have infinite values.
     n_nodes : int
-        At most how many nodes are probed; fewer of more than 8,388 columns. If more have tests, so many of them are drawn.
+        At most how many nodes are probed; fewer of more than 4,194 columns. If more have tests, so many of them are drawn.
     seed : int
         Which nodes are drawn, and the values of other features, follow from it.
 
