@@ -212,6 +212,12 @@ def test_what_is_refused(changes, message, tmp_path):
         dforest.from_xgboost(model_file(tmp_path, changed("regression", *changes)))
 
 
+def test_a_base_score_that_is_no_probability(tmp_path):
+    model = changed("binary", (("learner_model_param", "base_score"), "[1.5E0]"))
+    with pytest.raises(ValueError, match=r"model has base_score=\[1.5\]; allowed are 1 numbers whose raw predictions are finite"):
+        dforest.from_xgboost(model_file(tmp_path, model))
+
+
 def test_what_is_no_model(tmp_path):
     with pytest.raises(TypeError, match="model is of the type int; allowed are XGBoost's Booster"):
         dforest.from_xgboost(3)

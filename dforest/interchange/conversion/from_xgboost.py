@@ -266,7 +266,8 @@ def _margin(base_score, link, n_sums):
         base = np.array(np.nan, np.float32)
     with np.errstate(all="ignore"):
         if link == "logit":
-            base = np.clip(base, _LEAST_SHARE, np.float32(1) - _LEAST_SHARE)
+            is_share = (base >= 0) & (base <= 1)
+            base = np.where(is_share, np.clip(base, _LEAST_SHARE, np.float32(1) - _LEAST_SHARE), np.float32(np.nan))
         margin = -np.log(1 / base - 1) if link == "logit" else np.log(base) if link == "log" else base
     if margin.size not in (1, n_sums) or not np.isfinite(margin).all():
         raise ValueError(f"model has base_score={base_score}; allowed are {n_sums} numbers whose raw predictions are finite")
