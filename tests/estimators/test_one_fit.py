@@ -75,6 +75,8 @@ def facts(thing):
         return kind.__name__, facts({name: value for name, value in vars(thing).items() if name not in ("_trees", "_tree")})
     if type(thing).__name__ in ("Predictor", "Report"):
         return facts(thing.predict(X)) if type(thing).__name__ == "Predictor" else str(thing)
+    if hasattr(thing, "dump_as_json"):  # of treelite
+        return thing.dump_as_json()
     if inspect.isroutine(thing) or isinstance(thing, type):
         return thing.__qualname__
     return repr(thing) if type(thing).__repr__ is not object.__repr__ else facts(thing.__reduce_ex__(4))
