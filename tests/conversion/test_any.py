@@ -1,0 +1,85 @@
+"""Whatever was grown, on columns of any kind: models of other libraries predict the same for any rows."""
+
+import numpy as np
+import onnxruntime
+import pytest
+import treelite
+from helpers.rings import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dforest
+
+COLUMNS = ("normal", "few values", "subnormal", "huge", "infinite", "constant", "missing or not", "categories", "many categories")
+
+
+def column_of(kind, n, rng):
+    normal = rng.normal(size=n)
+    if kind == "few values":
+        return rng.integers(-3, 4, n).astype(float)
+    if kind == "subnormal":
+        return rng.integers(-4, 5, n) * 5e-324
+    if kind == "huge":
+        return normal * 1e300
+    if kind == "infinite":
+        return np.where(rng.random(n) < 0.6, rng.choice([-np.inf, np.inf], n), normal)
+    if kind == "constant":
+        return np.full(n, 1.5)
+    if kind == "missing or not":
+        return np.where(rng.random(n) < 0.5, np.nan, 1.0)
+    if kind in ("categories", "many categories"):
+        return rng.integers(0, 5 if kind == "categories" else 700, n).astype(float)
+    return normal
+
+
+def grown(kind, X, y, **common):
+    """(an estimator, a function that tells the numbers that models should say of rows)."""
+    classes, several = (y > np.median(y)).astype(int), np.column_stack([y, -y])
+    if kind == "forest":
+        estimator = dforest.RandomForestRegressor(4, **common).fit(X, y)
+    elif kind == "classes":
+        estimator = dforest.ExtraTreesClassifier(4, **common).fit(X, classes)
+    elif kind == "tree of several":
+        estimator = dforest.DecisionTreeRegressor(max_depth=4, **common).fit(X, several)
+    elif kind == "boosted":
+        estimator = dforest.HistGradientBoostingRegressor(max_iter=4, min_samples_leaf=1, **common).fit(X, y)
+    elif kind == "ranker":
+        estimator = dforest.HistGradientBoostingRanker(max_iter=3, min_samples_leaf=1, **common).fit(
+            X, classes, qid=np.arange(len(X)) // 4
+        )
+    else:
+        estimator = dforest.IsolationForest(4, contamination=0.2, **common).fit(X)
+        return estimator, lambda rows: estimator.score_samples(rows)[:, None]
+    if kind == "classes":
+        return estimator, estimator.predict_proba
+    return estimator, lambda rows: estimator.predict(rows).reshape(len(rows), -1)
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split", "ignore::dforest.errors.UnseenLabelsWarning")
+@settings(max_examples=examples(12), deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(5, 80),
+    columns=st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=4),
+    kind=st.sampled_from(["forest", "classes", "tree of several", "boosted", "ranker", "isolation"]),
+)
+def test_any_model(seed, n, columns, kind):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([column_of(one, n, rng) for one in columns])
+    categorical = [j for j, one in enumerate(columns) if "categories" in one]
+    estimator, predicted = grown(kind, X, rng.normal(size=n), random_state=seed, categorical_features=categorical or None)
+    rows, forest = X[rng.integers(0, n, 60)], estimator.forest_
+    thresholds = np.append(forest.threshold[forest.feature >= 0], [0.0, np.nan])
+    near = np.concatenate([thresholds, np.nextafter(thresholds, -np.inf), np.nextafter(thresholds, np.inf)])
+    numbers = [j for j in range(X.shape[1]) if j not in categorical]
+    is_other = rng.random((len(rows), len(numbers))) < 0.4
+    rows[:, numbers] = np.where(is_other, rng.choice(near, is_other.shape), rows[:, numbers])
+    rows[::7, categorical] = 5000.0
+    expected, tolerance = predicted(rows), 1e-15 if kind == "isolation" else 0.0
+    session = onnxruntime.InferenceSession(estimator.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    assert np.abs(session.run(None, {"X": rows})[-1] - expected).max() <= tolerance
+    found = treelite.gtil.predict(estimator.to_treelite(), rows).reshape(len(rows), -1)
+    assert np.abs((-found if kind == "isolation" else found) - expected).max() <= 1e-6
+    estimator.to_shap()  # these are compared with known categories alone
+    if hasattr(estimator, "to_sklearn"):
+        estimator.to_sklearn()
