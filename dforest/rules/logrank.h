@@ -101,7 +101,53 @@ static inline void df_put_weight(double *sums, int64_t n, int64_t leaf, double w
         sums[i] = sums[2 * i] + sums[2 * i + 1];
 }
 
-/* d / n, given the weight of the events and that of all others at risk. It is 1 if there are no others. */
-static inline double df_hazard(double events, double others) { return events / (events + others); }
+/* Some draws of one row. */
+typedef struct {
+    int64_t code;  /* twice the number of event times up to their time, and 1 more for an event */
+    int64_t entry; /* the number of event times up to their entry */
+    double weight; /* that can be added up */
+} df_exposed;
+
+/* The hazards of some draws, one event time after another: d / n, or 1 if all that are at risk have their event then. Draws of the
+ * times 1 (censored), 2 and 3 (events), of which the last one enters after the time 2, have the hazards 1 at 2 and 1 at 3. */
+typedef struct {
+    const df_exposed *draws; /* [n] ascending by code */
+    const int64_t *entering; /* [n_entering] which of them have an entry above 0, ascending by entry */
+    int64_t n, n_entering, first, next;
+    double *sums; /* [2 n + 2] of the weights at risk */
+} df_hazards;
+
+static inline void df_begin_hazards(df_hazards *of) {
+    int64_t i;
+    for (i = 0; i < of->n; i++)
+        of->sums[of->n + i] = of->draws[i].entry == 0 ? of->draws[i].weight : 0.0;
+    df_add_up_weights(of->sums, of->n);
+    of->first = of->next = 0;
+}
+
+/* The hazard at the next event time, which is the number `time`, from 1; 0 behind the last one. */
+static inline double df_next_hazard(df_hazards *of, int64_t *time) {
+    const df_exposed *draws = of->draws;
+    double events, hazard = 0.0;
+    int64_t i, end;
+    while (of->first < of->n && !(hazard > 0.0)) { /* as a float, it may be too small */
+        *time = draws[of->first].code >> 1;
+        for (; of->next < of->n_entering && draws[i = of->entering[of->next]].entry < *time; of->next++)
+            if (draws[i].code >> 1 >= *time) /* else never at risk at an event time */
+                df_put_weight(of->sums, of->n, i, draws[i].weight);
+        events = 0.0;
+        for (end = of->first; end < of->n && draws[end].code >> 1 == *time; end++)
+            if (draws[end].code & 1) {
+                events += of->sums[of->n + end];
+                df_put_weight(of->sums, of->n, end, 0.0);
+            }
+        if (events > 0.0)
+            hazard = events / (events + of->sums[1]);
+        for (; of->first < end; of->first++)
+            if (!(draws[of->first].code & 1))
+                df_put_weight(of->sums, of->n, of->first, 0.0);
+    }
+    return hazard;
+}
 
 #endif

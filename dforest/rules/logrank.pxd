@@ -15,6 +15,18 @@ cdef extern from "rules/logrank.h" nogil:
     double df_logrank_score(double sum, int residual_digits, df_exact_sum variance, int variance_digits, int shift)
     df_exact_sum df_pairs_change(int64_t weight, int64_t own, df_exact_sum others)
     double df_addable(double exact)
-    void df_add_up_weights(double* sums, int64_t n)
-    void df_put_weight(double* sums, int64_t n, int64_t leaf, double weight)
-    double df_hazard(double events, double others)
+
+    ctypedef struct df_exposed:
+        int64_t code
+        int64_t entry
+        double weight
+
+    ctypedef struct df_hazards:
+        const df_exposed* draws
+        const int64_t* entering
+        int64_t n
+        int64_t n_entering
+        double* sums
+
+    void df_begin_hazards(df_hazards* of)
+    double df_next_hazard(df_hazards* of, int64_t* time)

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 import numpy as np
 
-from dforest.rules.logrank cimport DF_ENTRY_SHIFT, df_add_up_weights, df_addable, df_hazard, df_put_weight
+from dforest.rules.logrank cimport DF_ENTRY_SHIFT, df_addable, df_begin_hazards, df_exposed, df_hazards, df_next_hazard
 
 ENTRY = 1 << DF_ENTRY_SHIFT           # what a code has for each time up to the entry
 
@@ -52,78 +52,56 @@ def curves_of_leaves(const int64_t[::1] leaf not None, const uint32_t[::1] count
     time : ndarray of shape (n,), dtype int32
     hazard : ndarray of shape (n,), dtype float64
     """
-    cdef Py_ssize_t n = order.shape[0], n_own, i, j, k, begin = 0, first, end, next, m = 0
+    cdef Py_ssize_t n = order.shape[0], i, j, k, m = 0
     cdef int64_t time
-    cdef double events, hazard
+    cdef double hazard
+    cdef df_hazards hazards
     lengths, starts = np.zeros(n_leaves, np.int64), np.zeros(n_leaves + 1, np.int64)
-    rows = np.empty(n, np.int64)
-    cdef int64_t[::1] start = starts, row = rows, length = lengths, place = None
-    cdef const int64_t[::1] entering = None    # in each leaf, the rows by their entries
-    if entry is not None:
-        by_entry = np.argsort(entry, kind="stable")
-        drawn = by_entry[np.asarray(count)[by_entry] > 0]
-        entering = drawn[np.argsort(np.asarray(leaf)[drawn], kind="stable")]
-        place = np.empty(n, np.int64)          # of each row in `row`
-    times, hazards = np.empty(n, np.int32), np.empty(n)
+    cdef int64_t[::1] start = starts, length = lengths
+    # The drawn rows leaf by leaf, in each by time; where in its leaf each row is; and by entry, of those that enter later, where.
+    cdef df_exposed[::1] draws = np.empty(n, [("code", np.int64), ("entry", np.int64), ("weight", np.float64)])
+    cdef int64_t[::1] place = np.empty(n, np.int64), entering = np.empty(n, np.int64)
+    cdef const int64_t[::1] by_entry = None if entry is None else np.argsort(entry, kind="stable")
+    times, hazard_of = np.empty(n, np.int32), np.empty(n)
     cdef int32_t[::1] to_time = times
-    cdef double[::1] to_hazard = hazards
-    cdef double[::1] at_risk = np.empty(2 * n + 2)         # of the draws of a leaf, as sums of logrank.h
-    cdef double* sums = &at_risk[0]
+    cdef double[::1] to_hazard = hazard_of, sums = np.empty(2 * n + 2)
+    cdef int64_t[::1] n_entering = np.zeros(n_leaves, np.int64)
     with nogil:
         for i in range(n):
             if count[i] > 0:
                 start[leaf[i] + 1] += 1
         for i in range(n_leaves):
             start[i + 1] += start[i]
-        for i in range(n):                 # by leaf, and in each by time
+        for i in range(n):
             j = order[i]
             if count[j] > 0:
-                row[start[leaf[j]]] = j
-                if entry is not None:
-                    place[j] = start[leaf[j]]
-                start[leaf[j]] += 1
-        for k in range(n_leaves):          # each start is now where the next leaf begins
-            end = start[k]
-            n_own = end - begin
-            next = first = begin
-            for i in range(n_own):
-                j = row[begin + i]
-                sums[n_own + i] = 0.0
-                if entry is None or entry[j] == 0:
-                    sums[n_own + i] = weight_of(count, weight, j)
-                    next += 1
-            df_add_up_weights(sums, n_own)
-            while first < end:
-                time = code[row[first]] >> 1
-                while entry is not None and next < end and entry[entering[next]] < time:
-                    j = entering[next]
-                    if code[j] >> 1 >= time:       # else never at risk at an event time
-                        df_put_weight(sums, n_own, place[j] - begin, weight_of(count, weight, j))
-                    next += 1
-                events = 0.0
-                i = first
-                while i < end and code[row[i]] >> 1 == time:
-                    if code[row[i]] & 1:
-                        events += sums[n_own + i - begin]
-                        df_put_weight(sums, n_own, i - begin, 0.0)
-                    i += 1
-                hazard = df_hazard(events, sums[1]) if events > 0.0 else 0.0
-                if hazard > 0.0:           # which it may be too small for as a float
-                    to_time[m] = <int32_t> (time - 1)
-                    to_hazard[m] = hazard
-                    length[k] += 1
-                    m += 1
-                while first < i:
-                    if not code[row[first]] & 1:
-                        df_put_weight(sums, n_own, first - begin, 0.0)
-                    first += 1
-            begin = end
-    return lengths, times[:m].copy(), hazards[:m].copy()
-
-
-cdef inline double weight_of(const uint32_t[::1] count, const double[::1] weight, Py_ssize_t row) noexcept nogil:
-    """What the draws of a row weigh, so scaled that it can be added up."""
-    return count[row] * df_addable(weight[row]) if weight is not None else <double> count[row]
+                k = leaf[j]
+                place[j] = length[k]
+                length[k] += 1
+                draws[start[k] + place[j]].code = code[j]
+                draws[start[k] + place[j]].entry = 0 if entry is None else entry[j]
+                draws[start[k] + place[j]].weight = count[j] * df_addable(weight[j]) if weight is not None else <double> count[j]
+        for i in range(n if entry is not None else 0):
+            j = by_entry[i]
+            if count[j] > 0 and entry[j] > 0:
+                k = leaf[j]
+                entering[start[k] + n_entering[k]] = place[j]
+                n_entering[k] += 1
+        for k in range(n_leaves):
+            hazards.n, hazards.n_entering = length[k], n_entering[k]
+            length[k] = 0
+            if hazards.n == 0:
+                continue
+            hazards.draws, hazards.entering, hazards.sums = &draws[start[k]], &entering[start[k]], &sums[0]
+            df_begin_hazards(&hazards)
+            hazard = df_next_hazard(&hazards, &time)
+            while hazard > 0.0:
+                to_time[m] = <int32_t> (time - 1)
+                to_hazard[m] = hazard
+                length[k] += 1
+                m += 1
+                hazard = df_next_hazard(&hazards, &time)
+    return lengths, times[:m].copy(), hazard_of[:m].copy()
 
 
 def mean_curves(const int64_t[:, ::1] leaf not None, const int64_t[::1] offsets not None, const int32_t[::1] time not None,

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.search.moving_chooser cimport MovingChooser
 from dforest.core.search.regression cimport SquaredError
 from dforest.core.types cimport Node
+from dforest.rules.logrank cimport df_exposed
 from dforest.rules.numerics cimport df_exact_sum
 
 
@@ -27,7 +28,10 @@ cdef class SurvivalCriterion(SquaredError):
     cdef int64_t* at_risk              # [n_records + 1] weight of the draws at risk at each, as variances count it
     cdef int64_t* steps                # [n_records + 1] C: the sum of the steps of variance up to each
     cdef df_exact_sum* products        # [n_records + 1] the sum of step * weight at risk up to each
-    cdef double* sums                  # [2 * n_records + 2] of exact weights at risk: see logrank.h
+    # Of exact weights: see logrank.h
+    cdef double* sums                  # [2 * n_records + 2]
+    cdef df_exposed* exposed           # [n_records]
+    cdef int64_t* entering             # [n_records]
 
     cdef void look(self, const Node* node) noexcept nogil
     cdef double exact_risk(self, const Node* node) noexcept nogil

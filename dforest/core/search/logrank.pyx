@@ -39,8 +39,8 @@ from dforest.core.search.moving_chooser cimport sort_by_key
 from dforest.core.search.sums cimport NO_SUMS, Sums, SumsKind
 from dforest.core.types cimport TARGET_SUM_WIDE, Record
 from dforest.rules.logrank cimport (
-    df_add_up_weights, df_addable, df_entry_of, df_exit_of, df_hazard, df_logrank_score, df_pairs_change, df_put_weight,
-    df_residual_digits, df_variance_digits, df_variance_share, df_variance_shift, df_variance_step,
+    df_addable, df_begin_hazards, df_entry_of, df_exit_of, df_exposed, df_hazards, df_logrank_score, df_next_hazard,
+    df_pairs_change, df_residual_digits, df_variance_digits, df_variance_share, df_variance_shift, df_variance_step,
 )
 from dforest.rules.node cimport df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport (
@@ -71,6 +71,8 @@ cdef class SurvivalCriterion(SquaredError):
         free(self.steps)
         free(self.products)
         free(self.sums)
+        free(self.exposed)
+        free(self.entering)
 
     def of_times(self, n_times):
         """Set how many event times the training rows have; return this criterion."""
@@ -92,9 +94,11 @@ cdef class SurvivalCriterion(SquaredError):
         self.steps = <int64_t*> malloc((n_records + 1) * sizeof(int64_t))
         self.products = <df_exact_sum*> malloc((n_records + 1) * sizeof(df_exact_sum))
         self.sums = <double*> malloc((2 * n_records + 2) * sizeof(double))
+        self.exposed = <df_exposed*> malloc(n_records * sizeof(df_exposed))
+        self.entering = <int64_t*> malloc(n_records * sizeof(int64_t))
         if (self.keys == NULL or self.keys_to == NULL or self.entries == NULL or self.entries_to == NULL or self.place == NULL
                 or self.entered == NULL or self.hazard == NULL or self.at_risk == NULL or self.steps == NULL
-                or self.products == NULL or self.sums == NULL):
+                or self.products == NULL or self.sums == NULL or self.exposed == NULL or self.entering == NULL):
             raise MemoryError()
         return 0
 
@@ -222,13 +226,13 @@ cdef class SurvivalCriterion(SquaredError):
 
     cdef double exact_risk(self, const Node* node) noexcept nogil:
         """`risk` by the exact weights of the node, whose split is found or not wanted any more: `place` is written to."""
-        cdef Py_ssize_t i, begin = 0, end, n_entries = 0, next = 0
+        cdef Py_ssize_t i, n_entries = 0
         cdef const Record* record
         cdef const uint64_t* keys
         cdef const uint64_t* entries
-        cdef uint32_t time
-        cdef int64_t code
-        cdef double events, risk = 0.0
+        cdef df_hazards hazards
+        cdef int64_t code, time
+        cdef double hazard, risk = 0.0
         for i in range(node.n):
             code = <int64_t> node.y[node.records[i].row]
             self.keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
@@ -240,34 +244,19 @@ cdef class SurvivalCriterion(SquaredError):
         for i in range(node.n):
             record = &node.records[<uint32_t> keys[i]]
             self.place[<uint32_t> keys[i]] = <uint32_t> i
-            self.sums[node.n + i] = weight_of(node, record) if df_entry_of(<int64_t> node.y[record.row]) == 0 else 0.0
-        df_add_up_weights(self.sums, node.n)
-        while begin < node.n:
-            time = <uint32_t> (keys[begin] >> 33)
-            while next < n_entries and <uint32_t> (entries[next] >> 32) < time:
-                record = &node.records[<uint32_t> entries[next]]
-                if df_exit_of(<int64_t> node.y[record.row]) >> 1 >= time:      # else never at risk at an event time
-                    df_put_weight(self.sums, node.n, self.place[<uint32_t> entries[next]], weight_of(node, record))
-                next += 1
-            events = 0.0
-            end = begin
-            while end < node.n and <uint32_t> (keys[end] >> 33) == time:
-                if keys[end] >> 32 & 1:
-                    events += self.sums[node.n + end]
-                    df_put_weight(self.sums, node.n, end, 0.0)
-                end += 1
-            if events > 0.0:
-                risk += df_hazard(events, self.sums[1]) * <double> (self.n_times + 1 - <int64_t> time)
-            for i in range(begin, end):
-                if not keys[i] >> 32 & 1:
-                    df_put_weight(self.sums, node.n, i, 0.0)
-            begin = end
+            self.exposed[i].code = <int64_t> (keys[i] >> 32)
+            self.exposed[i].entry = df_entry_of(<int64_t> node.y[record.row])
+            self.exposed[i].weight = record.count * df_addable(node.exact_weight[record.row])
+        for i in range(n_entries):
+            self.entering[i] = self.place[<uint32_t> entries[i]]
+        hazards.draws, hazards.entering, hazards.sums = self.exposed, self.entering, self.sums
+        hazards.n, hazards.n_entering = node.n, n_entries
+        df_begin_hazards(&hazards)
+        hazard = df_next_hazard(&hazards, &time)
+        while hazard > 0.0:
+            risk += hazard * <double> (self.n_times + 1 - time)
+            hazard = df_next_hazard(&hazards, &time)
         return risk
-
-
-cdef inline double weight_of(const Node* node, const Record* record) noexcept nogil:
-    """The exact weight of a record's draws, so scaled that it can be added up."""
-    return record.count * df_addable(node.exact_weight[record.row])
 
 
 cdef class LogRank(SurvivalCriterion):
