@@ -357,6 +357,9 @@ def test_lists_that_numpy_would_change():
 def test_one_number_as_the_weight_of_all_rows():
     ours, other = (quiet(RandomForestClassifier).fit(X, CLASSES, weight).predict_proba(X) for weight in (2.0, None))
     assert_array_equal(ours, other)
+    for weight in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="Input sample_weight contains"):
+            quiet(RandomForestClassifier).fit(X, CLASSES, weight)
 
 
 @pytest.mark.parametrize(

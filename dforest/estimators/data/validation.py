@@ -259,15 +259,12 @@ def check_directions(estimator, monotonic_cst):
         If a constraint is not -1, 0 or 1, if there are more or fewer than features, if a name is unknown, if a
         constrained feature is categorical, or if there are more than two classes.
     """
-    names = getattr(estimator, "feature_names_in_", None)
-    if isinstance(monotonic_cst, dict) and names is not None:
-        unknown = [name for name in monotonic_cst if name not in names.tolist()]
-        if unknown:
-            raise ValueError(
-                f"monotonic_cst names {unknown[0]!r}; the columns of X are {some_of(names)}: monotonic_cst contains "
-                f"{len(unknown)} unexpected feature names: {unknown}"
-            )
-    directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
+    try:
+        directions = np.ascontiguousarray(_check_monotonic_cst(estimator, monotonic_cst), np.int8)
+    except ValueError as error:
+        if "unexpected feature names" not in str(error):
+            raise
+        raise ValueError(f"{error} The columns of X are {some_of(estimator.feature_names_in_)}") from None
     if not directions.any():
         return directions
     n = getattr(estimator, "n_classes_", 1)
@@ -314,11 +311,10 @@ def check_weights(sample_weight, X, ranks=ALONE):
     for weight, part in zip(sample_weight, X, strict=True):
         if len(part) == 0:
             continue
-        weight = given_numbers("sample_weight", weight)
+        weight = np.full(len(part), float(weight)) if isinstance(weight, Real) else given_numbers("sample_weight", weight)
         if weight.shape == (len(part),) and not weight.any():  # which scikit-learn refuses, though others may have weights
             checked.append(np.zeros(len(part)))
             continue
-        weight = weight if weight.ndim else weight.item()  # one number is the weight of all rows
         checked.append(_check_sample_weight(weight, part, dtype=np.float64))
         if checked[-1].min(initial=0) < 0:
             raise ValueError(
