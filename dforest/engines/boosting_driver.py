@@ -100,8 +100,14 @@ class Iterations:
         self.is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in problem.columns])
         rules, self.directions = problem.rules, problem.constraints.directions
         self.tried = TriedColumns(
-            problem.n_features, rules.max_features, rules.colsample_bytree, rules.colsample_bylevel, problem.constraints
+            problem.n_features,
+            rules.max_features,
+            rules.colsample_bytree,
+            rules.colsample_bylevel,
+            problem.constraints,
+            problem.can_split,
         )
+        self.is_of_classes = problem.loss.facts.is_of_classes
         self.n_outputs, self.leaf, self.delta = problem.n_sums // problem.n_trees_per_iteration, problem.loss.facts.leaf, None
 
     @property
@@ -131,8 +137,9 @@ class Iterations:
 
             words = words_of(self.is_wide)
             words = words_of(self.is_wide or any(of_output.kind == boosting.WIDE for of_output in words))
+            has_tail = not self.is_of_classes and any(boosting.has_heavy_tail(extents[k], total) for k in sums)
             shard.begin(tree, words[0].kind)
-            trees.append(BoostingDriver(self, words, seed_of[tree]).grow())
+            trees.append(BoostingDriver(self, words, has_tail, seed_of[tree]).grow())
             self.n_trees += 1
         return trees
 
@@ -145,11 +152,13 @@ class BoostingDriver(Driver):
     iterations : Iterations
     words : list of dforest.rules.boosting.Words
         Those of the tree's integers, of one kind, for each output.
+    has_tail : bool
+        Whether derivatives have a heavy tail, so that nodes may be light (`boost.h`) without it.
     seed : int
         The tree's.
     """
 
-    def __init__(self, iterations, words, seed):
+    def __init__(self, iterations, words, has_tail, seed):
         super().__init__(
             iterations.problem.rules.max_leaf_nodes,
             subtree_up_to=-1,
@@ -163,7 +172,7 @@ class BoostingDriver(Driver):
             exponents=np.zeros((0, len(words), 2), np.int32),
             reference=np.zeros(0),
         )
-        self.iterations, self.words, self.seed = iterations, words, seed
+        self.iterations, self.words, self.has_tail, self.seed = iterations, words, has_tail, seed
         self.rules, self.weights, self.shard = iterations.problem.rules, iterations.weights, iterations.shard
         self.directions = iterations.directions
 
@@ -229,15 +238,22 @@ class BoostingDriver(Driver):
 
     def _weigh(self, nodes, exponents, reference):
         """Give light nodes exponents of their own. INOUT exponents, reference"""
-        if self.weights.heaviest == 0.0:
+        if not self._may_be_light:
             return
-        largest = self.shard.largest(nodes)
-        light = boosting.are_light(np.ascontiguousarray(largest[:, 0, 0]), reference)
+        largest, has_hessian = self.shard.largest(nodes), self.shard.has_hessian
+        light = np.zeros(len(nodes), bool)
+        if self.weights.heaviest > 0.0:
+            light |= boosting.are_light(np.ascontiguousarray(largest[:, 0, 0]), reference)
+        if self.has_tail:
+            light |= boosting.are_far_below(np.ascontiguousarray(largest[:, :, 1:]), exponents, has_hessian)
         if light.any():
             reference[light] = largest[light, 0, 0]
             before = self._narrow(exponents[light])
             of_light = np.ascontiguousarray(largest[light, :, 1:].reshape(-1, 2))
-            exponents[light] = boosting.gradient_exponents(of_light).reshape(before.shape)
+            found = boosting.gradient_exponents(of_light).reshape(before.shape)
+            if not has_hessian:
+                found[:, :, 1] = 0  # they are counted
+            exponents[light] = found
             unit = (np.diff(before) - np.diff(self._narrow(exponents[light])))[:, 0, 0]  # of several outputs there are no bounds
             for bound in ("lower", "upper"):
                 nodes[bound][light] = np.ldexp(nodes[bound][light], unit)
@@ -301,7 +317,7 @@ class BoostingDriver(Driver):
             return self._weighed_values(numbers, is_leaf, children)
         nodes, exponents, leaves = self.table["node"], self.table["exponents"], numbers[is_leaf]
         in_vain = np.array([number for number in leaves.tolist() if number in self.children], np.int64)  # divided
-        if self.weights.heaviest > 0.0 and len(in_vain):  # rows below them may have integers of other exponents
+        if self._may_be_light and len(in_vain):  # rows below them may have integers of other exponents
             self.shard.quantise_again(nodes[in_vain], np.ldexp(1.0, exponents[in_vain]))
         of_leaves, parents = self.shard.add_up(nodes[leaves]), np.ascontiguousarray(numbers[~is_leaf][::-1])
         left, values = np.ascontiguousarray(children[parents, 0]), np.empty((len(numbers), len(self.words)))
@@ -319,6 +335,11 @@ class BoostingDriver(Driver):
         steps = np.ldexp(_bounds(nodes[numbers]), units)
         bounds = boosting.values_of_steps(steps.ravel(), rules.learning_rate, *step_limits).reshape(steps.shape)
         return boosting.clip(values[:, 0].copy(), bounds)[:, None]
+
+    @property
+    def _may_be_light(self):
+        """Whether nodes may be light: bool."""
+        return self.weights.heaviest > 0.0 or self.has_tail
 
     @property
     def _step_limits(self):

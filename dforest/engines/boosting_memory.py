@@ -36,7 +36,8 @@ class BoostingMemoryEstimate:
     rows : int
         Bytes of the codes row by row.
     gradients : int
-        Bytes of what is kept for each row: raw predictions, gradients and Hessians, weights, and the rows' numbers.
+        Bytes of what is kept for each row: raw predictions, gradients and Hessians, weights, and the rows' numbers. Where weights
+        or gradients are of many magnitudes, 16 bytes for each row and output come on top, which are not counted.
     histograms : int
         Bytes of the histograms of nodes.
     tree : int

@@ -106,6 +106,7 @@ class CpuBoostingSession(BoostingSession):
             n_trees=problem.n_grown,
             raw=problem.raw,
             constraints=problem.constraints,
+            can_split=problem.can_split,
             **problem.rules.asdict(),
         )
         super().__init__(problem, grower)

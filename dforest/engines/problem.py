@@ -8,6 +8,7 @@ maker, and nobody writes to them.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
+from numbers import Integral
 
 import numpy as np
 
@@ -285,7 +286,7 @@ class BoostingRules:
     max_delta_step : float, default=inf
         Largest magnitude of a leaf's value before it is multiplied by the learning rate.
     colsample_bytree, colsample_bylevel : float, default=1.0
-        The share of all features that a tree draws, and of these that a level of the tree draws.
+        The share of the features that can split that a tree draws, and of these that a level of the tree draws.
     l1 : float, default=0.0
         By how much a leaf's sum of gradients is brought closer to 0.
     """
@@ -301,6 +302,11 @@ class BoostingRules:
     colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     l1: float = 0.0
+
+    def draw_columns(self, n_features):
+        """Whether trees, levels or nodes try some of so many features: bool."""
+        all_of_node = n_features if isinstance(self.max_features, Integral) else 1.0
+        return self.max_features < all_of_node or min(self.colsample_bytree, self.colsample_bylevel) < 1.0
 
     def asdict(self):
         return asdict(self)
@@ -333,6 +339,9 @@ class BoostingProblem:
     n_drawn : int or None
         How many rows each iteration draws without replacement; None means that trees are grown from all rows.
     constraints : Constraints
+    can_split : ndarray of shape (n_features,), dtype uint8, or None
+        Which columns have two codes or more among the training rows, so that they may be drawn. None means that none are drawn,
+        or that all may be.
     n_grown : int, default=0
         How many trees there are already.
     raw : ndarray of shape (n_sums, n_own_rows), dtype float64, or None
@@ -352,6 +361,7 @@ class BoostingProblem:
     n_rows: int
     n_drawn: int | None = None
     constraints: Constraints = Constraints()
+    can_split: np.ndarray | None = None
     n_grown: int = 0
     raw: np.ndarray | None = None
     share: RowShare | None = None

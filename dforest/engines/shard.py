@@ -183,7 +183,7 @@ class BoostingShard(ABC):
     def largest(self, open_nodes):
         """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, n_outputs, 3).
 
-        Derivatives are those of the tree that grows, times the weights.
+        Derivatives are those of the tree that grows, times the weights; 0 stands for what rows have not.
         """
 
     @abstractmethod

@@ -4,8 +4,9 @@
  * An integer q stands for q * 2^-exponent, with exponents of gradients and of hessians. Histograms and nodes add up narrow
  * integers. A word of a histogram holds several sums over a few rows, which are spilled into whole integers before they overflow.
  *
- * A light node gets exponents of its own, and its rows get other quantised gradients: so weights of 1 and 1e-12 can be told from 0
- * wherever no heavier rows are with them.
+ * A light node gets exponents of its own, and its rows get other quantised gradients: so weights of 1 and 1e-12, and targets of 1
+ * beside one of 1e12, can be told from 0 wherever no heavier rows are with them. A node is light if its weights are, or if few rows
+ * have most of what its tree's gradients or Hessians add up to (a heavy tail), and its own are far below these.
  *
  * Gain: Friedman, Annals of Statistics 29(5), 2001; Chen, Guestrin, "XGBoost: a scalable tree boosting system", KDD 2016.
  * Histograms: Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017. */
@@ -32,7 +33,8 @@ enum {
     DF_WORD_ROWS = 0xFFF,         /* ... in these bits their number ... */
     DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
     DF_LIGHT_BITS = 8,            /* of how many bits the heaviest row of a node may fall short */
-    DF_HEAVY_TAIL = 64,           /* how much larger than the mean the largest may be for narrow words */
+    DF_TAIL_BITS = 6,             /* by how many bits the largest of a node falls short of the scale where that has a heavy tail ... */
+    DF_HEAVY_TAIL = 1 << DF_TAIL_BITS, /* ... which is so much larger than the mean; then words are not narrow */
     DF_CATEGORY_ROWS = 10,        /* of a node, for a category to have a place of its own in the order of categories */
     DF_CATEGORY_SMOOTHING = 10,   /* what is added to a category's sum of hessians, as its place in that order is found */
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
@@ -62,6 +64,11 @@ static inline int32_t df_quantised_hessian(double x, double factor) {
 /* Whether a node is light. heaviest : the weight of its heaviest row; reference : that of those that its exponents were chosen
  * for */
 static inline int df_is_light(double heaviest, double reference) { return heaviest < ldexp(reference, -DF_LIGHT_BITS); }
+
+/* Whether the largest gradient or Hessian of a node, in magnitude, is far below its scale. exponent : of the quantised ones */
+static inline int df_is_far_below(double largest, int32_t exponent) {
+    return largest > 0.0 && df_gradient_exponent(largest, DF_GRADIENT_BITS) >= exponent + DF_TAIL_BITS;
+}
 
 /* Sums of both children of a node, as integers of the lower exponents. */
 static inline df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b) {
@@ -221,7 +228,8 @@ static inline double df_cut_score(double l2, double gradient_left, double hessia
 }
 
 static inline double df_common_score(double l2, double gradient, double hessian) {
-    return l2 == 0.0 ? 0.0 : (l2 * (gradient * gradient)) / ((hessian + l2) * (hessian + (l2 + l2)));
+    const double score = l2 == 0.0 ? 0.0 : (l2 * (gradient * gradient)) / ((hessian + l2) * (hessian + (l2 + l2)));
+    return score >= 0.0 ? score : 0.0; /* an l2 beyond all numbers makes no score one, neither this nor those of cuts */
 }
 
 /* A sum of gradients brought closer to 0 by l1: with l1 = 2, 5 becomes 3, and -1 becomes 0. */

@@ -23,6 +23,7 @@ cdef extern from "rules/boost.h" nogil:
     int32_t df_quantised_gradient(double x, double factor)
     int32_t df_quantised_hessian(double x, double factor)
     bint df_is_light(double heaviest, double reference)
+    bint df_is_far_below(double largest, int32_t exponent)
     df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b)
     df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)

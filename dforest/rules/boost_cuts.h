@@ -399,7 +399,8 @@ DF_ALWAYS_INLINE void df_boost_write_subset(const uint16_t *order, int n, int n_
         else
             left[order[i] / 64] &= ~bit;
     }
-    cut->missing_left = (uint32_t)(left[n_codes / 64] >> (n_codes % 64) & 1);
+    if (n_codes / 64 < n_words) /* else there is no code for missing values, and they go where the rest goes */
+        cut->missing_left = (uint32_t)(left[n_codes / 64] >> (n_codes % 64) & 1);
 }
 
 /* The best cut of a column of categories: in the order of their gradients; the rest are all that are not in this order.

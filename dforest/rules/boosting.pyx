@@ -12,8 +12,8 @@ import numpy as np
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_both_gradient_sums,
     df_between_values, df_bounded_step, df_choose_words, df_ends_at_quantile, df_gain_of_score, df_gradient_exponent,
-    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_limited_value, df_newton_value, df_reaches_quantile,
-    df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of, df_word_kind,
+    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below, df_is_light, df_limited_value, df_newton_value,
+    df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of, df_word_kind,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.keys cimport df_key64, df_value64
@@ -77,9 +77,7 @@ def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent n
     is_wide : bool
         Whether words are to be wide, wherever there are hessians, whatever the sums.
     """
-    cdef df_word_kind kind = df_choose_words(
-        not has_hessian, is_weighted, is_wide or df_has_heavy_tail(extent[0], extent[2], total)
-        or df_has_heavy_tail(extent[1], extent[3], total))
+    cdef df_word_kind kind = df_choose_words(not has_hessian, is_weighted, is_wide or has_heavy_tail(extent, total))
     return Words(int(kind), quantised, (quantised[0] - df_gradient_shift(kind), quantised[1] - df_hessian_shift(kind)))
 
 
@@ -186,6 +184,33 @@ def are_light(const double[::1] heaviest not None, const double[::1] reference n
     for i in range(heaviest.shape[0]):
         out[i] = df_is_light(heaviest[i], reference[i])
     return result
+
+
+def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, ::1] exponents not None, bint has_hessian):
+    """Whether nodes have gradients or Hessians far below their scales, in any output: ndarray of shape (n_nodes,), dtype bool.
+
+    Parameters
+    ----------
+    largest : ndarray of shape (n_nodes, n_outputs, 2), dtype float64
+        The largest gradients, in magnitude, and Hessians.
+    exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
+        Of quantised gradients and Hessians.
+    has_hessian : bool
+        Whether there are integers of Hessians.
+    """
+    cdef Py_ssize_t i, k, j
+    result = np.zeros(largest.shape[0], bool)
+    cdef uint8_t[::1] out = result.view(np.uint8)
+    for i in range(largest.shape[0]):
+        for k in range(largest.shape[1]):
+            for j in range(1 + has_hessian):
+                out[i] |= df_is_far_below(largest[i, k, j], exponents[i, k, j])
+    return result
+
+
+def has_heavy_tail(const int64_t[::1] extent not None, int64_t total):
+    """Whether gradients or Hessians have a heavy tail: bool. Parameters: as of `choose_words`"""
+    return bool(df_has_heavy_tail(extent[0], extent[2], total) or df_has_heavy_tail(extent[1], extent[3], total))
 
 
 def add_up_children(df_gradient_sums[::1] sums not None, const int64_t[::1] parents not None, const int64_t[::1] left not None):

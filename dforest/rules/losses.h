@@ -50,6 +50,9 @@ typedef struct {
     int leaf;
 } df_loss_facts;
 
+/* Whether targets are classes: gradients are probabilities then, of which small ones have next to no say. */
+static inline int df_is_of_classes(int targets) { return targets == DF_TWO_CLASSES || targets == DF_CLASS_NUMBERS; }
+
 static inline df_loss_facts df_facts_of_loss(int loss) {
 #define DF_ENTRY(number, name, is_constant, targets, leaf) {#name, is_constant, targets, leaf},
     static const df_loss_facts facts[] = {DF_LOSSES(DF_ENTRY)};

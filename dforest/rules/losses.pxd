@@ -15,6 +15,7 @@ cdef extern from "rules/losses.h" nogil:
     ctypedef struct df_derivatives:
         double gradient, hessian
     df_loss_facts df_facts_of_loss(int loss)
+    bint df_is_of_classes(int targets)
     df_derivatives df_derivatives_of_loss(int loss, double raw, double y, double parameter)
     void df_predictions_of_loss(int loss, const double* raw, int64_t n, double* prediction)
     double df_value_of_loss(int loss, double raw, double y, double parameter)

@@ -39,6 +39,11 @@ class Loss(NamedTuple):
     targets: str
     leaf: str
 
+    @property
+    def is_of_classes(self):
+        """Whether targets are classes: bool."""
+        return any(df_is_of_classes(targets) for targets, name in _TARGETS.items() if name == self.targets)
+
 
 _TARGETS = {DF_FINITE_TARGETS: "finite", DF_TARGETS_FROM_0: "from_0", DF_TARGETS_ABOVE_0: "above_0",
             DF_TWO_CLASSES: "two_classes", DF_CLASS_NUMBERS: "classes"}

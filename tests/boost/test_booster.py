@@ -15,6 +15,7 @@ from twins.boosting import flatten, grow_booster, predict_raw
 from dforest.core import loops
 from dforest.core.boost.booster import Booster
 from dforest.core.boost.constraints import Constraints
+from dforest.core.boost.tried_columns import can_split
 from dforest.core.coding import code_columns
 from dforest.core.integer_weights import integer_weights
 from dforest.core.sparse_rows import SparseRows
@@ -151,10 +152,11 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
     for name in ("max_bins", "n_categories", "ordinal"):
         del given[name]
     constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
+    can = can_split(columns)
     tuning = {"thread_cells": 0} | tuning
     return Booster(columns, LOSSES[loss].number, problem.y, weight, l2=given.pop("l2_regularization"),
                    l1=given.pop("l1_regularization", 0.0), parameter=parameters["power" if loss == "tweedie" else "quantile"],
-                   baseline=baselines, n_threads=n_threads, constraints=constraints, tuning=tuning,
+                   baseline=baselines, n_threads=n_threads, constraints=constraints, can_split=can, tuning=tuning,
                    **{"raw": None if offset is None else offset.T.copy()} | given | more)  # fmt: skip
 
 
@@ -267,6 +269,47 @@ def test_models_of_several_outputs_are_those_of_the_twin(loss, seed):
     weight = weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0]))
     problem.parameters.update({"sample_weight": weight, "min_hessian": 0.0, "min_samples_leaf": 1, "max_depth": None})
     assert_equal_models(problem._replace(y=y))
+
+
+@pytest.mark.parametrize("n_categories", [64, 128, 256])
+def test_categories_that_fill_words(n_categories):
+    """Without missing values: where these go is where rare categories go."""
+    rng = np.random.default_rng(n_categories)
+    problem = random_problem([600, n_categories], "squared_error")
+    n, p = 400, problem.X.shape[1]
+    X = np.minimum(rng.geometric(0.08, (n, p)), n_categories) - 1
+    y = rng.standard_normal(n_categories)[X[:, 0]] + rng.standard_normal(n)
+    problem.parameters.update({
+        "n_categories": np.full(p, n_categories), "ordinal": np.zeros(p, bool), "monotonic": None, "max_features": p,
+        "offset": None, "sample_weight": None, "n_drawn": None, "min_samples_leaf": 1, "max_depth": None,
+        "max_leaf_nodes": 9, "max_bins": 256,
+    })  # fmt: skip
+    assert_equal_models(Problem(X.astype(problem.X.dtype), y, problem.parameters))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma", "tweedie"])
+def test_models_of_targets_of_many_magnitudes(loss, seed, n_outputs):
+    """Few rows have most of what gradients or Hessians add up to, so that nodes without them have exponents of their own."""
+    rng = np.random.default_rng([seed, n_outputs])
+    problem = random_problem([500 + seed, LOSSES[loss].number], loss)
+    X = np.tile(problem.X, (1 + 150 // len(problem.X), 1))
+    n, p = X.shape
+    y = np.column_stack([targets(rng, loss, n) for _ in range(n_outputs)])
+    far = rng.random(n) < rng.choice([0.0, 0.01, 0.05])
+    far[rng.integers(n)] = True
+    y[far] = (np.abs(y[far]) + 1.0) * 10.0 ** rng.integers(2, 13, (far.sum(), n_outputs))
+    y[rng.integers(n)] += rng.choice([0.0, 1e3])
+    X[far, 0] = np.nanmax(np.nan_to_num(X[:, 0]))      # so that splits can tell them
+    problem.parameters.update({
+        "sample_weight": [None, rng.integers(1, 5, n) * 1.0, None, rng.random(n) + 0.1][seed], "offset": None, "max_features": p,
+        "n_drawn": None if seed else n // 2, "min_samples_leaf": int(rng.integers(1, 4)), "max_depth": None,
+        "max_leaf_nodes": 31,
+    })  # fmt: skip
+    if n_outputs > 1:
+        problem.parameters.update({"n_categories": np.zeros(p, int), "monotonic": None, "n_classes": 2})
+    assert_equal_models(Problem(X, y if n_outputs > 1 else y[:, 0], problem.parameters))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -464,6 +507,20 @@ def test_one_target_far_from_all_others():
         fits.append(1.0 - (error**2).sum() / ((y[others] - y[others].mean()) ** 2).sum())
     assert fits[0] > 0.98
     assert fits[1] > fits[0] - 0.005
+
+
+def test_targets_beside_one_far_from_all_others():
+    """Nodes without it have exponents of their own: half an integer of the root's stands for 465, of theirs for less than 3."""
+    y = np.where(np.arange(200) < 100, -1.0, 1.0)
+    y[-1] = 1e12
+    columns = list(code_columns(np.arange(200.0)[:, None], 256))
+    booster = Booster(columns, LOSSES["squared_error"].number, y, baseline=[y.mean()], learning_rate=1.0, max_leaf_nodes=None,
+                      max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0,
+                      n_threads=1)  # fmt: skip
+    booster.grow_iteration()
+    assert np.abs(y.mean() + booster.raw_sums[0] - y)[:-1].max() < 6.0
+    booster.grow_iteration()
+    assert np.abs(y.mean() + booster.raw_sums[0] - y)[:-1].max() < 1e-5
 
 
 @pytest.mark.parametrize("n_rows", [1, 2])

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor as ScikitLearns
 from twins import boosting as twin
@@ -264,3 +265,20 @@ def test_a_group_of_interactions_is_no_text(groups):
     with pytest.raises(ValueError, match="interaction_cst=.* holds the group .*; allowed are lists, tuples or sets"):
         regressor(interaction_cst=groups).fit(X, X["a"])
     regressor(interaction_cst=[["a", "b"], ("c",)]).fit(X, X["a"])
+
+
+@pytest.mark.parametrize(
+    "drawing", [{"colsample_bytree": 0.1}, {"colsample_bylevel": 0.1}, {"max_features": 0.1}, {"max_features": 1}]
+)
+def test_columns_that_can_not_split_are_not_drawn(drawing):
+    """Columns of one value, of missing values alone, or of a category that all rows but those of weight 0 have."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.standard_normal((200, 2)), np.zeros((200, 16)), np.full(200, np.nan), np.arange(200) < 5]
+    y, weight = X[:, 0] + rng.standard_normal(200), np.where(np.arange(200) < 5, 0.0, 1.0)
+    model = regressor(max_iter=20, categorical_features=[2, 19], **drawing).fit(X, y, weight)
+    roots = model.forest_.feature[model.forest_.node_offsets[:-1]]
+    assert set(roots.tolist()) <= {0, 1}
+    if drawing != {"colsample_bytree": 0.1}:
+        return
+    sparse = regressor(max_iter=20, **drawing).fit(csr_array(np.nan_to_num(X[:, :19])), y, weight)
+    assert set(sparse.forest_.feature[sparse.forest_.node_offsets[:-1]].tolist()) == {0, 1}

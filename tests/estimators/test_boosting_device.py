@@ -3,7 +3,16 @@
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_many_codes, with_outputs
+from helpers.boosted_fits import (
+    CLASSES,
+    REGRESSION,
+    OwnLeaves,
+    OwnSquares,
+    random_fit,
+    with_extreme_units,
+    with_many_codes,
+    with_outputs,
+)
 from helpers.device_forests import differences, fit_there, standing_in
 from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
@@ -105,6 +114,30 @@ def test_several_outputs(loss, seed):
     here = clone(model).fit(X, y, weight)
     with standing_in(strict_device()):
         assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed]))
+
+
+@pytest.mark.parametrize("n_categories", [64, 128, 320])
+def test_categories_that_fill_words(n_categories):
+    rng = np.random.default_rng(n_categories)
+    X = rng.permutation(np.arange(2000) % n_categories)[:, None] + [0, 0, 0]
+    X[:, 1:] = rng.geometric(0.1, (2000, 2)) % n_categories
+    X[:n_categories] = np.arange(n_categories)[:, None]
+    y = rng.standard_normal(n_categories)[X].sum(axis=1) + rng.standard_normal(2000)
+    model = HistGradientBoostingRegressor(max_iter=4, categorical_features=[0, 1, 2], max_bins=400, min_samples_leaf=1)
+    here = clone(model).fit(X, y)
+    with standing_in(strict_device()):
+        assert_equal_models(here, fit_there(model, X, y, None, tuning=TUNINGS[1]))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_units_at_the_ends_of_the_range(seed):
+    model, X, y, _ = random_fit(seed, "squared_error")
+    if seed % 2:
+        model, y = with_outputs(seed, model, y)
+    model, y, weight = with_extreme_units(seed, model, y)
+    here = clone(model).fit(X, y, weight)
+    with standing_in(strict_device()):
+        assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed % len(TUNINGS)]))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -105,6 +105,12 @@ def random_fit(seed, loss):
     weight = weights[rng.integers(len(weights))]
     if weight is not None:
         weight[: CLASSES.get(loss, 2)] = weight.max()
+    if rng.random() < 0.3:  # columns that can't split
+        X[:, rng.permutation(p)[: rng.integers(0, p)]] = 1.0
+    if loss in REGRESSION and rng.random() < 0.4:  # few rows have most of what gradients add up to
+        far = rng.integers(0, n, rng.integers(1, 4))
+        y[far] = (y[far] + 1.0) * 10.0 ** rng.integers(3, 13)
+        y = np.abs(y) + 1e-3 if loss in ("poisson", "gamma", "tweedie") else y
     return model, X, y, weight
 
 
@@ -119,6 +125,18 @@ def with_outputs(seed, model, y):
     rng = np.random.default_rng(seed)
     others = [y[rng.permutation(len(y))] * 10.0 ** rng.integers(-3, 4) for _ in range(rng.integers(1, 4))]
     return model.set_params(monotonic_cst=None), np.column_stack([y, *others])
+
+
+def with_extreme_units(seed, model, y):
+    """A random problem whose weights, targets and penalties are at the ends of all numbers: the model, targets, weights."""
+    rng = np.random.default_rng(seed)
+    penalties = [0.0, 1.0, 1e300, 1e-320]
+    model.set_params(l2_regularization=float(rng.choice(penalties)), l1_regularization=float(rng.choice([0.0, 0.0, *penalties])),
+                     min_sum_hessian_in_leaf=float(rng.choice([0.0, 0.0, 1e-320, 1e300])))  # fmt: skip
+    weight = np.full(len(y), rng.choice([1e-320, 1e-310, 1e110, 1.0]))
+    if rng.random() < 0.5:
+        weight *= rng.random(len(y)) + 0.01
+    return model, y / np.abs(y).max() * rng.choice([1e-300, 1e150, 1.0]), weight
 
 
 def with_many_codes(seed, model, X, *of_rows):

@@ -132,6 +132,14 @@ def test_light_nodes():
     assert boosting.are_light(np.array([1.0, 0.99, 256.0]), np.array([256.0, 256.0, 256.0])).tolist() == [False, True, False]
 
 
+def test_derivatives_far_below_their_scale():
+    """Which other exponents would show with six bits more, or Hessians, where there are integers of these."""
+    largest = np.array([[[1.0, 1.0]], [[2.0**-5, 1.0]], [[2.0**-6, 1.0]], [[1.0, 2.0**-6]], [[0.0, 1.0]]])
+    exponents = np.tile(boosting.gradient_exponents(np.ones((1, 2))), (5, 1)).reshape(5, 1, 2)
+    assert boosting.are_far_below(largest, exponents, True).tolist() == [False, False, True, True, False]
+    assert boosting.are_far_below(largest, exponents, False).tolist() == [False, False, True, False, False]
+
+
 def test_sums_of_children_have_the_lower_exponents():
     """The last bits of the other sum are rounded, a half up: 10 / 8 to 1, and -5 / 2 to -2."""
     sums = np.zeros(5, record("df_gradient_sums"))

@@ -4,7 +4,16 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.boosted_fits import CLASSES, REGRESSION, OwnLeaves, OwnSquares, random_fit, with_many_codes, with_outputs
+from helpers.boosted_fits import (
+    CLASSES,
+    REGRESSION,
+    OwnLeaves,
+    OwnSquares,
+    random_fit,
+    with_extreme_units,
+    with_many_codes,
+    with_outputs,
+)
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, tuned
 from helpers.ranks import CUTS, Cut, fit_by_ranks
@@ -58,6 +67,31 @@ def test_several_outputs(loss, seed):
     cut = Cut.random(np.random.default_rng(seed), len(y), 3, CUTS[seed % len(CUTS)])
     for found in fit_by_ranks(model, X, y, weight, cut, 3):
         assert not differences(alone, found)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_units_at_the_ends_of_the_range(seed):
+    """Whose penalties are beyond all numbers in units of weight, for instance."""
+    model, X, y, _ = random_fit(seed, "squared_error")
+    if seed % 2:
+        model, y = with_outputs(seed, model, y)
+    model, y, weight = with_extreme_units(seed, model, y)
+    alone = clone(model).fit(X, y, weight)
+    assert np.isfinite(alone.predict(X)).all()
+    for found in fit_by_ranks(model, X, y, weight, Cut.random(np.random.default_rng(seed), len(y), 2, CUTS[seed % len(CUTS)]), 2):
+        assert not differences(alone, found)
+
+
+def test_columns_that_can_not_split_are_not_drawn():
+    """What can split is known of the rows of all ranks, of which each has one value of the last column."""
+    rng = np.random.default_rng(0)
+    X, y = np.c_[np.zeros((300, 8)), rng.standard_normal(300), np.arange(300) // 150], rng.standard_normal(300)
+    for parameters in ({"colsample_bytree": 0.1}, {"colsample_bylevel": 0.5}, {"max_features": 0.5}, {"max_features": 1}):
+        model = HistGradientBoostingRegressor(max_iter=6, random_state=0, categorical_features=[0, 9], **parameters)
+        alone = clone(model).fit(X, y)
+        assert (alone.forest_.feature[alone.forest_.node_offsets[:-1]] >= 8).all()
+        for found in fit_by_ranks(model, X, y, None, Cut(np.array([0, 150, 300]), np.arange(2)), 2):
+            assert not differences(alone, found)
 
 
 @pytest.mark.parametrize("seed", range(4))

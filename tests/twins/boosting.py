@@ -21,9 +21,12 @@ The rules:
   multiplied by the weight, and then made integers, and words are wide; a hessian above 0 is 1 at least. Bins, baselines and
   quantiles have the integer weights in each case, but quantiles of a node's rows those of `Weights.of_node`.
 - A node is *light* if derivatives are multiplied by weights, and its heaviest row has less than 2**-8 of the heaviest weight of
-  those rows that its exponents were chosen for: all rows of the fit, or of the closest light node above it. It has
-  exponents of its own, and so have the nodes below it. Bounds of steps are those of the same predictions. What a node that is no
-  leaf would add comes from the sums of its children: integers of the higher exponent lose their last bits, a half rounded up.
+  those rows that its exponents were chosen for: all rows of the fit, or of the closest light node above it. If targets are
+  no classes, and the largest quantised gradient or hessian of the tree is above 64 times the mean, in any output, a node is
+  also light if the exponent for its own largest one, which is above 0, would be higher by 6 or more. A light node has
+  exponents of its own, and so have the nodes below it; its hessians above 0 are 1 at least. Bounds of steps are those of the
+  same predictions. What a node that is no leaf would add comes from the sums of its children: integers of the higher exponent
+  lose their last bits, a half rounded up.
 - With a subsample, each round draws rows without replacement, by the seed of its first tree. They are all that its trees know of:
   exponents and kinds of words are theirs too. The other rows count in `huber`'s delta, and in whether weights are small integers;
   they get the values of the leaves that they reach.
@@ -40,6 +43,7 @@ The rules:
   compared with that of the node; a cut of a constrained feature is only valid if the steps have its direction. The middle of
   the two steps is a bound of both children then. Leaves are kept within their bounds; if they are refitted, bounds are found
   anew, from the refitted values of all nodes.
+- Features are drawn among those that have two codes or more among all training rows.
 - With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
   above it.
 - A leaf's value is the learning rate times Newton's step v from quantised sums. Of losses whose hessian is not constant, its
@@ -179,7 +183,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     offset : ndarray of shape (n_rows, n_outputs), optional
         What raw predictions begin with beside `start`. None means zeros.
     colsample_bytree, colsample_bylevel : float
-        The share of all features that each tree draws, and of these that each level draws.
+        The share of the features that can split that each tree draws, and of these that each level draws.
     l1_regularization : float
     start : list of float, optional
         What raw predictions begin with. None means what would lose least without offsets.
@@ -243,9 +247,10 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 ([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, sample_weight)
                 for o in outputs
             ]
-            integers = [integers_of(*one, words, drawn) for one in given]
+            is_of_classes = loss in ("log_loss", "exponential", "multinomial")
+            integers = [integers_of(*one, words, drawn, is_of_classes) for one in given]
             if any(one.kind == "wide" for one in integers):
-                integers = [integers_of(*one, "wide", drawn) for one in given]
+                integers = [integers_of(*one, "wide", drawn, is_of_classes) for one in given]
             tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_trees + k))
 
             def value_of(node, raw=raw, parameter=parameter):
@@ -329,9 +334,10 @@ class Found(NamedTuple):
 
 def grow_tree(rows, columns, integers, limits, seed):
     """(root, leaves) of a tree of some rows. The leaves have no values yet."""
+    can_split = {j for j, column in enumerate(columns) if len(set(np.asarray(column.codes).tolist())) > 1}
 
     def look_at(rows, path, depth, used, bounds, before):
-        cut, integers = None, [of_node(one, rows) for one in before]
+        cut, integers = None, of_node(before, rows)
         bounds = in_units(bounds, before[0], integers[0])
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
@@ -345,7 +351,7 @@ def grow_tree(rows, columns, integers, limits, seed):
         n = max(1, math.ceil(share * len(features))) if isinstance(share, float) else min(share, len(features))
         return set([f for f in feature_order(len(columns), seed, path) if f in features][:n])
 
-    of_tree = first_features(set(range(len(columns))), limits.colsample_bytree, seed, 0)
+    of_tree = first_features(can_split, limits.colsample_bytree, seed, 0)
     root = look_at(rows, ROOT_PATH, 0, frozenset(), (-math.inf, math.inf), integers)
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}

@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.testing.coding import scale_exponent
 
-GRADIENT_BITS, LARGEST_WEIGHT, LIGHT_BITS = 30, 2048, 8
+GRADIENT_BITS, LARGEST_WEIGHT, LIGHT_BITS, TAIL_BITS = 30, 2048, 8, 6
 GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
 
 
@@ -25,11 +25,14 @@ class Integers(NamedTuple):
     exponents: tuple  # of quantised gradients and hessians
     coarse_exponents: tuple
     weight_unit: float
-    weighted: tuple = ()  # where derivatives are multiplied by weights: weights, gradients, hessians; else empty
+    derivatives: tuple  # gradients and hessians, times the weights that are no integers
+    times: list  # integer weights
+    weights: list = ()  # where derivatives are multiplied by weights: these; else empty
     reference: float = 0.0  # the heaviest weight of the rows that exponents were chosen for
+    has_tail: bool = False  # nodes may be light by what their derivatives are
 
 
-def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn):
+def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn, is_of_classes):
     """Gradients and hessians as integers, of which those of drawn rows are in range.
 
     Parameters
@@ -45,30 +48,32 @@ def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn):
         Of words; None: as the rule says.
     drawn : list of int
         The tree's rows.
+    is_of_classes : bool
+        Whether targets are classes.
     """
     is_constant = hessian is None
     is_real = max(weight) > LARGEST_WEIGHT or sum(weight) >= 2**32
-    weighted = ()
+    weights = []
     if is_real:
         hessian = [1.0] * len(weight) if is_constant else hessian
         gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
         weight, unit = [1] * len(weight), 1.0
-        weighted = list(map(float, sample_weight)), gradient, hessian
+        weights = list(map(float, sample_weight))
     quantised_gradient, s_g = quantised_integers(gradient, GRADIENT_BITS, drawn)
     quantised_hessian, s_h = ([1] * len(weight), 0) if hessian is None else quantised_integers(hessian, GRADIENT_BITS, drawn)
     if is_real:
         quantised_hessian = not_nothing(quantised_hessian, hessian)
+    is_heavy = any(
+        has_heavy_tail([own[row] for row in drawn], [weight[row] for row in drawn])
+        for own in (quantised_gradient, quantised_hessian)[: 1 if hessian is None else 2]
+    )
     if kind is None:
-        is_heavy = not is_constant and any(
-            has_heavy_tail([own[row] for row in drawn], [weight[row] for row in drawn])
-            for own in (quantised_gradient, quantised_hessian)
-        )
         kind = "wide" if is_real else "constant" if is_constant else "wide" if is_heavy else "narrow"
     shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if kind == "narrow" else (0, 0)
     coarse_gradient, coarse_hessian = narrow(quantised_gradient, shifts[0]), narrow(quantised_hessian, shifts[1])
     many = [times(weight, q) for q in (quantised_gradient, quantised_hessian, coarse_gradient, coarse_hessian)]
-    return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit, weighted,
-                    max(weighted[0]) if weighted else 0.0)  # fmt: skip
+    return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit, (gradient, hessian), weight, weights,
+                    max(weights, default=0.0), is_heavy and not is_of_classes)  # fmt: skip
 
 
 def not_nothing(quantised, hessian):
@@ -77,18 +82,41 @@ def not_nothing(quantised, hessian):
 
 
 def of_node(integers, rows):
-    """The integers of a node's rows, given those of its parent's: others, if the node is light."""
-    if not integers.weighted:
-        return integers
-    weight, gradient, hessian = ([values[row] for row in rows] for values in integers.weighted)
-    if max(weight) >= scaled(integers.reference, -LIGHT_BITS):
-        return integers
-    quantised_gradient, s_g = quantised_integers(gradient, GRADIENT_BITS)
-    quantised_hessian, s_h = quantised_integers(hessian, GRADIENT_BITS)
-    quantised = [[0] * len(integers.quantised_gradient) for _ in range(2)]
-    for row, g, h in zip(rows, quantised_gradient, not_nothing(quantised_hessian, hessian), strict=True):
-        quantised[0][row], quantised[1][row] = g, h
-    return Integers("wide", *quantised, *quantised, (s_g, s_h), (s_g, s_h), 1.0, integers.weighted, max(weight))
+    """The integers of a node's rows for each output, given those of its parent's: others, if the node is light."""
+    is_light = any(
+        is_far_below(derivatives, exponent, rows)
+        for one in integers
+        if any(own.has_tail for own in integers)
+        for derivatives, exponent in zip(one.derivatives, one.exponents, strict=True)
+    )
+    if integers[0].weights:
+        is_light |= max(integers[0].weights[row] for row in rows) < scaled(integers[0].reference, -LIGHT_BITS)
+    return [integers_of_light(one, rows) for one in integers] if is_light else integers
+
+
+def is_far_below(derivatives, exponent, rows):
+    """Whether the largest derivative of some rows is so far below that for which an exponent was chosen that it needs one."""
+    largest = 0.0 if derivatives is None else max(abs(derivatives[row]) for row in rows)
+    return largest > 0.0 and fine_exponent(largest) >= exponent + TAIL_BITS
+
+
+def integers_of_light(integers, rows):
+    """The integers of a light node's rows, with exponents of their own."""
+    found, exponents = [], []
+    for k, derivatives in enumerate(integers.derivatives):
+        own, exponent = [1] * len(rows), 0
+        if derivatives is not None:
+            of_rows = [derivatives[row] for row in rows]
+            own, exponent = quantised_integers(of_rows, GRADIENT_BITS)
+            own = not_nothing(own, of_rows) if k == 1 else own
+        of_all = [0] * len(integers.times)
+        for row, q in zip(rows, own, strict=True):
+            of_all[row] = q * integers.times[row]
+        found.append(of_all)
+        exponents.append(exponent)
+    reference = max((integers.weights[row] for row in rows), default=0.0) if integers.weights else 0.0
+    return Integers(integers.kind, *found, *found, tuple(exponents), tuple(exponents), integers.weight_unit,
+                    integers.derivatives, integers.times, integers.weights, reference, integers.has_tail)  # fmt: skip
 
 
 def both_sums(a, b):

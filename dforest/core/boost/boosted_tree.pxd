@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.histograms cimport Histograms, Search, WideRoom
-from dforest.core.boost.tree_rows cimport TreeRows
+from dforest.core.boost.tree_rows cimport TreeRows, df_boost_largest
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport df_boost_cut
 from dforest.core.spin_team cimport SpinTeam
@@ -21,6 +21,7 @@ cdef struct BoostScale:        # of the integers that stand for gradients and He
 
 cdef struct BoostNode:
     df_open_node at            # where it stands: its range of the rows, and so on; bounds are those of steps of its rows
+    bint is_light              # it has a scale of its own, not its parent's
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
     int64_t most               # rows of the most frequent entry, at most
@@ -84,6 +85,8 @@ cdef class BoostedTree:
     cdef int32_t* quantised            # [n_outputs, n_rows, 1 or 2]
     cdef int64_t plane                 # of one output
     cdef const double* kept            # [n_outputs, n_rows, 2] derivatives; NULL: no node may be light
+    cdef bint has_tail                 # nodes may be light by what their derivatives are, not by weights alone
+    cdef df_boost_largest* largest     # [n_outputs] of a node that may be light
     cdef TreeRows rows
     # What there is of it
     cdef BoostNode* nodes
@@ -105,11 +108,12 @@ cdef class BoostedTree:
     cdef uint8_t* by_code              # [as many as the widest column has] whether each of the column's codes goes left, ...
     cdef uint8_t* by_shared            # [DF_BOOST_CODES] ... and each of its bundle's
 
-    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
-                  WorkerContext* worker) except -1 nogil
+    cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double heaviest,
+                  uint32_t seed, WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int know_sums(self, int32_t number) except -1 nogil
     cdef int weigh(self, BoostNode* node) except -1 nogil
+    cdef bint is_light(self, const BoostNode* node) noexcept nogil
     cdef int add_up(self, BoostNode* node) except -1 nogil
     cdef BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil
     cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil

@@ -29,8 +29,8 @@ from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step, df_bounds_in_units,
-    df_gain_of_score, df_gradient_exponent, df_is_light, df_unit_of_scores,
+    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step,
+    df_bounds_in_units, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -110,8 +110,9 @@ cdef class BoostedTree:
         self.tested = <int32_t*> malloc(n * sizeof(int32_t))
         self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
         self.units = <double*> malloc(self.n_outputs * sizeof(double))
+        self.largest = <df_boost_largest*> malloc(self.n_outputs * sizeof(df_boost_largest))
         if (self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.by_shared == NULL or self.tested == NULL
-                or self.limits == NULL or self.units == NULL):
+                or self.limits == NULL or self.units == NULL or self.largest == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
         if directions is not None and np.any(directions):
@@ -130,6 +131,7 @@ cdef class BoostedTree:
         free(self.directions)
         free(self.limits)
         free(self.units)
+        free(self.largest)
         free(self.nodes)
         free(self.outputs)
         free(self.sums)
@@ -137,13 +139,14 @@ cdef class BoostedTree:
         free(self.sides)
         free_split_heap(&self.frontier)
 
-    cdef int grow(self, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest, uint32_t seed,
-                  WorkerContext* worker) except -1 nogil:
+    cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double heaviest,
+                  uint32_t seed, WorkerContext* worker) except -1 nogil:
         """Grow a tree.
 
         INOUT quantised : [n_outputs, n_rows, 1 or 2] integers of all rows, those of rows drawn by `scales`; changed where nodes
         are light
         IN kept : [n_outputs, n_rows, 2] or NULL; scales : [n_outputs]
+        IN has_tail : whether derivatives have a heavy tail, so that nodes may be light without it
         IN heaviest : weight of all rows
         """
         cdef int64_t n_leaves = 1
@@ -151,7 +154,7 @@ cdef class BoostedTree:
         cdef Py_ssize_t k
         cdef df_open_node root = df_root_of(self.rows.n, seed)
         self.quantised = quantised
-        self.kept = kept
+        self.kept, self.has_tail = kept, has_tail
         self.columns.begin(seed)
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = self.n_sides = 0
         self.rows.is_undivided = True
@@ -208,6 +211,7 @@ cdef class BoostedTree:
                 self.outputs_of(node)[k].scale = self.outputs_of(&self.nodes[parent])[k].scale
             node.reference = self.nodes[parent].reference
             node.lightness = self.nodes[parent].lightness
+        node.is_light = False
         node.gain = 0.0
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
         if self.rows.drawn != NULL:
@@ -280,7 +284,7 @@ cdef class BoostedTree:
             left[0] = df_boost_sums(cut.gradient_left, cut.hessian_left, cut.n_left)
             left[1] = df_boost_sums(cut.gradient - cut.gradient_left, cut.hessian - cut.hessian_left, cut.n - cut.n_left)
         for child in range(2):
-            if self.n_outputs > 1 or self.nodes[node.left + child].reference != node.reference:
+            if self.n_outputs > 1 or self.nodes[node.left + child].is_light:
                 self.add_up(&self.nodes[node.left + child])
         return 0
 
@@ -288,32 +292,54 @@ cdef class BoostedTree:
         """Give a node a scale of its own if it is light."""
         cdef BoostScale before
         cdef BoostScale* scale
-        cdef df_boost_largest largest
+        cdef const double* kept
         cdef double[2] factors
         cdef Py_ssize_t k
-        cdef int lightness
+        cdef int lightness = 0
+        cdef bint has_hessian = self.histograms.fill_kind != DF_CONSTANT_WORDS
         if self.kept == NULL:
             return 0
-        lightness = self.rows.least_lightness(&node.at)
-        if lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
+        if self.rows.lightness != NULL:
+            lightness = self.rows.least_lightness(&node.at)
+            if not self.has_tail and lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
+                return 0
+        for k in range(self.n_outputs):
+            self.rows.find_largest(&node.at, self.kept + 2 * k * self.bundles.data.n_rows, &self.largest[k])
+            if not self.has_tail and not df_is_light(self.largest[k].weight, node.reference):
+                return 0
+        if not self.is_light(node):
             return 0
         for k in range(self.n_outputs):
-            self.rows.find_largest(&node.at, self.kept + k * self.plane, &largest)
-            if not df_is_light(largest.weight, node.reference):    # nor is it by another output
-                return 0
+            kept = self.kept + 2 * k * self.bundles.data.n_rows
             scale = &self.outputs_of(node)[k].scale
             before = scale[0]
-            scale.exponent_g = scale.narrow_g = df_gradient_exponent(largest.gradient, DF_GRADIENT_BITS)
-            scale.exponent_h = scale.narrow_h = df_gradient_exponent(largest.hessian, DF_GRADIENT_BITS)
+            scale.exponent_g = scale.narrow_g = df_gradient_exponent(self.largest[k].gradient, DF_GRADIENT_BITS)
+            if has_hessian:
+                scale.exponent_h = scale.narrow_h = df_gradient_exponent(self.largest[k].hessian, DF_GRADIENT_BITS)
             if k == 0:                             # with several outputs there are no bounds
                 set_bounds(node, df_bounds_in_units(bounds_of(node), before.narrow_h - before.narrow_g,
                                                     scale.narrow_h - scale.narrow_g))
             factors[0] = ldexp(1.0, scale.exponent_g)
             factors[1] = ldexp(1.0, scale.exponent_h)
-            self.rows.quantise(&node.at, self.kept + k * self.plane, factors, self.quantised + k * self.plane)
-        node.reference = largest.weight
+            self.rows.quantise(&node.at, kept, factors, has_hessian, self.quantised + k * self.plane)
+        node.is_light = True
+        node.reference = self.largest[0].weight
         node.lightness = lightness
         return 0
+
+    cdef bint is_light(self, const BoostNode* node) noexcept nogil:
+        """Whether a node of the largest weights and derivatives at hand needs a scale of its own: see rules/boost.h."""
+        cdef const BoostScale* scale
+        cdef Py_ssize_t k
+        if df_is_light(self.largest[0].weight, node.reference):
+            return True
+        for k in range(self.n_outputs if self.has_tail else 0):
+            scale = &self.outputs_of(node)[k].scale
+            if df_is_far_below(self.largest[k].gradient, scale.exponent_g):
+                return True
+            if self.histograms.fill_kind != DF_CONSTANT_WORDS and df_is_far_below(self.largest[k].hessian, scale.exponent_h):
+                return True
+        return False
 
     cdef int add_up(self, BoostNode* node) except -1 nogil:
         """Find the sums of a node's rows."""
@@ -341,7 +367,7 @@ cdef class BoostedTree:
         self.small.slot = self.histograms.take(self.small.has_words)
         self.large.slot = node.slot
         node.slot = -1
-        if not self.subtracts or self.small.reference != node.reference or self.large.reference != node.reference:
+        if not self.subtracts or self.small.is_light or self.large.is_light:
             self.large = NULL
             if self.searches_small:
                 self.search()

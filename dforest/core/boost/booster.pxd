@@ -24,7 +24,8 @@ cdef class Booster:
     cdef readonly int64_t n_trees      # that have been grown, or were there before
     cdef uint64_t seed
     cdef int loss                      # its number
-    cdef double heaviest               # weight of all rows; 0: no node may be light
+    cdef double heaviest               # weight of all rows; 0: none is light
+    cdef bint is_of_classes            # see losses.h: nodes are light by weights alone
     cdef bint has_hessian              # quantised gradients of a row are two
     cdef bint counts_hessian           # it is 1 without `times`
     cdef int64_t total_weight          # sum of `times`, or number, of drawn rows
@@ -41,8 +42,8 @@ cdef class Booster:
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_sums, n_rows] sums of offsets and leaf values
     cdef int32_t* quantised            # [n_sums, n_rows, 1 or 2]
-    cdef uint8_t* lightness            # [n_rows] of weights; NULL: no node may be light
-    cdef double* kept                  # [n_sums, n_rows, 2] derivatives; NULL: no node may be light
+    cdef uint8_t* lightness            # [n_rows] of weights; NULL: none is light
+    cdef double* kept                  # [n_sums, n_rows, 2] derivatives; NULL: no node has been light yet, nor may be
     cdef double[::1] baseline          # [n_sums]
     cdef double* factors               # [n_sums, 2] 2 to the power of the exponents of quantised gradients
     cdef bint has_scales               # rows of the iteration are quantised by them
@@ -61,6 +62,7 @@ cdef class Booster:
     cdef int lead(self, WorkerContext* worker) except -1 nogil
     cdef int weigh(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
+    cdef int keep_derivatives(self) except -1 nogil
     cdef int64_t n_chunks(self) noexcept nogil
     cdef df_boost_rows rows_of(self, int k) noexcept nogil
     cdef void quantise_chunk(self, int64_t item) noexcept nogil

@@ -27,7 +27,9 @@ from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_choose_words, df_gradient_exponent, df_gradient_shift,
     df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
 )
-from dforest.rules.losses cimport DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_loss_facts
+from dforest.rules.losses cimport (
+    DF_FINITE_TARGETS, DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_is_of_classes, df_loss_facts,
+)
 from dforest.rules.random cimport df_tree_seed
 
 from dforest.core.integer_weights import integer_weights
@@ -114,6 +116,8 @@ cdef class Booster:
         Largest magnitude of a leaf's value before it is multiplied by the learning rate. Infinity: any.
     constraints : Constraints, optional
         None: there are none.
+    can_split : ndarray of shape (n_columns,), dtype uint8, optional
+        Which columns may be drawn: see `TriedColumns`.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
@@ -122,7 +126,7 @@ cdef class Booster:
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
-                 constraints=None, tuning=None):
+                 constraints=None, can_split=None, tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
@@ -133,6 +137,7 @@ cdef class Booster:
             K = loss.n_outputs
             facts.has_constant_hessian = loss.constant_hessian
             facts.leaf = OWN_LEAF if loss.need_update_leaves_values else DF_NEWTON_LEAF
+            facts.targets = DF_FINITE_TARGETS
             self.loss = -1
         else:
             self.loss = loss
@@ -152,6 +157,7 @@ cdef class Booster:
         self.n_trees_per_iteration = self.n_sums // self.n_outputs
         if targets.shape[0] != n_rows * self.n_outputs:
             raise ValueError(f"y has the shape {np.shape(y)}; allowed with this loss are {n_rows} numbers")
+        self.is_of_classes = df_is_of_classes(facts.targets)
         self.n_trees = n_trees
         self.seed = seed
         self.fit.leaf = facts.leaf
@@ -213,11 +219,11 @@ cdef class Booster:
             team = SpinTeam(1) if by_tree else self.team
             histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning,
                                     self.n_outputs, plane)
-            tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints)
+            tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l1, l2,
                                self.fit.weight_unit, tried, None if constraints is None else constraints.directions, self.n_drawn,
                                tuning)
-            if self.kept != NULL:
+            if self.lightness != NULL:
                 tree.rows.lightness, tree.rows.weight = self.lightness, self.rows.weight
             tree.rows.drawn = self.rows.list
             grower = TreeGrower(tree, self.own)
@@ -309,6 +315,10 @@ cdef class Booster:
             self.join_extents()
             self.choose_scales()
         self.has_scales = False
+        for k in range(self.n_sums):
+            if self.kept == NULL and not self.is_of_classes and self.is_heavy(k):
+                self.keep_derivatives()
+                self.team.call(quantise_chunk, <void*> self, n)
         if self.n_growers > 1:
             self.team.call(grow_alone, <void*> self, self.n_trees_per_iteration)
             return self.raise_error() if df_glance(self.has_failed) else 0
@@ -348,18 +358,20 @@ cdef class Booster:
         """Grow the k-th tree of an iteration."""
         look_up(worker)
         cdef BoostScale* scales = &self.scales[k]
-        cdef bint is_wide = self.is_wide
+        cdef bint is_heavy = False, has_tail
         cdef df_word_kind kind
         cdef int output
         for output in range(self.n_outputs):
-            is_wide |= self.is_heavy(k + output)
-        kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, is_wide)
+            is_heavy |= self.is_heavy(k + output)
+        has_tail = is_heavy and not self.is_of_classes
+        kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, is_heavy or self.is_wide)
         for output in range(self.n_outputs):
             scales[output].narrow_g = scales[output].exponent_g - df_gradient_shift(kind)
             scales[output].narrow_h = scales[output].exponent_h - df_hessian_shift(kind)
         (<TreeGrower> self.grower[which]).grow(
-            kind, self.quantised_of(k), self.kept + 2 * k * self.data.n_rows if self.kept != NULL else NULL, scales,
-            self.heaviest, df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
+            kind, self.quantised_of(k),
+            self.kept + 2 * k * self.data.n_rows if has_tail or self.heaviest > 0.0 else NULL, has_tail, scales, self.heaviest,
+            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
         with gil:
             self.grown[k] = (<TreeGrower> self.grower[which]).writer.arrays().copy()
         return 0
@@ -369,6 +381,16 @@ cdef class Booster:
         cdef const df_boost_extent* of_all = &self.totals[k]
         return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
                 or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
+
+    cdef int keep_derivatives(self) except -1 nogil:
+        """Have derivatives kept whenever rows are quantised, from here on: what light nodes need."""
+        cdef size_t size = 2 * self.n_sums * self.data.n_rows * sizeof(double)
+        self.kept = <double*> malloc(size)
+        if self.kept == NULL:
+            with gil:
+                raise MemoryError(f"{size} bytes for the derivatives of all rows, which have a heavy tail")
+        self.rows.kept = self.kept
+        return 0
 
     # Gradients -----------------------------------------------------------------------------------------------------------
 

@@ -136,13 +136,16 @@ DF_INLINE int df_fits_factors(const df_boost_extent *extent, const double *facto
     return extent->gradient * factors[0] <= most && extent->hessian * factors[1] <= most;
 }
 
-/* The quantised gradients of n derivatives. OUT quantised; INOUT largest, sum : of their magnitudes */
-DF_INLINE void df_quantise_some(const double *x, int64_t n, double factor, const uint32_t *times, int32_t *quantised, int64_t *largest,
-                            int64_t *sum) {
+/* The quantised gradients of n derivatives. has_weight : of Hessians, whether they are times weights; OUT quantised;
+ * INOUT largest, sum : of their magnitudes */
+DF_INLINE void df_quantise_some(const double *x, int64_t n, double factor, int has_weight, const uint32_t *times, int32_t *quantised,
+                                int64_t *largest, int64_t *sum) {
     int32_t top = 0;
     int64_t total = 0;
     for (int64_t i = 0; i < n; i++)
         quantised[i] = df_quantised_gradient(x[i], factor);
+    for (int64_t i = 0; has_weight && i < n; i++)
+        quantised[i] = df_quantised_hessian(x[i], factor);
     for (int64_t i = 0; i < n; i++) {
         const int32_t size = quantised[i] < 0 ? -quantised[i] : quantised[i];
         top = size > top ? size : top;
@@ -165,12 +168,10 @@ DF_INLINE void df_quantise_block(df_gradient_block *block, const df_boost_rows *
     df_extend(block, some, n, extent);
     if (!df_fits_factors(extent, factors))
         return; /* integers would be out of range; with the right factors they will not */
-    df_quantise_some(block->gradient, n, factors[0], some->times, has_hessian ? g : quantised, &extent->largest[0], &extent->sum[0]);
+    df_quantise_some(block->gradient, n, factors[0], 0, some->times, has_hessian ? g : quantised, &extent->largest[0], &extent->sum[0]);
     if (!has_hessian)
         return;
-    df_quantise_some(block->hessian, n, factors[1], some->times, h, &extent->largest[1], &extent->sum[1]);
-    for (int64_t i = 0; some->weight != NULL && i < n; i++)
-        h[i] = df_quantised_hessian(block->hessian[i], factors[1]);
+    df_quantise_some(block->hessian, n, factors[1], some->weight != NULL, some->times, h, &extent->largest[1], &extent->sum[1]);
     for (int64_t i = 0; i < n; i++) {
         quantised[2 * i] = g[i];
         quantised[2 * i + 1] = h[i];
@@ -222,14 +223,14 @@ static inline uint8_t df_min_lightness(const uint32_t *rows, int64_t from, int64
     return least;
 }
 
-/* rows : as above; kept : of a tree */
+/* rows : as above; weight : NULL: nobody asks; kept : of a tree */
 static inline df_boost_largest df_largest_of_rows(const uint32_t *rows, int64_t from, int64_t n, const double *weight,
                                                   const double *kept) {
     df_boost_largest largest = {0.0, 0.0, 0.0};
     for (int64_t i = 0; i < n; i++) {
         const int64_t row = rows != NULL ? (int64_t)rows[i] : from + i;
-        const double g = fabs(kept[2 * row]), h = fabs(kept[2 * row + 1]);
-        largest.weight = weight[row] > largest.weight ? weight[row] : largest.weight;
+        const double g = fabs(kept[2 * row]), h = fabs(kept[2 * row + 1]), w = weight != NULL ? weight[row] : 0.0;
+        largest.weight = w > largest.weight ? w : largest.weight;
         largest.gradient = g > largest.gradient ? g : largest.gradient;
         largest.hessian = h > largest.hessian ? h : largest.hessian;
     }
@@ -238,11 +239,12 @@ static inline df_boost_largest df_largest_of_rows(const uint32_t *rows, int64_t 
 
 /* Make the integers of n rows anew, by other factors. */
 static inline void df_quantise_again(const uint32_t *rows, int64_t from, int64_t n, const double *kept, const double *factors,
-                                   int32_t *quantised) {
+                                     int has_hessian, int32_t *quantised) {
     for (int64_t i = 0; i < n; i++) {
         const int64_t row = rows != NULL ? (int64_t)rows[i] : from + i;
-        quantised[2 * row] = df_quantised_gradient(kept[2 * row], factors[0]);
-        quantised[2 * row + 1] = df_quantised_hessian(kept[2 * row + 1], factors[1]);
+        quantised[(1 + has_hessian) * row] = df_quantised_gradient(kept[2 * row], factors[0]);
+        if (has_hessian)
+            quantised[2 * row + 1] = df_quantised_hessian(kept[2 * row + 1], factors[1]);
     }
 }
 

@@ -69,8 +69,7 @@ cdef class Histograms:
     cdef Py_ssize_t part_numbers(self) noexcept nogil
     cdef uint64_t* words_of_part(self, int part, Py_ssize_t output) noexcept nogil
     cdef uint64_t* sums_of_part(self, int part, Py_ssize_t output) noexcept nogil
-    cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
-    cdef Py_ssize_t slot_numbers(self, bint has_words) noexcept nogil
+    cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output) noexcept nogil
     cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil
     cdef void find_cut(self, Py_ssize_t item, const Search* search, df_boost_cut* best) noexcept nogil
     cdef void find_cut_of_digits(self, Py_ssize_t item, const df_boost_entries* own, const Search* search,

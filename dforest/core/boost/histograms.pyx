@@ -155,7 +155,7 @@ cdef class Histograms:
         """The number of a slot, for a node to have whose histogram has words, or has sums."""
         cdef Py_ssize_t number = self.n_slots
         cdef int32_t width = 1 if has_words else 3
-        cdef size_t size = self.n_outputs * self.slot_numbers(has_words) * sizeof(uint64_t) + 1
+        cdef size_t size = self.n_outputs * (width * self.n_entries + DF_RED_ZONE) * sizeof(uint64_t) + 1
         cdef Py_ssize_t k
         if self.n_unused > 0:
             self.n_unused -= 1
@@ -175,7 +175,7 @@ cdef class Histograms:
                 with gil:
                     raise MemoryError(f"{size} bytes for the histogram of a node, beside {self.n_slots - 1} others")
             for k in range(self.n_outputs):
-                df_close_array(self.of_slot(<int32_t> number, k, has_words) + width * self.n_entries, sizeof(uint64_t))
+                df_close_array(self.of_slot(<int32_t> number, k) + width * self.n_entries, sizeof(uint64_t))
         return <int32_t> number
 
     cdef void leave(self, int32_t* slot) noexcept nogil:
@@ -263,17 +263,13 @@ cdef class Histograms:
         cdef Py_ssize_t k
         cdef uint64_t* to
         for k in range(self.n_outputs):
-            to = self.of_slot(slot, k, has_words)
+            to = self.of_slot(slot, k)
             self.fill(item, last, rows, first, n, quantised + k * self.plane, to if has_words else self.parts[0],
                       NULL if has_words else to)
 
-    cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
-        """The histogram of an output in a slot."""
-        return self.slots[slot] + output * self.slot_numbers(has_words)
-
-    cdef Py_ssize_t slot_numbers(self, bint has_words) noexcept nogil:
-        """How many numbers a slot has for an output."""
-        return (1 if has_words else 3) * self.n_entries + DF_RED_ZONE
+    cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output) noexcept nogil:
+        """The histogram of an output in a slot, which has room for sums of each output, or for words alone."""
+        return self.slots[slot] + output * (self.slot_widths[slot] * self.n_entries + DF_RED_ZONE)
 
     cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil:
         """Have the entries of an item in a slot, when all parts are filled."""
@@ -281,7 +277,7 @@ cdef class Histograms:
         cdef uint64_t* to
         cdef const uint64_t* words
         for k in range(self.n_outputs):
-            to = self.of_slot(slot, k, has_words)
+            to = self.of_slot(slot, k)
             begin, end = self.first[item], self.first[item + 1]
             for _ in range(1 if has_words else 3):
                 for part in range(n_parts):
@@ -299,15 +295,12 @@ cdef class Histograms:
         cdef Py_ssize_t begin, end, n = self.n_entries, i, _, k
         cdef uint64_t* to
         cdef const uint64_t* less
-        cdef const uint64_t* sums
         for k in range(self.n_outputs):
-            to, less = self.of_slot(slot, k, has_words), self.of_slot(other, k, has_words)
+            to, less = self.of_slot(slot, k), self.of_slot(other, k)
             begin, end = self.first[item], self.first[item + 1]
             if has_words and not had_words:
-                sums = self.of_slot(slot, k, False)
                 for i in range(begin, end):    # a word takes the place of a sum that is not needed any more
-                    to[i] = df_word_of_sums(self.kind, <int64_t> sums[i], <int64_t> sums[n + i],
-                                            <int64_t> sums[2 * n + i]) - less[i]
+                    to[i] = df_word_of_sums(self.kind, <int64_t> to[i], <int64_t> to[n + i], <int64_t> to[2 * n + i]) - less[i]
                 continue
             for _ in range(1 if has_words else 3):
                 for i in range(begin, end):
@@ -317,7 +310,7 @@ cdef class Histograms:
 
     cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
         """All entries of an output in a slot."""
-        cdef const uint64_t* words = self.of_slot(slot, output, has_words)
+        cdef const uint64_t* words = self.of_slot(slot, output)
         cdef const int64_t* sums = <const int64_t*> words
         cdef df_boost_entries entries
         entries.words = words if has_words else NULL

@@ -79,8 +79,8 @@ cdef class TreeGrower:
         free(self.weighed)
         free(self.waiting)
 
-    cdef int grow(self, int kind, int32_t* quantised, const double* kept, const BoostScale* scales, double heaviest,
-                  uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil:
+    cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
+                  double heaviest, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil:
         """Grow a tree, and write it.
 
         IN kind : of words
@@ -88,7 +88,7 @@ cdef class TreeGrower:
         """
         self.quantised, self.raw = quantised, raw
         self.tree.histograms.use(kind)
-        self.tree.grow(quantised, kept, scales, heaviest, seed, worker)
+        self.tree.grow(quantised, kept, has_tail, scales, heaviest, seed, worker)
         self.finish_tree()
         return self.write_tree()
 

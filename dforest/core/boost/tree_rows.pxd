@@ -28,7 +28,7 @@ cdef class TreeRows:
     cdef Histograms histograms
     cdef SpinTeam team
     cdef int64_t partition_rows        # of a range, of a node that has several
-    cdef const double* weight          # [n_rows] of all rows, which is in their derivatives; NULL where no node may be light
+    cdef const double* weight          # [n_rows] of all rows, which is in their derivatives; NULL where no weights may be light
     cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
     cdef const uint32_t* drawn         # [n] the root's rows, the booster's; NULL: all
     cdef int64_t n
@@ -46,6 +46,7 @@ cdef class TreeRows:
     cdef int32_t* quantised            # of one output, as the next
     cdef const double* kept
     cdef const double* factors
+    cdef bint has_hessian
 
     cdef const uint32_t* run(self, int64_t first) noexcept nogil
     cdef int cut_into_ranges(self, const df_open_node* node) except -1 nogil
@@ -53,7 +54,7 @@ cdef class TreeRows:
                     const uint8_t* by_shared) except -1 nogil
     cdef int least_lightness(self, const df_open_node* node) except -1 nogil
     cdef int find_largest(self, const df_open_node* node, const double* kept, df_boost_largest* largest) except -1 nogil
-    cdef int quantise(self, const df_open_node* node, const double* kept, const double* factors,
+    cdef int quantise(self, const df_open_node* node, const double* kept, const double* factors, bint has_hessian,
                       int32_t* quantised) except -1 nogil
     cdef int add_up(self, const df_open_node* node, int32_t* quantised, df_boost_sums* sums) except -1 nogil
     cdef int64_t begin_of(self, int64_t item, int64_t* n) noexcept nogil

@@ -14,7 +14,7 @@ cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_min_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
     df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
     void df_quantise_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors,
-                           int32_t* quantised)
+                           bint has_hessian, int32_t* quantised)
 
 
 cdef void divide_range(void* rows, int64_t item) noexcept nogil:
@@ -128,11 +128,11 @@ cdef class TreeRows:
             largest.hessian = max(largest.hessian, self.ranges[i].largest.hessian)
         return 0
 
-    cdef int quantise(self, const df_open_node* node, const double* kept, const double* factors,
+    cdef int quantise(self, const df_open_node* node, const double* kept, const double* factors, bint has_hessian,
                       int32_t* quantised) except -1 nogil:
         """Make the integers of a node's rows anew, of one output. IN factors : [2] what derivatives are multiplied by"""
         self.cut_into_ranges(node)
-        self.kept, self.factors, self.quantised = kept, factors, quantised
+        self.kept, self.factors, self.has_hessian, self.quantised = kept, factors, has_hessian, quantised
         self.team.call(quantise_range, <void*> self, self.n_ranges)
         return 0
 
@@ -183,7 +183,7 @@ cdef class TreeRows:
 
     cdef void quantise_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        df_quantise_again(self.run(begin), begin, n, self.kept, self.factors, self.quantised)
+        df_quantise_again(self.run(begin), begin, n, self.kept, self.factors, self.has_hessian, self.quantised)
 
     cdef void add_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)

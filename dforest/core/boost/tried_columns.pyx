@@ -1,21 +1,24 @@
 """Which columns the nodes of a boosted tree try.
 
-A tree has a *sample* of the columns, and each of its levels has a sample of the tree's. A node tries some columns of its level's
-sample, of those that interaction constraints leave it. Columns are drawn in random order without replacement
-(rules/feature_order.h), by streams of the tree's seed: those of nodes are named by their paths, which are hashes of 64 bits,
-and those of samples by small numbers.
+A tree has a *sample* of the columns that can split, which are those with two codes or more among the training rows; and each of
+its levels has a sample of the tree's. A node tries some columns of its level's sample, of those that interaction constraints
+leave it. Columns are drawn in random order without replacement (rules/feature_order.h), by streams of the tree's seed: those of
+nodes are named by their paths, which are hashes of 64 bits, and those of samples by small numbers.
 
 A `TriedColumns` owns its arrays, and serves one tree after another.
 """
 cimport cython
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from numbers import Integral
 
 import numpy as np
 
+from dforest.core.types cimport CATEGORICAL
+
 from dforest.core.boost.constraints import Constraints
+
+NO_CODES = -(1 << 32)                  # below all codes, and below all codes times -1
 
 cdef enum:
     TREE_SAMPLE = 0                    # the number of a tree's sample; those of levels follow by depth
@@ -31,19 +34,23 @@ cdef class TriedColumns:
     max_features : int or float
         How many columns, or which share of those that may be tried, are tried in a node.
     colsample_bytree, colsample_bylevel : float
-        The share of all columns in a tree's sample, and of these in a level's; each has one at least.
+        The share of the columns that can split in a tree's sample, and of these in a level's; each has one at least.
     constraints : Constraints, optional
         None: there are none.
+    can_split : ndarray of shape (n_columns,), dtype uint8, optional
+        See `can_split`. None: all can.
     """
 
     def __cinit__(self, Py_ssize_t n_columns, max_features, double colsample_bytree=1.0, double colsample_bylevel=1.0,
-                  constraints=None):
+                  constraints=None, const uint8_t[::1] can_split=None):
         cdef Py_ssize_t j
         constraints = constraints or Constraints()
         self.n_columns = n_columns
-        self.n_of_tree = count_of(colsample_bytree, n_columns)
+        self.can_split = can_split
+        self.n_can_split = n_columns if can_split is None else np.count_nonzero(can_split)
+        self.n_of_tree = count_of(colsample_bytree, self.n_can_split)
         self.n_of_level = count_of(colsample_bylevel, self.n_of_tree)
-        self.samples = self.n_of_level < n_columns
+        self.samples = self.n_of_level < self.n_can_split
         self.max_columns = constraints.most_features
         self.groups = constraints.groups
         self.order = FeatureOrder(n_columns)
@@ -51,10 +58,10 @@ cdef class TriedColumns:
         self.n_tried = <int64_t*> malloc((n_columns + 1) * sizeof(int64_t))
         if self.of_tree == NULL or self.n_tried == NULL:
             raise MemoryError()
-        memset(self.of_tree, True, n_columns)
+        self.fill()
         for j in range(n_columns + 1):
             self.n_tried[j] = min(max_features, j) if isinstance(max_features, Integral) else count_of(max_features, j)
-        self.tries_all = (not self.samples and self.n_tried[n_columns] == n_columns and self.max_columns == 0
+        self.tries_all = (not self.samples and self.n_tried[self.n_can_split] == self.n_can_split and self.max_columns == 0
                           and self.groups is None)
 
     def __dealloc__(self):
@@ -100,9 +107,15 @@ cdef class TriedColumns:
     cdef void begin(self, uint32_t seed) noexcept nogil:
         """Begin a tree: draw its sample."""
         self.seed = seed
-        if self.n_of_tree < self.n_columns:
-            memset(self.of_tree, True, self.n_columns)
+        if self.n_of_tree < self.n_can_split:
+            self.fill()
             self.keep_first(TREE_SAMPLE, self.n_of_tree, self.of_tree)
+
+    cdef void fill(self) noexcept nogil:
+        """Have all columns that can split in the tree's sample."""
+        cdef Py_ssize_t j
+        for j in range(self.n_columns):
+            self.of_tree[j] = self.can_split is None or self.can_split[j] != 0
 
     cdef void draw(self, uint64_t path, int64_t depth, const int32_t* tested, Py_ssize_t n_tested, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node.
@@ -111,10 +124,7 @@ cdef class TriedColumns:
         OUT tried : [n_columns] whether each is
         """
         cdef Py_ssize_t j, n_allowed = 0
-        if self.samples:
-            self.sample(depth, tried)
-        else:
-            memset(tried, True, self.n_columns)
+        self.sample(depth, tried)
         self.allow(tested, n_tested, tried)
         for j in range(self.n_columns):
             n_allowed += tried[j]
@@ -165,6 +175,32 @@ cdef class TriedColumns:
                 kept[j] = n > 0
                 n -= n > 0
         self.order.close()
+
+
+def can_split(columns, ranks=None):
+    """Which columns have two codes or more among the training rows: ndarray of shape (n_columns,), dtype uint8. A collective, if
+    ranks have some rows each.
+
+    Parameters
+    ----------
+    columns : sequence of CodedColumn
+        Bins of numbers have rows each; categories may have none, or all of theirs may be rows that are held out.
+    ranks : Communicator, optional
+    """
+    found = np.array([len(column.values) + column.has_missing > 1 for column in columns], np.uint8)
+    of_categories = [j for j, column in enumerate(columns) if column.kind == CATEGORICAL]
+    if of_categories:
+        ends = np.array([ends_of(columns[j]) for j in of_categories], np.int64)
+        if ranks is not None:
+            ends = ranks.greatest(ends)
+        found[of_categories] = ends.sum(axis=1) > 0
+    return found
+
+
+def ends_of(column):
+    """The greatest code of a column, and the least one times -1: (int, int). Without rows both are below those of any rows."""
+    codes = column.codes if column.rows is None else np.append(column.codes, column.implied)
+    return (int(codes.max()), -int(codes.min())) if len(codes) else (NO_CODES, NO_CODES)
 
 
 def count_of(double share, Py_ssize_t n):

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
+from dforest.core.boost.tried_columns import can_split
 from dforest.core.integer_weights import integer_weights
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import engine_on
@@ -375,7 +376,8 @@ class BoostingEstimator(
         n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
             columns, y, weight, self._loss.bound(queries), baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            self._constraints, raw=None if offset is None else np.array(offset.T, order="C"), share=share,
+            self._constraints, can_split(columns, ranks) if rules.draw_columns(X.shape[1]) else None,
+            raw=None if offset is None else np.array(offset.T, order="C"), share=share,
         )  # fmt: skip
 
     def _going_on(self, problem, training, grown):

@@ -194,7 +194,7 @@ BOOSTING_PARAMETERS = (
         [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left")],
         """Number of features tried at each node, drawn at random from those of its level that `interaction_cst` allows there. An
         int is this number, or means all of them if there are fewer; a float, above 0 and up to 1, is a share of them, rounded
-        up.""",
+        up. Features of a single value in the training rows are not drawn.""",
         of=BOOSTING,
         group=SPLITS,
     ),
@@ -203,8 +203,8 @@ BOOSTING_PARAMETERS = (
         "float",
         1.0,
         [Interval(Real, 0, 1, closed="right")],
-        """Share of the features that a tree may test, above 0 and up to 1. They are drawn at random for each tree, and their
-        number is rounded up.""",
+        """Share of the features that a tree may test, above 0 and up to 1. They are drawn at random for each tree, among those
+        with two values or more in the training rows, and their number is rounded up.""",
         of=BOOSTING,
         group=SPLITS,
     ),

@@ -120,8 +120,8 @@ DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const
     }
 }
 
-// The heaviest of the rows of each chunk, and their largest derivatives, in magnitude. IN gradient, hessian : of a tree, from
-// `first` on; OUT largest : [n_chunks, 3] weight, gradient, hessian
+// The heaviest of the rows of each chunk, and their largest derivatives, in magnitude; 0 of what is NULL. IN gradient, hessian : of a
+// tree, from `first` on; weight, hessian : may be NULL; OUT largest : [n_chunks, 3] weight, gradient, hessian
 DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *weight,
                                 const double *gradient, const double *hessian, int64_t first, double *largest, DF_LOCAL)
 {
@@ -129,13 +129,13 @@ DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, in
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const double *all[3] = {weight, gradient + first, hessian + first};
+            const double *all[3] = {weight, gradient + first, hessian ? hessian + first : 0};
             double found[3];
             for (int64_t j = 0; j < 3; j++)
                 found[j] = -group.lowest<double>([&](int64_t item) {
                     double low = 0.0;
                     for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                        const double x = -df_magnitude(all[j][rows[i]]);
+                        const double x = all[j] ? -df_magnitude(all[j][rows[i]]) : 0.0;
                         low = x < low ? x : low;
                     }
                     return low;
@@ -149,7 +149,7 @@ DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, in
     }
 }
 
-// Make the integers of the rows of chunks anew, by the factors of their nodes. IN factors : [n_nodes, 2]; INOUT quantised : those of
+// Make the integers of the rows of chunks anew, by the factors of their nodes. IN hessian : NULL: rows have none; factors : [n_nodes, 2]; INOUT quantised : those of
 // the tree begin at first_quantised
 DF_KERNEL df_boost_quantise_again(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *gradient,
                                 const double *hessian, int64_t first, const double *factors, int32_t *quantised, int64_t first_quantised,
@@ -163,9 +163,10 @@ DF_KERNEL df_boost_quantise_again(const uint32_t *rows, const df_chunk *chunks, 
             group.each([&](int64_t item) {
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
                     const int64_t row = rows[i];
-                    int32_t *to = quantised + first_quantised + 2 * row;
+                    int32_t *to = quantised + first_quantised + (hessian ? 2 : 1) * row;
                     to[0] = df_quantised_gradient(gradient[first + row], factor[0]);
-                    to[1] = df_quantised_hessian(hessian[first + row], factor[1]);
+                    if (hessian)
+                        to[1] = df_quantised_hessian(hessian[first + row], factor[1]);
                 }
             });
         }
