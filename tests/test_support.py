@@ -181,8 +181,9 @@ def asked(feature, kind, folder):
     fits = [(maker(chosen), given) for chosen in parameters]
     if feature in ("checkpoint", "early stopping", "kept data"):
         fits += [(make, given | {"X": SPARSE}) for make, given in fits]
-    if feature == "several outputs" and is_forest:
-        fits += [(maker(chosen, classifier), given | {"y": np.column_stack([CLASSES, BOTH[:, 1] > 0])}) for chosen in parameters]
+    if feature == "several outputs":
+        labels = np.column_stack([CLASSES if is_forest else CLASSES > 0, BOTH[:, 1] > 0])
+        fits += [(maker(chosen, classifier), given | {"y": labels}) for chosen in parameters]
     return fits
 
 

@@ -252,7 +252,7 @@ ATTRIBUTES = (
     Attribute(
         "classes_",
         "ndarray of shape (n_classes,)",
-        "Class labels, sorted; for several outputs, which forests and single trees may have, a list of such arrays.",
+        "Class labels, sorted; for several outputs, a list of such arrays.",
         CLASSIFIERS | frozenset({"boosting classifier"}),
     ),
     Attribute(

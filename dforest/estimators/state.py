@@ -110,7 +110,11 @@ def _check_outputs(estimator, state, objective):
     classes = state.get("classes_")
     if not isinstance(classes, list) or not all(isinstance(one, np.ndarray) and one.ndim == 1 for one in classes):
         raise TypeError(f"classes_ is {classes!r}; in a classifier of several outputs it is a list of arrays of one axis")
-    n_classes = list(objective.class_counts)
+    n_classes = [len(one) for one in classes]
+    if objective.baseline is None:
+        n_classes = list(objective.class_counts)
+    elif len(classes) != objective.n_outputs or not all(1 <= n <= 2 for n in n_classes):
+        raise ValueError(f"classes_: {n_classes} classes; for this forest it must be one or two of each of {objective.n_outputs}")
     _check_equal("the numbers of classes_", [len(one) for one in classes], n_classes)
     _check_equal("n_classes_", list(state.get("n_classes_", n_classes)), n_classes)
 

@@ -468,8 +468,9 @@ DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *
     return spread;
 }
 
-/* Add the scores of an output, of the cuts after each of n entries. order : [n] of categories; NULL: by code; unit : what scores
- * are multiplied by; is_first : of the outputs */
+/* Add the scores of an output, of the cuts after each of n entries. A cut is valid if both its sides have rows enough, and Hessian
+ * enough in one output at least; an output that has less adds what it adds to the node, as if the cut did not divide it.
+ * order : [n] of categories; NULL: by code; unit : what scores are multiplied by; is_first : of the outputs */
 DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
                                              const uint16_t *order, int n, const df_boost_limits *limits, double unit,
                                              int is_first, const df_boost_room *room, df_boost_outputs *outputs) {
@@ -483,9 +484,11 @@ DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entr
         rests[1] = df_boost_add_ordered(kind, entries, order, n, &first, &node);
     else if (has_missing)
         rests[1] = df_boost_entry(kind, entries, n_codes);
+    const double own =
+        df_is_bounded(limits, 0) ? 0.0 : df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
     if (is_first) {
-        memset(outputs->right, 0, n * sizeof(double));
-        memset(outputs->left, 0, n * sizeof(double));
+        for (int i = 0; i < n; i++)
+            outputs->right[i] = outputs->left[i] = -HUGE_VAL; /* no output has been enough so far */
         memcpy(outputs->count, first.n, n * sizeof(int64_t));
         outputs->common = 0.0;
         outputs->rest = rests[1].count;
@@ -499,11 +502,11 @@ DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entr
             const int64_t count = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
             const int is_valid = df_is_enough(limits, count, (double)h) &&
                                  df_is_enough(limits, node.n - count, (double)(node.hessian - h));
-            sums[i] += !is_valid ? -HUGE_VAL : scores[i] > 0.0 ? scores[i] * unit : 0.0;
+            const double before = is_valid && sums[i] < 0.0 ? outputs->common : sums[i];
+            sums[i] = before + (!is_valid ? own : scores[i] > 0.0 ? scores[i] * unit : 0.0);
         }
     }
-    if (!df_is_bounded(limits, 0))
-        outputs->common += df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
+    outputs->common += own;
 }
 
 /* The best cut after some of n entries, whose score is its gain, when all outputs have been added. */

@@ -82,14 +82,15 @@ def best_cut(rows, columns, features, integers, limits, bounds):
             for rest_left in (False, True) if n_rest > 0 else (False,):
                 left = [add(a, b) for a, b in zip(below, rest, strict=True)] if rest_left else below
                 right = [less(judge.total, a) for judge, a in zip(judges, left, strict=True)]
-                if not all(judge.is_enough(a) and judge.is_enough(b) for judge, a, b in zip(judges, left, right, strict=True)):
+                enough = [judge.is_enough(a) and judge.is_enough(b) for judge, a, b in zip(judges, left, right, strict=True)]
+                if not any(enough):
                     continue
                 scores = [judge.score(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)]
                 score = scores[0]
                 if len(judges) > 1:
                     score = 0.0
-                    for own, unit in zip(scores, units, strict=True):
-                        score += max(own, 0.0) * unit
+                    for judge, own, unit, is_valid in zip(judges, scores, units, enough, strict=True):
+                        score += (max(own, 0.0) if is_valid else judge.common()) * unit
                 if score > best_score:
                     best_score = score
                     goes_left = rest_left if n_rest > 0 else left[0][2] > right[0][2]

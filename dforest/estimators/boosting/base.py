@@ -105,8 +105,8 @@ class BoostingEstimator(
             Training rows: numbers or booleans, and in categorical and ordinal columns text too (see
             `categorical_features`). NaN, None, NA, null and masked cells are missing values, and infinities are ordinary values.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
-            Targets: classes of any type, or finite numbers. A y of several columns is for regression: each tree then has a value
-            for each column in its leaves.
+            Targets: classes of any type, or finite numbers. If y has several columns, each tree has a value for each of them in
+            its leaves; columns of classes have two classes each then.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out. None means that all weights are 1.
         offset : array-like of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_outputs), optional
@@ -263,10 +263,8 @@ class BoostingEstimator(
 
     def _check_grown(self, grown, classes, loss, constraints, has_offset):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
-        if is_classifier(self) and not np.array_equal(self.classes_, classes):
-            raise ValueError(
-                f"y has the classes {self.classes_.tolist()}, but warm_start=True goes on with trees grown on {classes.tolist()}"
-            )
+        if is_classifier(self):
+            self._check_same_classes(classes)
         if self._loss != loss:
             raise ValueError(f"loss={self.loss!r} means {self._loss}, but warm_start=True goes on with trees grown by {loss}")
         if not np.array_equal(self._constraints.directions, constraints.directions):

@@ -7,8 +7,9 @@ from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
-from dforest.estimators.boosting.scores import class_numbers, decisions
+from dforest.estimators.boosting.scores import decisions, predicted_labels, predicted_shares
 from dforest.estimators.data.fits import instance_of
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.other_names import with_hints
@@ -24,6 +25,9 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
     decreases the loss of the raw predictions so far, to second order. The values of each feature are sorted into bins, trees
     are grown best first, and missing values go to the side that has more gain. The trees are the same to the bit on any
     number of threads.
+
+    If y has several columns of two classes each, *labels*, each iteration grows a tree for all of them, whose leaves have a value
+    for each. Trees then decrease the sum of the losses of all labels, and what is said of classes comes in lists.
 
     {groups}
 
@@ -58,7 +62,13 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
     """
 
     def _make_loss(self, n_outputs):
-        return Loss.of_classes(instance_of(BoostingLoss, "loss", self.loss), self.n_classes_)
+        loss, n_classes = instance_of(BoostingLoss, "loss", self.loss), self.n_classes_
+        return Loss.of_labels(loss, n_classes) if isinstance(n_classes, list) else Loss.of_classes(loss, n_classes)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = isinstance(getattr(self, "loss", None), str)
+        return tags
 
     @with_hints
     def predict(self, X, *, n_iter=None, offset=None):
@@ -75,11 +85,11 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
             The most probable class of each row; of equally probable classes, the first in `classes_`.
         """
         raw = self._raw(X, n_iter, offset)
-        return in_kind(X, self.classes_.take(class_numbers(raw, len(self.classes_))))
+        return in_kind(X, predicted_labels(raw, self.classes_))
 
     @with_hints
     def predict_proba(self, X, *, n_iter=None, offset=None):
@@ -97,8 +107,12 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
         Returns
         -------
         ndarray of shape (n_rows, n_classes), dtype float64
-            Probabilities, with columns in the order of `classes_`.
+            Probabilities, with columns in the order of `classes_`; for a y of several columns a list of such, one for each.
         """
+        check_is_fitted(self)
+        if isinstance(self.classes_, list):
+            shares = predicted_shares(self._loss, self._raw(X, n_iter, offset), self.classes_, count_threads(self.n_jobs))
+            return [in_kind(X, of_output) for of_output in shares]
         return self._predicted(X, n_iter, offset, has_classes=True)
 
     def decision_function(self, X, *, n_iter=None, offset=None):
@@ -117,7 +131,8 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
             For two classes, one number for each row: with ``loss="log_loss"`` the logarithm of the odds of the second
-            class, and with "exponential" half of it. For more classes, a number for each class.
+            class, and with "exponential" half of it. For more classes, a number for each class, and for a y of several columns
+            one for each column.
         """
         return in_kind(X, decisions(self._raw(X, n_iter, offset)))
 
@@ -137,7 +152,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
             What `predict` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X, offset):
-            yield self.classes_.take(class_numbers(raw, len(self.classes_)))
+            yield predicted_labels(raw, self.classes_)
 
     def staged_predict_proba(self, X, *, offset=None):
         """Predict the probability of each class by the first iteration alone, by the first two iterations, and so on.
@@ -155,7 +170,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
             What `predict_proba` would return if growing had stopped after this iteration.
         """
         for raw in self._staged_raw(X, offset):
-            yield self._loss.probabilities(raw)
+            yield predicted_shares(self._loss, raw, self.classes_)
 
     def staged_decision_function(self, X, *, offset=None):
         """Return the raw prediction of each row by the first iteration alone, by the first two iterations, and so on.

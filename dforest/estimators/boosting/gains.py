@@ -1,8 +1,8 @@
 """What is said of boosted trees whose iterations all score no better than the constant that they begin with."""
 
 import numpy as np
-from sklearn.base import is_classifier
 
+from dforest.estimators.boosting.rows import count_strata
 from dforest.warning import warn
 
 
@@ -27,7 +27,7 @@ def warn_of_no_gain(estimator, forest, monitor, held_out, ranks):
     rows = "the training rows"
     if held_out is not None:
         rows = f"the {ranks.total(len(held_out.y))} validation rows"
-        if is_classifier(estimator):
+        if count_strata(estimator):
             own = np.bincount(held_out.y.astype(np.intp), minlength=len(estimator.classes_))
             counts = ranks.sum(own.astype(np.int64))
             rows += f", {counts.min()} of which have the class {estimator.classes_.tolist()[counts.argmin()]!r},"

@@ -77,6 +77,25 @@ class Loss:
             raise ValueError(f'loss="{name}" is for two classes, and y has {n_classes}; allowed is loss="log_loss"')
         return cls("multinomial", 0.0, n_classes)
 
+    @classmethod
+    def of_labels(cls, name, n_classes):
+        """The loss that classifiers call by a name, of several outputs, given how many classes each has.
+
+        Raises
+        ------
+        ValueError
+            If the loss is one of the user's own, or if an output has more than two classes.
+        """
+        instead = "allowed is an estimator for each column, such as sklearn.multioutput.MultiOutputClassifier makes"
+        if not isinstance(name, str):
+            raise ValueError(f"loss={name!r} is for a y of one column, and y has {len(n_classes)}; {instead}")
+        if max(n_classes) > 2:
+            output = next(o for o, n in enumerate(n_classes) if n > 2)
+            raise ValueError(
+                f"column {output} of y has {n_classes[output]} classes, and two are the most in a y of several columns; {instead}"
+            )
+        return cls(name).of_outputs(len(n_classes))
+
     @property
     def n_outputs(self):
         """How many targets a row has."""

@@ -241,12 +241,13 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "class_weight",
-        'dict, "balanced" or None',
+        'dict, list of dict, "balanced" or None',
         None,
-        [dict, StrOptions({"balanced"}), None],
+        [dict, list, StrOptions({"balanced"}), None],
         """Factors by which the weights of rows are multiplied, by class. A dict maps classes to factors; the factor of a class
         that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
-        the factor total weight / (n_classes * weight of the class). None means 1 for all classes.""",
+        the factor total weight / (n_classes * weight of the class). None means 1 for all classes. A y of several columns takes
+        a list with a dict for each, whose factors are multiplied.""",
         of=CLASSIFIER,
         group=ROWS,
     ),

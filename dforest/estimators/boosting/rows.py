@@ -250,12 +250,17 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
     return sample.take(weight > 0, ranks) if weight is not None and ranks.any(not weight.all()) else sample
 
 
+def count_strata(estimator):
+    """How many classes have their share of the rows that are drawn; 0: of numbers and of several outputs none has."""
+    return len(estimator.classes_) if is_classifier(estimator) and not isinstance(estimator.classes_, list) else 0
+
+
 def hold_out(estimator, sample, ranks):
     """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective.
 
     For ranking, whole queries are divided, and counted.
     """
-    n_classes = len(estimator.classes_) if is_classifier(estimator) else 0
+    n_classes = count_strata(estimator)
     n, held = ranks.total(len(sample.y)), estimator.validation_fraction
     what, n_members = "rows", np.zeros(0, np.int64)
     if sample.queries is not None:

@@ -15,6 +15,8 @@ from sklearn.metrics import check_scoring
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
 from dforest.estimators.boosting.losses import MeanLoss
+from dforest.estimators.boosting.rows import count_strata
+from dforest.estimators.data.outputs import labels_of
 from dforest.estimators.scoring import check_scorer, named_scorer, refusal, told_classes
 from dforest.spmd.communicator import ALONE
 
@@ -52,7 +54,7 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
         }
         measures, some, part = {}, None, sample
         if sample is training and None in own.values() and ranks.total(len(sample.y)) > MAX_SCORED:
-            some = sample.draw(MAX_SCORED, seed, len(estimator.classes_) if is_classifier(estimator) else 0, ranks)
+            some = sample.draw(MAX_SCORED, seed, count_strata(estimator), ranks)
             part = sample.take(some, ranks)
         for name, scoring in scorings.items():
             measures[name] = own[name]
@@ -133,7 +135,8 @@ class _Scorer:
         y = self._of_all(sample.y)
         if is_classifier(estimator):
             self._predicted = PredictedClasses(loss, estimator.classes_)
-            self._y = estimator.classes_[y.astype(np.intp)]
+            numbers = y.astype(np.intp)
+            self._y = labels_of(estimator.classes_, numbers.T) if y.ndim == 2 else estimator.classes_[numbers]
         else:
             self._predicted = PredictedNumbers(loss)
             self._y = y
@@ -143,7 +146,7 @@ class _Scorer:
         self._classes = estimator.classes_ if is_classifier(estimator) else None
         check_scorer(self._given, scoring, self._classes)
         self._scorer = check_scoring(self._predicted, named_scorer(scoring, "scoring"))
-        if self._classes is not None:
+        if self._classes is not None and y.ndim == 1:
             self._scorer = told_classes(self._scorer, self._classes)
             lacking = self._classes[~np.isin(self._classes, self._y)].tolist()
             self._which += f", which lack the classes {lacking}" if lacking else ""
@@ -198,7 +201,7 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     raw : ndarray of shape (n_rows, n_sums)
-    classes_ : ndarray
+    classes_ : ndarray, or list of ndarray
     """
 
     def __init__(self, loss, classes):
@@ -211,10 +214,10 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
         return decisions(self.raw)
 
     def predict(self, X=None):
-        return self.classes_[class_numbers(self.raw, len(self.classes_))]
+        return predicted_labels(self.raw, self.classes_)
 
     def predict_proba(self, X=None):
-        return self.loss.probabilities(self.raw)
+        return predicted_shares(self.loss, self.raw, self.classes_)
 
     def __sklearn_is_fitted__(self):
         return True
@@ -223,6 +226,22 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
 def decisions(raw):
     """Raw predictions as `decision_function` has them: of two classes one number a row, and of one class too."""
     return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+def predicted_labels(raw, classes):
+    """The labels of the most probable classes: ndarray of shape (n_rows,), or (n_rows, n_outputs) if classes are a list."""
+    if isinstance(classes, list):
+        return labels_of(classes, [class_numbers(raw[:, o : o + 1], len(own)) for o, own in enumerate(classes)])
+    return classes.take(class_numbers(raw, len(classes)))
+
+
+def predicted_shares(loss, raw, classes, n_threads=1):
+    """The probabilities of classes: ndarray of shape (n_rows, n_classes), or a list of these if classes are one."""
+    if not isinstance(classes, list):
+        return loss.probabilities(raw, n_threads)
+    one = loss.of_outputs(1)
+    of_outputs = [one.probabilities(np.ascontiguousarray(raw[:, o : o + 1]), n_threads) for o in range(len(classes))]
+    return [np.ones((len(raw), 1)) if len(own) == 1 else p for p, own in zip(of_outputs, classes, strict=True)]
 
 
 def class_numbers(raw, n_classes):

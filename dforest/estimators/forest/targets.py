@@ -79,9 +79,14 @@ class ClassTargets:
 
     def _check_targets(self, rows, plan):
         """Raise ValueError if the targets of training rows do not go with the trees of a `Plan`. A collective."""
-        if plan.grown is not None and not same_classes(self.classes_, plan.classes):
+        if plan.grown is not None:
+            self._check_same_classes(plan.classes)
+
+    def _check_same_classes(self, before):
+        """Raise ValueError unless a warm start has the classes that there were before."""
+        if not same_classes(self.classes_, before):
             known = [[labels.tolist() for labels in given] if isinstance(given, list) else given.tolist()
-                     for given in (self.classes_, plan.classes)]  # fmt: skip
+                     for given in (self.classes_, before)]  # fmt: skip
             raise ValueError(f"y has the classes {known[0]}, but warm_start=True goes on with trees grown on {known[1]}")
 
     def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):

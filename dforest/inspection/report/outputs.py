@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dforest.estimators.boosting.losses import Loss
 from dforest.estimators.data.outputs import check_columns
 from dforest.estimators.kinds import Forest
 
@@ -33,7 +34,9 @@ def estimator_of_output(estimator, output):
     if hasattr(estimator, "oob_prediction_"):
         found.oob_prediction_ = np.ascontiguousarray(estimator.oob_prediction_[:, output])
     if not isinstance(estimator, Forest):
-        found._loss, found.score_history_ = estimator._loss.of_outputs(1), {}
+        classes, name = getattr(found, "classes_", None), estimator._loss.name
+        found._loss = estimator._loss.of_outputs(1) if classes is None else Loss.of_classes(name, len(classes))
+        found.score_history_ = {}
     return found
 
 

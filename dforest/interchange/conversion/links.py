@@ -22,9 +22,20 @@ def link_of(estimator):
     """The link of a fitted estimator: a value of `LINKS`; None for a forest, whose means over trees are predictions.
 
     It is "raw" for a loss of the user's own, as other libraries can't say what its raw predictions mean.
+
+    Raises
+    ------
+    ValueError
+        If these are boosted trees of several labels.
     """
     if estimator.forest_.objective.baseline is None:
         return None
+    n_outputs = estimator.forest_.objective.n_outputs
+    if is_classifier(estimator) and n_outputs > 1:
+        raise ValueError(
+            f"{type(estimator).__name__} has {n_outputs} outputs, and boosted trees of several labels "
+            "are not converted; allowed is a model for each column, as sklearn.multioutput.MultiOutputClassifier makes"
+        )
     return LINKS.get(getattr(estimator._loss, "name", None), "raw")
 
 
