@@ -100,7 +100,7 @@ class Objective(ABC):
     def leaf_class(self, weight):
         """The number of the class that each leaf votes for, given their `leaf_weight`: ndarray of shape (n_leaves,), dtype int32.
 
-        Of classes with equal weights it is the lowest number. None if leaves do not vote for classes.
+        Of classes with equal shares it is the lowest number. None if leaves do not vote for classes.
         """
         return None
 
@@ -151,7 +151,7 @@ class Objective(ABC):
         value : ndarray, dtype float64
             As `Forest.leaf_value`.
         voting : {"soft", "hard"}
-            Whether a leaf adds the shares of its classes, or 1 for the class of most weight.
+            Whether a leaf adds the shares of its classes, or 1 for the class of the largest share.
 
         Returns
         -------
@@ -285,8 +285,15 @@ class ClassObjective(Objective):
     def weight_words(self):
         return slice(2, 2 + self.n_classes)
 
+    def _shares(self, weight):
+        """The shares of the classes in leaves, as predictions report them. Those that are equal here are equal to every vote.
+
+        Balanced classes weigh the same but for the rounding of their rows' weights, which float64 shares do not show.
+        """
+        return weight / self.total_weight(weight)[:, None]
+
     def leaf_class(self, weight):
-        return weight.argmax(axis=1).astype(np.int32)
+        return self._shares(weight).argmax(axis=1).astype(np.int32)
 
     def check_encoded(self, y):
         n_classes = [self.of_output(output).n_values for output in range(self.n_outputs)]
@@ -295,9 +302,9 @@ class ClassObjective(Objective):
 
     def leaf_votes(self, weight, value, voting):
         if voting == "soft":
-            return weight / weight.sum(axis=1, keepdims=True)
+            return self._shares(weight)
         votes = np.zeros(weight.shape)
-        votes[np.arange(len(votes)), weight.argmax(axis=1)] = 1.0
+        votes[np.arange(len(votes)), self.leaf_class(weight)] = 1.0
         return votes
 
 
@@ -395,7 +402,7 @@ class MultiOutputClassObjective(SeveralOutputs, ClassObjective):
 
     def leaf_votes(self, weight, value, voting):
         if voting == "soft":
-            return weight / self.total_weight(weight)[:, None]  # which is that of each output
+            return self._shares(weight)  # of one weight, which is that of each output
         own = [self.of_output(o).leaf_votes(weight[:, columns], value, voting) for o, columns in enumerate(self.outputs)]
         return np.hstack(own)
 

@@ -50,7 +50,8 @@ PARAMETERS = (
         "soft",
         [StrOptions({"soft", "hard"})],
         """How the votes of trees are combined. "soft" takes the mean over trees of the shares of the classes in the leaves that
-        a row reaches; "hard" counts one vote of each tree, for the class of most weight in the leaf.""",
+        a row reaches; "hard" counts one vote of each tree, for the class of the largest share in the leaf, of
+        equal ones the first.""",
         of=FORESTS & CLASSIFIERS,
         group=ENSEMBLE,
     ),

@@ -497,7 +497,7 @@ class Forest:
         return self._of_outputs[output]
 
     def leaf_class(self):
-        """Return the class of most weight in each leaf, or None: see `dforest.core.objective.Objective.leaf_class`."""
+        """Return the class that each leaf votes for, or None: see `dforest.core.objective.Objective.leaf_class`."""
         return self.objective.leaf_class(self.leaf_weight)
 
     def leaf_votes(self, voting="soft"):
