@@ -207,13 +207,13 @@ class BoostingDriver(Driver):
                 subsets[number] = subset
             gains[searched] = self._gains(cuts[searched], narrow[searched])
         cuts["feature"][gains <= 0.0] = -1
-        found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains}
+        found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains, "unit": boosting.units_of_scores(narrow)}
         return {**found, "exponents": exponents, "reference": reference}
 
     def _gains(self, cuts, narrow):
-        """What cuts gain, in units of the loss; 0 where there is none."""
+        """What cuts gain, as `boosting.gains` says; 0 where there is none."""
         if len(self.words) > 1:
-            return boosting.gains_of_outputs(np.ascontiguousarray(cuts["score"]), narrow, self.weights.unit)
+            return np.where(cuts["score"] > 0.0, cuts["score"], 0.0)
         columns = (np.ascontiguousarray(cuts[name]) for name in ("score", "gradient", "hessian"))
         given = self.rules.l1, self.rules.l2, np.ascontiguousarray(narrow[:, 0]), self.weights.unit
         return boosting.gains(*columns, *given, self.directions is not None)
@@ -301,7 +301,8 @@ class BoostingDriver(Driver):
             else:
                 thresholds[i] = self.iterations.values[feature[i]][cuts["code"][i]]
         of_nodes = values if self.iterations.leaf == "newton" else np.zeros_like(values)
-        inner = np.column_stack([of_nodes, self.table["score"][numbers]])[~is_leaf]
+        gains = boosting.absolute_gains(self.table["score"][numbers], self.table["unit"][numbers], self.weights.unit)
+        inner = np.column_stack([of_nodes, gains])[~is_leaf]
         missing_left = (cuts["missing_left"] != 0) & ~is_leaf
         payloads = np.array(lengths, np.int64), np.concatenate(subsets)
         return TreeArrays(feature, thresholds, right, missing_left, words, inner, *payloads)

@@ -29,7 +29,8 @@ class Frontier:
         Its number. A tree's nodes have any numbers.
     max_leaves : int
     score_of : callable
-        Given an evaluated node's number, returns the score of its cut, by which nodes are compared, or None if it has no cut.
+        Given an evaluated node's number, returns the score of its cut, by which nodes are compared, and the exponent of the
+        score's unit; or None if it has no cut.
     children : dict of int to [int, int]
         Of divided nodes: the numbers of the left and the right child.
 
@@ -50,7 +51,7 @@ class Frontier:
         self._numbers.append(number)
         at, score = self._queue.note(parent, is_right), self._score_of(number)
         if score is not None:
-            self._queue.push(at, score)
+            self._queue.push(at, *score)
 
     def advance(self, ahead):
         """Split nodes as long as the next one is divided.
@@ -69,7 +70,7 @@ class Frontier:
             at = self._queue.pop()
             number = self._numbers[at]
             if number not in self._children:
-                self._queue.push(at, self._score_of(number))
+                self._queue.push(at, *self._score_of(number))
                 n_leaves = len(self.inner) + 1
                 best = self._queue.first(min(self._max_leaves - n_leaves, ahead(n_leaves)))
                 return [self._numbers[at] for at in best if self._numbers[at] not in self._children]
@@ -91,7 +92,8 @@ class Driver(ABC):
         subtrees but whole trees.
     **columns
         Arrays of no entries: what is kept of each evaluated node. "node", a `df_open_node`; "cut", a record with the field
-        "feature", -1 if the node has no cut; "score", by which cuts are compared; and what the kind of tree needs besides.
+        "feature", -1 if the node has no cut; "score" and "unit", an exponent: cuts are compared by score * 2**unit; and what the
+        kind of tree needs besides.
 
     Attributes
     ----------
@@ -191,4 +193,5 @@ class Driver(ABC):
         return self._enter(self.partition(numbers), np.repeat(numbers, 2)).reshape(-1, 2)
 
     def _score_of(self, number):
-        return self.table["score"][number] if self.table["cut"]["feature"][number] >= 0 else None
+        """The score of a node's cut, and the exponent of its unit; None: it has no cut."""
+        return (self.table["score"][number], self.table["unit"][number]) if self.table["cut"]["feature"][number] >= 0 else None

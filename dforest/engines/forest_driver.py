@@ -39,6 +39,7 @@ class ForestDriver(Driver):
             node=np.zeros(0, record("df_open_node")),
             cut=np.zeros(0, record("df_split")),
             score=np.zeros(0),
+            unit=np.zeros(0, np.int32),
             subset=np.zeros((0, layout.subset_words), np.uint64),
         )
         self.limits = problem.rules.limits(problem.n_rows)
@@ -143,11 +144,6 @@ class ForestDriver(Driver):
         words = self.shard.leaf_words(_grown(open_nodes))
         return words[:, objective.leaf_words["leaf_impurity"]].copy().view(np.float64)[:, 0]
 
-    def _scores(self, open_nodes, cuts):
-        """Scores in units of weight times impurity."""
-        number, units = self.layout.criterion_number, (open_nodes["exponent"].copy(), open_nodes["weight_shift"].copy())
-        return arrays.absolute_scores(number, cuts["score"].copy(), *units)
-
     def evaluate(self, nodes, parents):
         totals, of_outputs, is_leaf = self._open(nodes)
         cuts = np.zeros(len(nodes), record("df_split"))
@@ -156,9 +152,10 @@ class ForestDriver(Driver):
         cuts[~is_leaf], subsets[~is_leaf] = self._search(
             nodes[~is_leaf], totals[~is_leaf], None if of_outputs is None else of_outputs[~is_leaf]
         )
-        scores = self._scores(nodes, cuts)
-        cuts["feature"][~arrays.decrease_enough(self.limits, scores, nodes["root_weight"].copy())] = -1
-        return {"cut": cuts, "score": scores, "subset": subsets}
+        scores, exponents = cuts["score"].copy(), (nodes["exponent"].copy(), nodes["weight_shift"].copy())
+        units = arrays.absolute_exponents(self.layout.criterion_number, *exponents)
+        cuts["feature"][~arrays.decrease_enough(self.limits, scores, units, nodes["root_weight"].copy())] = -1
+        return {"cut": cuts, "score": scores, "unit": units, "subset": subsets}
 
     def partition(self, numbers):
         nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]

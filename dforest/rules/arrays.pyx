@@ -25,7 +25,7 @@ from dforest.rules.criteria cimport (
 )
 from dforest.rules.cut cimport DF_AS_DRAWN, DF_AT_EDGES, DF_AT_MIDDLES, df_threshold_of
 from dforest.rules.node cimport (
-    DF_LEAF_BITS, df_absolute_score, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity,
+    DF_LEAF_BITS, df_absolute_exponent, df_child_of, df_choose_scale, df_decreases_enough, df_deviance_impurity,
     df_is_leaf_by_size, df_is_narrow, df_is_pure_enough, df_leaf_mean, df_leaf_offset, df_quantised, df_quantiser,
     df_quantiser_of, df_root_of, df_score_exponent, df_shifted_weight, df_square_impurity,
 )
@@ -201,16 +201,13 @@ def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impu
     return result
 
 
-def absolute_scores(int64_t criterion, const double[::1] scores not None, const int32_t[::1] exponents not None,
-                    const int32_t[::1] shifts not None):
-    """Scores in units of weight times impurity, in which scores of several nodes are compared.
+def absolute_exponents(int64_t criterion, const int32_t[::1] exponents not None, const int32_t[::1] shifts not None):
+    """The exponents of the units of nodes' scores: scores times 2 to these powers are in units of weight times impurity.
 
     Parameters
     ----------
     criterion : int
         As records.h numbers them.
-    scores : ndarray of shape (n_nodes,), dtype float64
-        In the units of the nodes' targets.
     exponents : ndarray of shape (n_nodes,), dtype int32
         Of the scales of the nodes' targets.
     shifts : ndarray of shape (n_nodes,), dtype int32
@@ -218,17 +215,17 @@ def absolute_scores(int64_t criterion, const double[::1] scores not None, const 
 
     Returns
     -------
-    ndarray of shape (n_nodes,), dtype float64
+    ndarray of shape (n_nodes,), dtype int32
     """
     cdef Py_ssize_t i
-    result = np.empty(scores.shape[0])
-    cdef double[::1] out = result
-    for i in range(scores.shape[0]):
-        out[i] = df_absolute_score(scores[i], df_score_exponent(criterion, exponents[i]), shifts[i])
+    result = np.empty(exponents.shape[0], np.int32)
+    cdef int32_t[::1] out = result
+    for i in range(exponents.shape[0]):
+        out[i] = df_absolute_exponent(df_score_exponent(criterion, exponents[i]), shifts[i])
     return result
 
 
-def decrease_enough(const df_limits[::1] limits not None, const double[::1] scores not None,
+def decrease_enough(const df_limits[::1] limits not None, const double[::1] scores not None, const int32_t[::1] exponents not None,
                     const double[::1] root_weights not None):
     """Whether the best splits of nodes decrease the impurity by `min_impurity_decrease` or more.
 
@@ -236,7 +233,8 @@ def decrease_enough(const df_limits[::1] limits not None, const double[::1] scor
     ----------
     limits : ndarray of shape (1,), dtype df_limits
     scores : ndarray of shape (n_nodes,), dtype float64
-        Those of `absolute_scores`.
+    exponents : ndarray of shape (n_nodes,), dtype int32
+        Of their units: those of `absolute_exponents`.
     root_weights : ndarray of shape (n_nodes,), dtype float64
         Of all draws of the nodes' trees.
 
@@ -248,7 +246,7 @@ def decrease_enough(const df_limits[::1] limits not None, const double[::1] scor
     result = np.empty(scores.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(scores.shape[0]):
-        out[i] = df_decreases_enough(&limits[0], scores[i], root_weights[i])
+        out[i] = df_decreases_enough(&limits[0], scores[i], exponents[i], root_weights[i])
     return result
 
 

@@ -292,10 +292,8 @@ static inline int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessi
     return hessian_exponent - 2 * gradient_exponent;
 }
 
-/* A gain in units of the loss; exponents : of narrow gradients */
-static inline double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit) {
-    return weight_unit * ldexp(gain, df_unit_of_scores(gradient_exponent, hessian_exponent));
-}
+/* A gain in units of the loss; unit : the exponent of the unit of scores */
+static inline double df_absolute_gain(double gain, int32_t unit, double weight_unit) { return ldexp(weight_unit * gain, unit); }
 
 /* Where missing values and categories go that a node has none of: to the side of more rows, right of equal ones. */
 static inline int df_unseen_goes_left(int64_t n_left, int64_t n_right) { return n_left > n_right; }

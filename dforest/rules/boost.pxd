@@ -48,7 +48,7 @@ cdef extern from "rules/boost.h" nogil:
     double df_gain_of_score(const df_boost_limits* limits, bint is_constrained, double score, double gradient, double hessian)
     int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessian_exponent)
     double df_category_key(double gradient, double hessian, double smoothing)
-    double df_absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
+    double df_absolute_gain(double gain, int32_t unit, double weight_unit)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
     double df_limited_value(const df_value_limits* limits, double step, double value)
     double df_newton_value(const df_value_limits* limits, df_gradient_sums sums, double l1, double l2)

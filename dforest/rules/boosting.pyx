@@ -4,7 +4,6 @@ Arrays are borrowed, but for those that are returned.
 """
 from typing import NamedTuple
 
-from libc.math cimport ldexp
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
@@ -83,7 +82,7 @@ def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent n
 
 def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l1,
           double l2, const int32_t[:, ::1] narrow not None, double weight_unit, bint is_constrained=False):
-    """The gains of nodes' cuts in units of the loss; 0 where there is none.
+    """The gains of nodes' cuts in the units of their scores, if integer weights were the weights; 0 where there is none.
 
     Parameters
     ----------
@@ -112,33 +111,44 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
     for i in range(scores.shape[0]):
         limits = df_boost_limits_of(l1, l2, 0.0, 1, narrow[i, 0], narrow[i, 1], weight_unit)
         gain = df_gain_of_score(&limits, is_constrained, scores[i], <double> gradient[i], <double> hessian[i])
-        if gain > 0.0:
-            out[i] = df_absolute_gain(gain, narrow[i, 0], narrow[i, 1], weight_unit)
+        out[i] = max(0.0, gain)
     return result
 
 
-def gains_of_outputs(const double[::1] scores not None, const int32_t[:, :, ::1] narrow not None, double weight_unit):
-    """The gains of nodes' cuts by several outputs, in units of the loss; 0 where there is none: ndarray of shape (n_nodes,).
+def units_of_scores(const int32_t[:, :, ::1] narrow not None):
+    """The exponents of the units of nodes' scores, the highest of those of their outputs: ndarray of shape (n_nodes,), int32.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_nodes,), dtype float64
-        Of the best cuts, in the highest unit of the node's outputs.
     narrow : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
         The exponents of narrow gradients and hessians.
-    weight_unit : float
-        As of `gains`.
     """
     cdef Py_ssize_t i, k
-    cdef int32_t unit
-    result = np.zeros(scores.shape[0])
-    cdef double[::1] out = result
-    for i in range(scores.shape[0]):
-        unit = df_unit_of_scores(narrow[i, 0, 0], narrow[i, 0, 1])
+    result = np.empty(narrow.shape[0], np.int32)
+    cdef int32_t[::1] out = result
+    for i in range(narrow.shape[0]):
+        out[i] = df_unit_of_scores(narrow[i, 0, 0], narrow[i, 0, 1])
         for k in range(1, narrow.shape[1]):
-            unit = max(unit, df_unit_of_scores(narrow[i, k, 0], narrow[i, k, 1]))
-        if scores[i] > 0.0:
-            out[i] = weight_unit * ldexp(scores[i], unit)
+            out[i] = max(out[i], df_unit_of_scores(narrow[i, k, 0], narrow[i, k, 1]))
+    return result
+
+
+def absolute_gains(const double[::1] gains not None, const int32_t[::1] units not None, double weight_unit):
+    """Gains in units of the loss: ndarray of shape (n_nodes,), dtype float64.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n_nodes,), dtype float64
+    units : ndarray of shape (n_nodes,), dtype int32
+        Their units, as `units_of_scores` returns them.
+    weight_unit : float
+        The weight that an integer weight of 1 stands for.
+    """
+    cdef Py_ssize_t i
+    result = np.empty(gains.shape[0])
+    cdef double[::1] out = result
+    for i in range(gains.shape[0]):
+        out[i] = df_absolute_gain(gains[i], units[i], weight_unit)
     return result
 
 

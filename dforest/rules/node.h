@@ -60,14 +60,13 @@ static inline int df_score_exponent(int64_t criterion, int32_t exponent) {
     return criterion == DF_POISSON || criterion == DF_ABSOLUTE_ERROR ? -exponent : 0;
 }
 
-/* impurity_exponent : that of the unit of impurities; shift : of the node's weights */
-static inline double df_absolute_score(double score, int impurity_exponent, int32_t shift) {
-    return ldexp(score, impurity_exponent - shift);
-}
+/* The exponent of the unit of a node's scores: score * 2^exponent is absolute, and with targets of extreme size beyond the range of
+ * float64. impurity_exponent : that of the unit of impurities; shift : of the node's weights */
+static inline int32_t df_absolute_exponent(int impurity_exponent, int32_t shift) { return impurity_exponent - shift; }
 
-/* Whether the best split of a node decreases the impurity enough. score : absolute */
-static inline int df_decreases_enough(const df_limits *limits, double score, double root_weight) {
-    return !(limits->min_impurity_decrease > 0.0 && score / root_weight < limits->min_impurity_decrease);
+/* Whether the best split of a node decreases the impurity enough. exponent : of the unit of its score */
+static inline int df_decreases_enough(const df_limits *limits, double score, int32_t exponent, double root_weight) {
+    return !(limits->min_impurity_decrease > 0.0 && ldexp(score / root_weight, exponent) < limits->min_impurity_decrease);
 }
 
 /* The root of a tree that has n records, whose targets have no scale yet: whoever opens the node makes one. */

@@ -139,13 +139,13 @@ def test_a_queue_of_nodes_is_that_of_sorting_them(seed):
             node = queue.note(parent, bool(side))
             sides[node], scores[node] = (*sides[parent], side), float(rng.integers(4))
             if rng.random() < 0.8 or not waiting:
-                queue.push(node, scores[node])
+                queue.push(node, scores[node], 0)
                 waiting.append(node)
         waiting.sort(key=lambda node: (-scores[node], sides[node]))
         n = int(rng.integers(len(waiting) + 2))
         assert queue.first(n) == waiting[:n] and len(queue) == len(waiting)
         parent = waiting.pop(0)
         assert queue.pop() == parent
-    for wrong in (lambda: queue.note(-1, False), lambda: queue.push(len(sides), 0.0), lambda: queue.note(len(sides), True)):
+    for wrong in (lambda: queue.note(-1, False), lambda: queue.push(len(sides), 0.0, 0), lambda: queue.note(len(sides), True)):
         with pytest.raises(ValueError, match=r"parent=|number="):
             wrong()

@@ -19,6 +19,7 @@ from dforest.rules.boost cimport (
     df_cut_score,
     df_ends_at_quantile,
     df_quantised_gradient,
+    df_unit_of_scores,
     df_gradient_exponent,
     df_gradient_shift,
     df_gradient_word,
@@ -177,7 +178,7 @@ def cut_gains(double l2, int32_t exponent, const int64_t[::1] gradient not None,
 
 def absolute_gain(double gain, int32_t gradient_exponent, int32_t hessian_exponent):
     """A gain in units of the loss: float."""
-    return df_absolute_gain(gain, gradient_exponent, hessian_exponent, 1.0)
+    return df_absolute_gain(gain, df_unit_of_scores(gradient_exponent, hessian_exponent), 1.0)
 
 
 def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t exponent, const int64_t[::1] count not None,

@@ -78,19 +78,23 @@ def test_a_node_at_a_limit_and_one_past_it(rules, first, second):
 def test_a_decrease_at_the_limit_is_enough():
     limits = GrowthRules(min_impurity_decrease=0.25).limits(9)
     weights = np.array([8.0, 8.0])
-    assert arrays.decrease_enough(limits, np.array([2.0, np.nextafter(2.0, 0.0)]), weights).tolist() == [True, False]
-    assert arrays.decrease_enough(GrowthRules().limits(9), np.array([0.0, -1.0]), weights).all()
+    units, scores = np.zeros(2, np.int32), np.array([2.0, np.nextafter(2.0, 0.0)])
+    assert arrays.decrease_enough(limits, scores, units, weights).tolist() == [True, False]
+    assert arrays.decrease_enough(limits, scores * 2.0**-1000, units + 1000, weights).tolist() == [True, False]
+    assert arrays.decrease_enough(GrowthRules().limits(9), np.array([0.0, -1.0]), units, weights).all()
+    largest = GrowthRules(min_impurity_decrease=1e308).limits(9)  # which a weight times a decrease may exceed
+    assert arrays.decrease_enough(largest, np.array([4.0, 3.0]), units + 1024, weights).tolist() == [False, False]
+    assert arrays.decrease_enough(largest, np.array([5.0, 8.0]), units + 1024, weights).tolist() == [True, True]
 
 
-def test_scores_in_units_of_weight_times_impurity():
-    given = np.array([3.0, 3.0]), np.array([2, -1], np.int32), np.zeros(2, np.int32)
+def test_units_of_scores():
+    of_targets, of_weights = np.array([2, -1], np.int32), np.zeros(2, np.int32)
     numbers = constants()
-    assert arrays.absolute_scores(numbers["DF_GINI"], *given).tolist() == [3.0, 3.0]
-    assert arrays.absolute_scores(numbers["DF_SQUARED_ERROR"], *given).tolist() == [3.0 / 16, 12.0]
-    assert arrays.absolute_scores(numbers["DF_POISSON"], *given).tolist() == [0.75, 6.0]
-    assert arrays.absolute_scores(numbers["DF_ABSOLUTE_ERROR"], *given).tolist() == [0.75, 6.0]
-    shifts = np.array([0, 4], np.int32)
-    assert arrays.absolute_scores(numbers["DF_GINI"], *given[:2], shifts).tolist() == [3.0, 3.0 / 16]
+    assert arrays.absolute_exponents(numbers["DF_GINI"], of_targets, of_weights).tolist() == [0, 0]
+    assert arrays.absolute_exponents(numbers["DF_SQUARED_ERROR"], of_targets, of_weights).tolist() == [-4, 2]
+    assert arrays.absolute_exponents(numbers["DF_POISSON"], of_targets, of_weights).tolist() == [-2, 1]
+    assert arrays.absolute_exponents(numbers["DF_ABSOLUTE_ERROR"], of_targets, of_weights).tolist() == [-2, 1]
+    assert arrays.absolute_exponents(numbers["DF_GINI"], of_targets, np.array([0, 4], np.int32)).tolist() == [0, -4]
 
 
 def test_a_node_below_the_threshold_is_pure_enough():

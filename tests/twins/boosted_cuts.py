@@ -5,6 +5,7 @@ Sums of rows are triples: of narrow gradients, of narrow Hessians, and the numbe
 """
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 from twins.gradients import scaled
@@ -22,6 +23,7 @@ class Cut(NamedTuple):
     left: set  # of codes
     left_sums: tuple
     gain: float  # in units of the loss
+    order: Fraction  # the gain if the integer weights were the weights, by which nodes are compared
 
 
 class Judge:
@@ -101,7 +103,9 @@ def best_cut(rows, columns, features, integers, limits, bounds):
     for judge, unit in zip(judges, units, strict=True):
         common += judge.common() * unit
     gain = best_score - common
-    return Cut(*best, integers[0].weight_unit * scaled(gain, exponent)) if gain > 0.0 else None
+    if gain <= 0.0:
+        return None
+    return Cut(*best, scaled(integers[0].weight_unit * gain, exponent), Fraction(gain) * Fraction(2) ** exponent)
 
 
 def by_gradient(sums, smoothing):

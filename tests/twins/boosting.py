@@ -359,7 +359,7 @@ def grow_tree(rows, columns, integers, limits, seed):
         places = [place for place, found in frontier.items() if found.cut is not None]
         if not places:
             break
-        place = min(places, key=lambda place: (-frontier[place].cut.gain, place))
+        place = min(places, key=lambda place: (-frontier[place].cut.order, place))
         node, cut, path, depth, used = frontier.pop(place)
         column = columns[cut.feature]
         sides = [row for row in node.rows if column.codes[row] in cut.left], [

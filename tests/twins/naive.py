@@ -13,6 +13,7 @@ are one `Record` record with a count.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from twins.sampling import AllRows
 from twins.splits import Split, best_split, feature_order, weighted_feature_order
 
 from dforest.testing.coding import Scale, Weights, columns_of, quantise
-from dforest.testing.scores import TARGET_POWER, Record, impurity, in_units_of_y, statistic
+from dforest.testing.scores import TARGET_POWER, Record, impurity, statistic
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 from dforest.testing.survival import NodeTimes
 
@@ -133,7 +134,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         by_class = [sum(w for w, draw in zip(fine, draws, strict=True) if draw.target == k) for k in range(n_classes)]
         kept, leaf_shift = weights.kept(by_class or [sum(fine)], fine_shift)
         node = Node(draws=words[0], weight=kept, shift=leaf_shift)
-        split, decrease = None, 0.0
+        split, decrease = None, Fraction(0)
         if not (is_pure or (max_depth is not None and depth >= max_depth)
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
                 or math.ldexp(float(words[1]), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
@@ -150,10 +151,9 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                                n_always=len(always_tried), n_random_splits=n_random_splits,
                                factors=factors_at(depth, used))
         if split is not None:
-            is_scaled = is_regression and times is None
-            decrease = in_units_of_y(split.score, criterion, scale.exponent) if is_scaled else split.score
-            decrease = math.ldexp(decrease, -shift)
-            if min_impurity_decrease > 0.0 and decrease / root_weight < min_impurity_decrease:
+            exponent = (TARGET_POWER[criterion] * scale.exponent if is_regression and times is None else 0) + shift
+            decrease = Fraction(split.score) / Fraction(2) ** exponent
+            if min_impurity_decrease > 0.0 and np.ldexp(split.score / root_weight, -exponent) < min_impurity_decrease:
                 split = None
         if times is not None:
             node.value, node.impurity = times.risk, 0.0
@@ -208,11 +208,11 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
 
 
 class Found(NamedTuple):
-    """A node of the frontier: its split, that split's score in units of y, and what its children inherit."""
+    """A node of the frontier: its split, that split's score in units of weight and y, and what its children inherit."""
 
     node: Node
     split: Split
-    decrease: float
+    decrease: Fraction
     draws: list
     path: int
     depth: int

@@ -25,7 +25,8 @@ cdef struct BoostNode:
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
     int64_t most               # rows of the most frequent entry, at most
-    double gain                # of its best cut, in units of the loss; 0: it is not split
+    double gain                # of its best cut, if integer weights were the weights; 0: it is not split
+    int32_t unit               # which the gain is in: 2 to this power
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
     int32_t parent             # -1: the root has none
     int32_t slot               # of its histogram; -1: it has none

@@ -29,7 +29,7 @@ from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LIGHT_BITS, df_absolute_gain, df_boost_limits_of, df_boost_sums, df_bounded_step,
+    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LIGHT_BITS, df_boost_limits_of, df_boost_sums, df_bounded_step,
     df_bounds_in_units, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_middle_prediction
@@ -239,9 +239,9 @@ cdef class BoostedTree:
         cdef Py_ssize_t k
         for k in range(self.n_outputs):
             self.limits[k] = self.limits_of(node, k)
+        self.unit = unit_of(&outputs[0].scale)
         if self.n_outputs == 1:
             return
-        self.unit = unit_of(&outputs[0].scale)
         for k in range(1, self.n_outputs):
             self.unit = max(self.unit, unit_of(&outputs[k].scale))
         for k in range(self.n_outputs):
@@ -388,7 +388,9 @@ cdef class BoostedTree:
             self.histograms.leave(&node.slot)
             return 0
         self.n_pushed += 1
-        return push_split(&self.frontier, number, node.gain if self.max_leaves > 0 else <double> self.n_pushed)
+        if self.max_leaves > 0:
+            return push_split(&self.frontier, number, node.gain, node.unit)
+        return push_split(&self.frontier, number, <double> self.n_pushed, 0)
 
     cdef void prune_frontier(self, Py_ssize_t n_splits) noexcept nogil:
         """Take leaves out of the frontier that can't be split any more, and free their histograms.
@@ -488,8 +490,6 @@ cdef class BoostedTree:
         cdef const BundledColumn* column
         cdef Py_ssize_t i, best = -1
         cdef int64_t most = 0
-        cdef const BoostScale* scale
-        cdef double gain
         for i in range(self.histograms.n_items):
             most = max(most, cuts[i].most)
             if cuts[i].feature >= 0 and (best < 0 or cuts[i].score > cuts[best].score or (
@@ -502,14 +502,13 @@ cdef class BoostedTree:
             return 0
         node.cut = cuts[best]
         if self.n_outputs > 1:
-            if node.cut.score > 0.0:
-                node.gain = self.weight_unit * ldexp(node.cut.score, self.unit)
+            node.gain = node.cut.score
         else:
-            gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
-                                    <double> node.cut.hessian)
-            if gain > 0.0:
-                scale = &self.outputs_of(node).scale
-                node.gain = df_absolute_gain(gain, scale.narrow_g, scale.narrow_h, self.weight_unit)
+            node.gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
+                                         <double> node.cut.hessian)
+        if not node.gain > 0.0:
+            node.gain = 0.0
+        node.unit = self.unit
         column = &self.bundles.columns[node.cut.feature]
         if node.gain > 0.0 and column.wide >= 0 and column.is_category:
             room = &rooms[column.wide]

@@ -14,7 +14,7 @@ from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
 from dforest.core.loops cimport DF_SUBSET_WORDS
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
-from dforest.rules.boost cimport df_both_gradient_sums, df_bounds_in_units, df_limited_value, df_newton_value
+from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_bounds_in_units, df_limited_value, df_newton_value
 from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
 from dforest.rules.node cimport df_quantiser
@@ -365,7 +365,7 @@ cdef class TreeGrower:
             values = self.writer.add_node_values()
             for k in range(K):
                 values[k] = outputs[k].value if self.fit.leaf == DF_NEWTON_LEAF else 0.0
-            values[K] = node.gain
+            values[K] = df_absolute_gain(node.gain, node.unit, self.fit.weight_unit)
             for number in range(2):                # the left one is taken first
                 waiting[n + number].number = node.left + 1 - number
                 waiting[n + number].parent = written

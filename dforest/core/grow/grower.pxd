@@ -1,6 +1,6 @@
 """Grows trees, one at a time, on one thread, and keeps the nodes that are still to come: see grower.pyx."""
 cimport cython
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport Block
@@ -86,7 +86,7 @@ cdef class Frontier:
 
     # While a tree is grown
     cdef Py_ssize_t add(self, const OpenNode* open_node) except -1 nogil
-    cdef int push(self, Py_ssize_t number, double score, bint uses_new_feature) except -1 nogil
+    cdef int push(self, Py_ssize_t number, int32_t exponent, bint uses_new_feature) except -1 nogil
     cdef Py_ssize_t pop(self) noexcept nogil
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil
 

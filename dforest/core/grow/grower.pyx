@@ -47,7 +47,6 @@ belong to the grower that began the tree. Stack and frontier own the memory of t
 given away is memory of its own, which belongs to the team until a member takes it.
 """
 cimport cython
-from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -185,10 +184,10 @@ cdef class Frontier:
         if candidate.split.feature >= 0 and candidate.payload_at >= 0:
             candidate.split.payload = self.payloads.words + candidate.payload_at
 
-    cdef int push(self, Py_ssize_t number, double score, bint uses_new_feature) except -1 nogil:
+    cdef int push(self, Py_ssize_t number, int32_t exponent, bint uses_new_feature) except -1 nogil:
         """Put a candidate into the heap, once its split is set, whose payload is the splitter's until its next call.
 
-        IN score : of the split, comparable between nodes
+        IN exponent : of the unit of the split's score
         IN uses_new_feature : no split on the path to the candidate uses the feature that its split uses
         """
         cdef Candidate* candidate = &self.candidates[number]
@@ -197,7 +196,7 @@ cdef class Frontier:
         if candidate.split.payload != NULL:
             candidate.payload_at = self.payloads.n
             append_words(&self.payloads, candidate.split.payload, candidate.split.n_payload_words)
-        return push_split(&self.heap, number, score)
+        return push_split(&self.heap, number, candidate.split.score, exponent)
 
     cdef Py_ssize_t pop(self) noexcept nogil:
         """Take the best candidate off the heap; return its number."""
@@ -515,7 +514,7 @@ cdef class Grower:
         uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, open_node.at.depth)
         if not self.criterion.is_additive:
             self.decision.find_inner_values(&node, &candidate.split, self.frontier.node_values_of(number))
-        return self.frontier.push(number, self.decision.absolute_score(&node, &candidate.split), uses_new_feature)
+        return self.frontier.push(number, self.decision.absolute_exponent(&node), uses_new_feature)
 
     cdef int write_candidates(self) except -1 nogil:
         """Write the nodes grown best first in preorder."""

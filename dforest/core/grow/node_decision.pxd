@@ -82,8 +82,8 @@ cdef class NodeDecision:
     # What the partition of a node is to add up; of one that is not open (statistics: NULL), nothing.
     cdef SumsKind sums_of_sides(self, const Node* node) noexcept nogil
 
-    # The score of an open node's split in units of weight times impurity, comparable between nodes.
-    cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil
+    # The exponent of the unit of an open node's scores: times 2 to this power, they are in units of weight times impurity.
+    cdef int32_t absolute_exponent(self, const Node* node) noexcept nogil
 
     # Find the values of an open node. OUT node_values : [n_node_values]
     cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil

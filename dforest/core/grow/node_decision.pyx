@@ -14,7 +14,7 @@ of numbers, draws of weight 1, no limit that asks for impurities, and a criterio
 A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; splitter and decision are the grower's.
 """
 cimport cython
-from libc.math cimport INFINITY, NAN
+from libc.math cimport INFINITY, NAN, ldexp
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -30,7 +30,7 @@ from dforest.core.types cimport CLASS_WEIGHTS, CONTINUOUS, OUTPUTS, Record, code
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.cut cimport df_is_side_valid, df_min_draws
 from dforest.rules.node cimport (
-    df_absolute_score, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_min_split_size,
+    df_absolute_exponent, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_min_split_size,
     df_quantiser, df_shifted_weight,
 )
 from dforest.rules.weights cimport (
@@ -224,7 +224,7 @@ cdef class NodeDecision:
         else:
             self.find_user_defined_split(node, split)
         if (split.feature >= 0 and self.limits.min_impurity_decrease > 0.0
-                and not df_decreases_enough(&self.limits, self.absolute_score(node, split), self.tree_records.root_weight)):
+                and not df_decreases_enough(&self.limits, split.score, self.absolute_exponent(node), self.tree_records.root_weight)):
             split.feature = -1
         return 0
 
@@ -254,8 +254,8 @@ cdef class NodeDecision:
                 or (self.limits.impurity_threshold > 0.0
                     and df_is_pure_enough(&self.limits, self.criterion.node_impurity(node))))
 
-    cdef double absolute_score(self, const Node* node, const Split* split) noexcept nogil:
-        return df_absolute_score(split.score, self.criterion.score_exponent(node), node.weight_shift)
+    cdef int32_t absolute_exponent(self, const Node* node) noexcept nogil:
+        return df_absolute_exponent(self.criterion.score_exponent(node), node.weight_shift)
 
     cdef void set_fine_shift(self, Node* node) noexcept nogil:
         """Find the shift of the fine integers of a node's exact weights."""
@@ -282,7 +282,7 @@ cdef class NodeDecision:
     cdef int find_inner_values(self, Node* node, const Split* split, double* node_values) except -1 nogil:
         self.find_node_values(node, node_values)
         if self.keeps_gains:
-            node_values[self.n_node_values - 1] = self.absolute_score(node, split)
+            node_values[self.n_node_values - 1] = ldexp(split.score, self.absolute_exponent(node))
         return 0
 
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:

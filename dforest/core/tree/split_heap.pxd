@@ -1,14 +1,19 @@
 """The nodes of a tree that may be split, the one that is split next first.
 
-Nodes are numbered in order of creation. The node of the highest score comes first, of equal scores the first one in preorder. A
-`SplitHeap` owns its memory, which `free_split_heap` frees; one whose bytes are all 0 is empty.
+Nodes are numbered in order of creation. The node of the highest score comes first, of equal scores the first one in preorder.
+Scores are from 0 on, in units that are powers of two; in one unit for all, they may be beyond the range of float64. A `SplitHeap`
+owns its memory, which `free_split_heap` frees; one whose bytes are all 0 is empty.
 """
+from libc.limits cimport INT_MIN
+from libc.math cimport frexp
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from dforest.core.tree.buffers cimport ensure_room
 
 cdef struct SplitNode:
-    double score                   # of its best split, comparable between nodes
+    double fraction                # its best split's score is this times 2 to the power of the exponent: from 1/2, below 1; or 0,
+    int exponent                   # with the lowest exponent
     Py_ssize_t parent              # its parent's number; -1: it is the root
     Py_ssize_t depth
     bint is_right                  # it is its parent's right child
@@ -50,15 +55,20 @@ cdef inline bint stands_before(const SplitHeap* heap, Py_ssize_t a, Py_ssize_t b
 
 cdef inline bint goes_before(const SplitHeap* heap, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
     """Whether a node is split before another one."""
-    cdef double x = heap.nodes[a].score, y = heap.nodes[b].score
-    return x > y or (x == y and stands_before(heap, a, b))
+    cdef const SplitNode* x = &heap.nodes[a]
+    cdef const SplitNode* y = &heap.nodes[b]
+    if x.exponent != y.exponent:
+        return x.exponent > y.exponent
+    return x.fraction > y.fraction or (x.fraction == y.fraction and stands_before(heap, a, b))
 
 
-cdef inline int push_split(SplitHeap* heap, Py_ssize_t number, double score) except -1 nogil:
-    """Have a node wait, given its score."""
+cdef inline int push_split(SplitHeap* heap, Py_ssize_t number, double score, int32_t exponent) except -1 nogil:
+    """Have a node wait, given its score, and the exponent of the score's unit."""
     cdef Py_ssize_t at = heap.n_waiting, above
+    cdef int of_score
     ensure_room(<void**> &heap.waiting, &heap.room, at + 1, sizeof(Py_ssize_t))
-    heap.nodes[number].score = score
+    heap.nodes[number].fraction = frexp(score, &of_score)
+    heap.nodes[number].exponent = of_score + exponent if score > 0.0 else INT_MIN
     heap.n_waiting += 1
     while at > 0:                  # the entry `at` is free; the one above it may have to move down
         above = (at - 1) // 2

@@ -3,6 +3,7 @@
 A `SplitQueue` owns its memory.
 """
 cimport cython
+from libc.stdint cimport int32_t
 
 from dforest.core.tree.split_heap cimport SplitHeap, free_split_heap, note_node, pop_split, push_split
 
@@ -28,11 +29,11 @@ cdef class SplitQueue:
         self.n_noted += 1
         return self.n_noted - 1
 
-    def push(self, Py_ssize_t number, double score):
-        """Have a node wait, given its score."""
+    def push(self, Py_ssize_t number, double score, int32_t exponent):
+        """Have a node wait, given its score, and the exponent of the score's unit."""
         if not 0 <= number < self.n_noted:
             raise ValueError(f"number={number}, of {self.n_noted} nodes")
-        push_split(&self.heap, number, score)
+        push_split(&self.heap, number, score, exponent)
 
     def pop(self):
         """Take the first node; return its number."""
@@ -44,5 +45,5 @@ cdef class SplitQueue:
         """The numbers of the first n nodes, or of all, in their order; they stay."""
         found = [pop_split(&self.heap) for _ in range(min(n, self.heap.n_waiting))]
         for number in found:
-            push_split(&self.heap, number, self.heap.nodes[<Py_ssize_t> number].score)
+            push_split(&self.heap, number, self.heap.nodes[<Py_ssize_t> number].fraction, self.heap.nodes[<Py_ssize_t> number].exponent)
         return found

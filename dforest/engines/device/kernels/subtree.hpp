@@ -376,7 +376,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         const df_open_node *open_node = &shared->node.open_node;
         const int exponent = df_score_exponent(p->criterion, open_node->exponent);
         if (best->feature >= 0
-            && !df_decreases_enough(&p->limits, df_absolute_score(best->score, exponent, open_node->weight_shift),
+            && !df_decreases_enough(&p->limits, best->score, df_absolute_exponent(exponent, open_node->weight_shift),
                                     open_node->root_weight))
             best->feature = -1;
     });
