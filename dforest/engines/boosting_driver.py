@@ -33,13 +33,13 @@ class RowWeights:
     times : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights that integers are multiplied by; None: all are 1.
     weight : ndarray of shape (n_rows,), dtype float64, or None
-        Weights that derivatives are multiplied by.
+        Weights in units, that derivatives are multiplied by.
     unit : float
-        Weights are integer weights times this.
+        The unit of weights.
     total : int
         Of this shard's integer weights, or the number of its rows.
     heaviest : float, default=0.0
-        The heaviest weight of all shards, if nodes may be light (`boost.h`); else 0.
+        The heaviest weight of all shards, in units, if nodes may be light (`boost.h`); else 0.
     integers, exact : ndarray of shape (n_rows,), dtype uint32 and float64, or None
         The integer and the exact weights by which quantiles are weighted.
     """
@@ -64,14 +64,15 @@ class RowWeights:
         weight, n_rows = problem.weight, len(problem.y)
         if weight is None:
             return cls(None, None, 1.0, n_rows)
-        integers, unit, exact = integer_weights(weight, ranks)
+        found = integer_weights(weight, ranks)
+        (integers, unit, exact), weight = found, found.in_units.astype(np.float64, copy=False)
         largest, own_total = np.array([integers.max(initial=1)], np.int64), int(integers.sum(dtype=np.uint64))
         ends, total = np.array([weight.min(initial=np.inf), -weight.max(initial=0.0)]), own_total
         if ranks is not None:
             largest, total, ends = ranks.greatest(largest), ranks.total(total), ranks.least(ends)
         if not boosting.takes_times(int(largest[0]), total):
             may_be_light = boosting.are_light(ends[:1], -ends[1:])[0]
-            return cls(None, weight, 1.0, n_rows, float(-ends[1]) if may_be_light else 0.0, integers, exact)
+            return cls(None, weight, unit, n_rows, float(-ends[1]) if may_be_light else 0.0, integers, exact)
         is_one = largest[0] <= 1
         return cls(None if is_one else integers, None, unit, n_rows if is_one else own_total, 0.0, integers)
 
@@ -166,7 +167,8 @@ class BoostingDriver(Driver):
             parent=np.zeros(0, np.int64),
             cut=np.zeros(0, record("df_boost_cut")),
             subset=np.zeros(0, object),  # of the cut: of categories, a bit for each code that goes left
-            score=np.zeros(0),  # the gain, in units of the loss
+            score=np.zeros(0),  # the gain
+            unit=np.zeros(0, np.int32),
             # The exponents of the quantised gradients of the node's rows, by output, and the heaviest of the rows that these were
             # chosen for.
             exponents=np.zeros((0, len(words), 2), np.int32),

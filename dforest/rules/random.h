@@ -95,18 +95,20 @@ static inline uint32_t df_below(df_stream *s, uint32_t n) {
     return (uint32_t)(m >> 32);
 }
 
-/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below for n below 2^32; above, two words are a number, and numbers
- * that would favour some results are passed over. */
+/* Uniform integer in [0, n), 0 < n < 2^63, without bias: as df_below for n below 2^32; above, two words are a number, the lowest
+ * numbers, which would favour some results, are passed over, and each n-th part of the others is a result. So the results for two
+ * bounds n that are nearly equal are nearly equal, too. */
 static inline uint64_t df_below_long(df_stream *s, uint64_t n) {
-    uint64_t x, least;
+    uint64_t x, least, size;
     if (n >> 32 == 0)
         return df_below(s, (uint32_t)n);
     least = (0u - n) % n; /* 2^64 mod n */
+    size = (0u - n) / n + 1; /* (2^64 - least) / n */
     do {
         x = (uint64_t)df_next(s) << 32;
         x |= df_next(s);
     } while (x < least);
-    return x % n;
+    return (x - least) / size;
 }
 
 /* Uniform in [0, 1), a multiple of 2^-53. */

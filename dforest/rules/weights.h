@@ -1,9 +1,8 @@
 /* The integers that stand for weights where no unit makes all weights integers. Shared by the CPU and device code (C99 and C++).
  *
- * An exact weight is a row's weight as float64, scaled by the power of two that puts the heaviest of all rows into
- * [2^DF_HEAVIEST, 2^(DF_HEAVIEST + 1)). With a shift s, the integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded.
- * With the shift 0, the heaviest of all rows has 31 bits. A node whose rows are all much lighter gets a shift above 0, by which
- * the node's own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row
+ * An exact weight is a row's share of the weight of the heaviest of all rows, as float64, times 2^DF_HEAVIEST. With a shift s, the
+ * integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded. With the shift 0, that of the heaviest of all rows is 2^30. A
+ * node whose rows are all much lighter gets a shift above 0, by which the node's own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row
  * 61 bits. Sums of fine integers are held in two *parts*, of their lower 31 bits and of the rest.
  *
  * So weights of 1, 1e-12 and 3e-12 are 2^30, 1 and 1 with a shift of 0; in a node that has the other two rows alone, these have a

@@ -233,7 +233,7 @@ class Weights:
     unit : float
         What an integer of 1 stands for.
     exact : list of Fraction, or None
-        The weights divided by their unit, if some are no integers.
+        The weights divided by their unit, if some are no integers: shares of the heaviest, rounded, times 2**30.
     """
 
     def __init__(self, sample_weight, n_rows):
@@ -243,7 +243,8 @@ class Weights:
             self.integers = integers.tolist()
             in_units = [Fraction(float(w)) / Fraction(self.unit) for w in sample_weight]
             if max(self.integers) > 2**20 and in_units != self.integers:  # else all are small multiples, but for rounding
-                self.exact = in_units
+                heaviest = Fraction(float(max(sample_weight))) / 2**1022  # so that the lightest share is a normal float64, too
+                self.exact = [Fraction(float(Fraction(float(w)) / heaviest)) / 2**992 for w in sample_weight]
 
     def as_counts(self):
         """The integers in units of 1 where all weights are whole numbers, as far as a sum below 2**31 has room for that."""
@@ -308,14 +309,13 @@ def integer_weights(sample_weight):
     weight : ndarray of shape (n,), dtype uint32
     unit : float
         If weights, which are positive and finite, are integers up to 2**20 times some number, rounded as floats are, and the
-        least integer is at most 16: the largest such number. Else the greatest power of two that makes all weights integers. If
-        the largest of these reaches 2**31, the power of two that puts it into [2**30, 2**31), and weights are rounded, to 1 at
-        least.
+        least integer is at most 1024: the largest such number. Else the largest number that makes all weights integers. If the
+        largest of these reaches 2**31, the heaviest weight divided by 2**30, and weights are rounded, to 1 at least.
     """
     exact = [Fraction(float(w)) for w in sample_weight]
     half = [Fraction(float(np.spacing(w))) / 2 for w in sample_weight]
     least = min(exact)
-    for divisor in range(1, 17):
+    for divisor in range(1, 1025):
         times, lowest, highest = [], Fraction(0), 2 * max(exact)
         for w, h in zip(exact, half, strict=True):
             times.append(round(w * divisor / least))
@@ -324,12 +324,8 @@ def integer_weights(sample_weight):
                 break
         else:
             return np.array(times, np.uint32), float((lowest + highest) / 2)
-
-    def exponent_of(w):  # the smallest k that makes w * 2**k an integer; a denominator is a power of two
-        halvings = (w.numerator & -w.numerator).bit_length() - 1
-        return w.denominator.bit_length() - 1 - halvings
-
-    k = max(map(exponent_of, exact))
-    if max(exact) * Fraction(2) ** k >= 2**31:
-        k = 31 - math.frexp(max(exact))[1]
-    return np.array([max(1, round(w * Fraction(2) ** k)) for w in exact], np.uint32), math.ldexp(1.0, -k)
+    one = max(w.denominator for w in exact)  # denominators are powers of two
+    unit = Fraction(math.gcd(*(int(w * one) for w in exact)), one)
+    if max(exact) >= unit * 2**31:
+        unit = max(exact) / 2**30
+    return np.array([max(1, round(w / unit)) for w in exact], np.uint32), float(unit)

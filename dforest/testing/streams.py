@@ -43,12 +43,13 @@ class Stream:
     def below(self, n):
         """A uniform integer in [0, n): words whose low product would favour some results are passed over.
 
-        From 2**32 on, two words are a number, of which it is what is left when `n` is taken away as often as it can be.
+        From 2**32 on, two words are a number, of which the lowest are passed over, so that n equal parts are left: it is which of
+        these the number is in.
         """
         if n >> 32:
             while (number := self.next() << 32 | self.next()) < 2**64 % n:
                 pass
-            return number % n
+            return (number - 2**64 % n) // (2**64 // n)
         product = self.next() * n
         while product & MASK32 < 2**32 % n:
             product = self.next() * n

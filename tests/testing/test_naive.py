@@ -165,12 +165,14 @@ def test_mean_target(pairs):
         ([0.5, 0.75], [2, 3], 0.25),
         ([0.1, 0.2, 0.3], [1, 2, 3], 0.1),
         ([5 / 7, 3 / 7], [5, 3], 1 / 7),
-        ([17 / 7, 18 / 7], [round(17 / 7 * 2**29), round(18 / 7 * 2**29)], 2.0**-29),  # 17 is not among the divisors
+        ([1024 / 7, 1025 / 7], [1024, 1025], 1 / 7),
+        ([1025 / 7, 1026 / 7], [round(1025 / 1026 * 2**30), 2**30], 1026 / 7 * 2.0**-30),  # 1025 is not among the divisors
+        ([3 * 1025, 3 * 2**28], [1025, 2**28], 3),
         ([2.0**100, 3 * 2.0**100], [1, 3], 2.0**100),
         ([5e-324], [1], 5e-324),
         ([2**31 - 1, 1], [2**31 - 1, 1], 1),
         ([2**31, 1], [2**30, 1], 2),  # 1/2, made 1
-        ([2**31 + 6, 7], [2**30 + 3, 4], 2),  # 7/2, rounded to even
+        ([2**32 + 2, 7], [2**30, 2], 4 + 2.0**-29),  # 7/4, rounded
         ([1.0, 1e-30], [2**30, 1], 2.0**-30),
     ],
 )
@@ -180,11 +182,24 @@ def test_integer_weights(sample_weight, expected, unit):
         assert weight.dtype == np.uint32 and weight.tolist() == expected and found == unit
 
 
-@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=20), st.integers(-50, 50))
-def test_integer_weights_know_no_unit(sample_weight, j):
-    weight, unit = coding.integer_weights(sample_weight)
-    scaled, scaled_unit = coding.integer_weights([w * 2.0**j for w in sample_weight])
-    assert scaled.tolist() == weight.tolist() and scaled_unit == unit * 2.0**j
+@given(
+    st.lists(st.integers(2**25, 2**49) | st.integers(1, 2000), min_size=1, max_size=20),
+    st.sampled_from([1, 3, 5, 7, 9, 10, 15]),
+    st.integers(-500, 500),
+)
+def test_integer_weights_know_no_unit(numbers, times, exponent):
+    """To the bit where the products with any constant are exact, and of weights that are rounded but for the last bit."""
+    weight = np.ldexp(np.array(numbers, np.float64), exponent)
+    found, scaled, rounded = (integer_weights(weight * factor) for factor in (1.0, times, times * 0.1))
+    assert scaled.integers.tolist() == found.integers.tolist()
+    assert scaled.unit == pytest.approx(found.unit * times, rel=1e-15)
+    assert (scaled.exact is None) == (found.exact is None)
+    if found.exact is not None:
+        assert scaled.exact.tobytes() == found.exact.tobytes()
+        np.testing.assert_allclose(rounded.integers.astype(float), found.integers, rtol=0, atol=1)
+        np.testing.assert_allclose(rounded.in_units, found.in_units, rtol=1e-15)
+    elif found.integers.min() <= 1024 and found.integers.max() <= 2**20:
+        assert rounded.integers.tolist() == found.integers.tolist()
 
 
 @given(

@@ -18,8 +18,8 @@ The rules:
   is as if each row stood there w times, but for the number of rows on a side of a cut: narrow and quantised gradients count w
   times, and so do constant hessians and the magnitudes of the mean; l2, the least hessian and the smoothing of
   categories are divided by the unit, and gains multiplied by it. Else gradients and hessians are
-  multiplied by the weight, and then made integers, and words are wide; a hessian above 0 is 1 at least. Bins, baselines and
-  quantiles have the integer weights in each case, but quantiles of a node's rows those of `Weights.of_node`.
+  multiplied by the weight in units, and then made integers, and words are wide; a hessian above 0 is 1 at least. Bins, baselines
+  and quantiles have the integer weights in each case, but quantiles of a node's rows those of `Weights.of_node`.
 - A node is *light* if derivatives are multiplied by weights, and its heaviest row has less than 2**-8 of the heaviest weight of
   those rows that its exponents were chosen for: all rows of the fit, or of the closest light node above it. If targets are
   no classes, and the largest quantised gradient or hessian of the tree is above 64 times the mean, in any output, a node is
@@ -205,6 +205,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                     colsample_bytree, colsample_bylevel, l1_regularization)  # fmt: skip
     weight, unit = ([1] * n_rows, 1.0) if sample_weight is None else integer_weights(sample_weight)
     weight, weights = [int(w) for w in weight], Weights(sample_weight, n_rows)
+    relative = [float(w) for w in (weight if weights.exact is None else weights.exact)]
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
@@ -244,7 +245,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         for k in range(n_trees):
             outputs = range(n_outputs) if has_vectors else range(k, k + 1)
             given = [
-                ([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, sample_weight)
+                ([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, relative)
                 for o in outputs
             ]
             is_of_classes = loss in ("log_loss", "exponential", "multinomial")

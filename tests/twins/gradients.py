@@ -32,7 +32,7 @@ class Integers(NamedTuple):
     has_tail: bool = False  # nodes may be light by what their derivatives are
 
 
-def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn, is_of_classes):
+def integers_of(gradient, hessian, weight, unit, in_units, kind, drawn, is_of_classes):
     """Gradients and hessians as integers, of which those of drawn rows are in range.
 
     Parameters
@@ -41,9 +41,11 @@ def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn, is_
     hessian : list of float, or None
         None: all are 1.
     weight : list of int
-        ``sample_weight / unit``, rounded.
+        ``in_units``, rounded.
     unit : float
-    sample_weight : sequence of float, or None
+        Of weights.
+    in_units : list of float
+        Weights divided by their unit.
     kind : str or None
         Of words; None: as the rule says.
     drawn : list of int
@@ -56,9 +58,8 @@ def integers_of(gradient, hessian, weight, unit, sample_weight, kind, drawn, is_
     weights = []
     if is_real:
         hessian = [1.0] * len(weight) if is_constant else hessian
-        gradient, hessian = ([x * float(w) for x, w in zip(values, sample_weight, strict=True)] for values in (gradient, hessian))
-        weight, unit = [1] * len(weight), 1.0
-        weights = list(map(float, sample_weight))
+        gradient, hessian = ([x * w for x, w in zip(values, in_units, strict=True)] for values in (gradient, hessian))
+        weight, weights = [1] * len(weight), in_units
     quantised_gradient, s_g = quantised_integers(gradient, GRADIENT_BITS, drawn)
     quantised_hessian, s_h = ([1] * len(weight), 0) if hessian is None else quantised_integers(hessian, GRADIENT_BITS, drawn)
     if is_real:

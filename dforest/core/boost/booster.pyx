@@ -217,7 +217,7 @@ cdef class Booster:
         self.growers, self.errors = [], []
         for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
-            histograms = Histograms(bundles, kind, team.n_members, self.owners[2] if self.rows.times != NULL else None, tuning,
+            histograms = Histograms(bundles, kind, team.n_members, self.owners[1] if self.rows.times != NULL else None, tuning,
                                     self.n_outputs, plane)
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l1, l2,
@@ -238,24 +238,26 @@ cdef class Booster:
             self.grower[i] = <PyObject*> self.growers[i]
 
     cdef int weigh(self, weight) except -1:
-        """Take the weights of rows: as integers, if these are small; none if all are equal."""
-        cdef const double[::1] weights = weight
+        """Take the weights of rows, in their unit: as integers, if these are small; none if all are equal."""
+        cdef const double[::1] weights, exact_weights
         cdef const uint32_t[::1] times
-        cdef const double[::1] exact_weights
-        integers, unit, exact = integer_weights(weight)
-        self.owners.extend([weight, integers, exact])
+        found = integer_weights(weight)
+        integers, exact = found.integers, found.exact
+        self.owners.extend([integers, exact])
+        self.fit.weight_unit = found.unit
         times = integers
         self.fit.integer_weight = &times[0]
         total = int(integers.sum(dtype=np.uint64))
         if not df_takes_times(integers.max(), total):
+            weights = in_units = found.in_units.astype(np.float64, copy=False)
+            self.owners.append(in_units)
             self.rows.weight = &weights[0]
             if exact is not None:
                 exact_weights = exact
                 self.fit.exact_weight = &exact_weights[0]
-            if df_is_light(weight.min(), weight.max()):
-                self.heaviest = weight.max()
+            if df_is_light(in_units.min(), in_units.max()):
+                self.heaviest = in_units.max()
             return 0
-        self.fit.weight_unit = unit
         if integers.max() > 1:
             self.rows.times = &times[0]
             self.total_weight = total
