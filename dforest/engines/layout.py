@@ -105,6 +105,7 @@ class Layout:
         table["has_missing"] = [column.has_missing for column in columns]
         table["kind"] = [int(column.kind) for column in columns]
         table["direction"] = problem.directions
+        self.bounds_shares = problem.objective.predicts_shares and problem.objective.n_weights == 2 and problem.directions.any()
         table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
         # For leaves and missing values something has to be there, even if no column has a value.
         self.values, self.lows, self.highs = (

@@ -449,8 +449,8 @@ PARAMETERS = (
         """Monotonicity constraints: how predictions may change as a feature rises and all others stay fixed. 1 means that they
         may only rise, -1 that they may only fall, and 0 that there is no constraint. A dict maps names of columns to these
         numbers. For classification there must be two classes, and the prediction is the probability of the second one.
-        Categorical features can't be constrained. Constrained splits bound the predictions of all nodes below them: a split of
-        any feature that would break a bound is not made.""",
+        Categorical features can't be constrained. Constrained splits bound the predictions of all nodes below them, to which
+        those of leaves are clipped.""",
         of=PREDICTORS - SURVIVAL,
         group=COLUMNS,
     ),

@@ -34,6 +34,7 @@ from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
 from dforest.rules.records cimport (
     DF_POISSON, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, df_column, df_grown, df_limits, df_open_node, df_record,
 )
+from dforest.rules.shares cimport df_bound_share
 from dforest.rules.weights cimport (
     df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_offset_bits, df_parts_of, df_parts_value, df_settle_weights,
     df_shifted_exact, df_weigher_of, df_weight_parts, df_weight_shift,
@@ -179,6 +180,20 @@ def class_words(const int64_t[::1] n_draws not None, const int64_t[:, :, ::1] pa
         excess = df_settle_weights(&parts[i, 0, 0], &parts[i, 1, 0], n_classes, &out[i, 1])
         out[i, 0] = df_draws_word(n_draws[i], shifts[i] - excess)
     return result
+
+
+def bound_shares(int64_t[:, ::1] words not None, const df_grown[::1] nodes not None):
+    """Keep the shares of the second of two classes in leaves within the bounds of these.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_nodes, 3), dtype int64
+        What they keep; changed.
+    nodes : ndarray of shape (n_nodes,), dtype df_grown
+    """
+    cdef Py_ssize_t i
+    for i in range(words.shape[0]):
+        df_bound_share(&words[i, 0], nodes[i].lower, nodes[i].upper)
 
 
 def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impurities not None):

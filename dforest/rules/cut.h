@@ -46,11 +46,11 @@ static inline int64_t df_min_draws(const df_leaf_rules *rules) {
     return by_weight > rules->min_draws ? by_weight : rules->min_draws;
 }
 
-/* Whether a cut whose sides predict `left` and `right` keeps to the node's bounds, and to the direction of its feature. Cuts
- * of features without a direction keep to the bounds too: so nodes predict what follows from their draws. */
+/* Whether a cut whose sides predict `left` and `right` is allowed. With a feature that has a direction, it has to keep to this, and
+ * to the node's bounds; with others it is always, as what leaves predict is kept within their bounds. */
 static inline int df_is_allowed(double lower, double upper, int32_t direction, double left, double right) {
-    return lower <= left && left <= upper && lower <= right && right <= upper
-           && (direction == 0 || (left - right) * direction <= 0.0);
+    return direction == 0
+           || (lower <= left && left <= upper && lower <= right && right <= upper && (left - right) * direction <= 0.0);
 }
 
 /* Whether, of the best cut with missing values on the left and the best one with missing values on the right, the former is

@@ -48,7 +48,7 @@ def test_valid_runs_of_random_cuts():
 
 
 @pytest.mark.parametrize(
-    ("direction", "allowed"), [(0, [True, True, True, False, False]), (1, [True, False, True, False, False]),
+    ("direction", "allowed"), [(0, [True, True, True, True, True]), (1, [True, False, True, False, False]),
                                (-1, [False, True, True, False, False])]
 )  # fmt: skip
 def test_bounds_and_directions(direction, allowed):

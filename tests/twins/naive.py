@@ -25,6 +25,8 @@ from dforest.testing.scores import TARGET_POWER, Record, impurity, statistic
 from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
 from dforest.testing.survival import NodeTimes
 
+SHARE_BITS = 26  # DF_SHARE_BITS
+
 
 @dataclass
 class Node:
@@ -133,6 +135,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         fine, fine_shift = weights.of_leaf(draws)
         by_class = [sum(w for w, draw in zip(fine, draws, strict=True) if draw.target == k) for k in range(n_classes)]
         kept, leaf_shift = weights.kept(by_class or [sum(fine)], fine_shift)
+        if constraints is not None and not is_regression and n_classes == 2:
+            kept, leaf_shift = within(kept, leaf_shift, bounds)
         node = Node(draws=words[0], weight=kept, shift=leaf_shift)
         split, decrease = None, Fraction(0)
         if not (is_pure or (max_depth is not None and depth >= max_depth)
@@ -185,6 +189,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         bounds = [found.bounds, found.bounds]
         if constraints is not None and constraints[split.feature] != 0:
             between = 0.5 * split.values[0] + 0.5 * split.values[1]
+            if not is_regression:
+                between = round(between * 2**SHARE_BITS) / 2**SHARE_BITS
             lower, upper = found.bounds
             bounds = [(lower, between), (between, upper)][:: constraints[split.feature]]
         used = found.used | {split.feature}
@@ -205,6 +211,20 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         frontier |= {place + "0": left, place + "1": right}
         n_leaves += 1
     return root.node
+
+
+def within(kept, shift, bounds):
+    """The weights of two classes in a leaf, and their shift: with more bits, and the share of the second one within bounds."""
+    total = sum(kept)
+    share = float(kept[1]) / float(total)
+    bounded = min(max(share, bounds[0]), bounds[1])
+    if bounded == share:
+        by = max(0, min(SHARE_BITS, 61 - total.bit_length() + 1))
+        return [weight << by for weight in kept], shift + by
+    excess = max(0, total.bit_length() - (53 - SHARE_BITS))
+    total = total + (1 << excess >> 1) >> excess
+    second = int(bounded * 2**SHARE_BITS) * total
+    return [(total << SHARE_BITS) - second, second], shift + SHARE_BITS - excess
 
 
 class Found(NamedTuple):

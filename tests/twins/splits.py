@@ -235,7 +235,7 @@ def best_split(
         For each feature, -1 if the right side of a valid cut may not predict more than the left one, 1 if it may not
         predict less, 0 if it is free.
     bounds : (float, float)
-        The lowest and the highest number that sides may predict, if there are constraints.
+        The lowest and the highest number that the sides of a constrained feature's cut may predict.
     skip_constant_features : bool
         Whether features of one code in the node don't count among `max_features`.
     times : dforest.testing.survival.NodeTimes, optional
@@ -292,9 +292,8 @@ def best_split(
                         predicted(words, side, criterion, scale) for words, side in zip((left, right), sides, strict=True)
                     )
                     d = constraints[feature]
-                    if not (bounds[0] <= v_left <= bounds[1] and bounds[0] <= v_right <= bounds[1]):
-                        continue
-                    if d != 0 and not (v_left - v_right) * d <= 0.0:
+                    is_within = bounds[0] <= v_left <= bounds[1] and bounds[0] <= v_right <= bounds[1]
+                    if d != 0 and not (is_within and (v_left - v_right) * d <= 0.0):
                         continue
                 if times is not None:
                     score = times.score(criterion, left, total, sides[0])

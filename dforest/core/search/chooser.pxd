@@ -108,7 +108,6 @@ cdef class Chooser:
                             const LeafRules* rules) noexcept nogil
     cdef Py_ssize_t keep_valid(self, const Node* node, const Column* column, const CutList* cuts,
                                const LeafRules* rules) noexcept nogil
-    cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil
 
 
 # The class of the chooser of a criterion.

@@ -2,7 +2,7 @@
 
 Missing values go right first, then left with every cut. As left sides of a run grow from one cut to the next, the cuts that
 satisfy the leaf rules are a run among them, and the criterion picks the best of that run; if none scores above 0, the evenest
-is taken (df_imbalance, numerics.h). Where features have directions, each side of a cut has to predict within the node's
+is taken (df_imbalance, numerics.h). With a feature that has a direction, each side of a cut has to predict within the node's
 bounds, and in the right order; such cuts, and single categories, are tested one by one.
 
 A `FewRecords` has up to 64 records, in no order; a `SmallNodes` has the draws of two classes by code.
@@ -27,6 +27,7 @@ from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.criteria cimport df_measure_squares
 from dforest.rules.cut cimport df_is_allowed, df_is_valid, df_leads_left, df_valid_run
 from dforest.rules.numerics cimport df_imbalance
+from dforest.rules.shares cimport df_middle_share
 
 from dforest.core.search.criterion import Gini
 from dforest.core.search.regression import SquaredError
@@ -273,7 +274,7 @@ cdef class Chooser:
         cdef const int64_t* total = node.statistics
         cdef Py_ssize_t n_valid
         cdef Choice choice
-        if not (self.is_bounded or cuts.kind == SINGLES):
+        if column.direction == 0 and cuts.kind != SINGLES:
             return best_of_run(self.criterion, cuts.left, cuts.n, total, rules)
         choice.entry = -1
         choice.score = -1.0
@@ -339,22 +340,19 @@ cdef class Chooser:
         for i in range(cuts.n):
             if df_is_valid(rules, left, total):
                 at_left = at_right = 0.0
-                if self.is_bounded:
+                if column.direction != 0:
                     for k in range(self.criterion.n_words):
                         right[k] = total[k] - left[k]
                     at_left = self.criterion.value(node, left)
                     at_right = self.criterion.value(node, right)
-                if self.is_allowed(node, column, at_left, at_right):
+                if df_is_allowed(node.lower, node.upper, column.direction, at_left, at_right):
                     memcpy(self.valid + kept * self.criterion.n_words, left, self.criterion.n_words * sizeof(int64_t))
                     self.valid_at[kept] = <uint32_t> i
-                    self.middles[kept] = df_middle_prediction(at_left, at_right)
+                    self.middles[kept] = (df_middle_share(at_left, at_right) if self.criterion.kind == CLASS_WEIGHTS
+                                          else df_middle_prediction(at_left, at_right))
                     kept += 1
             left += self.criterion.n_words
         return kept
-
-    cdef bint is_allowed(self, const Node* node, const Column* column, double left, double right) noexcept nogil:
-        """Whether a cut whose sides predict this may be taken: not every one may where some feature has a direction."""
-        return not self.is_bounded or df_is_allowed(node.lower, node.upper, column.direction, left, right)
 
 
 @cython.final

@@ -517,7 +517,7 @@ cdef class Cuts:
             cuts.is_packed = False
             self.stored.cumulate(node, column, &cuts)
             return self.find_listed(node, column, &cuts, rules, best)
-        if (column.kind != CATEGORICAL and not self.is_bounded
+        if (column.kind != CATEGORICAL and column.direction == 0
                 and (self.few.is_open or self.small.takes(node, column))):
             is_constant = (self.find_few(node, column, rules, best) if self.few.is_open
                            else self.small.find(node, column, rules, best))
@@ -533,7 +533,7 @@ cdef class Cuts:
         cdef Py_ssize_t entry
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
-        if column.kind == CATEGORICAL or self.is_bounded or not (
+        if column.kind == CATEGORICAL or column.direction != 0 or not (
                 self.scans_lanes if cuts.accumulator == LANES else self.scans_words):
             expand(cuts, self.criterion.n_words)
         if column.kind == CATEGORICAL:
@@ -578,7 +578,7 @@ cdef class Cuts:
         cdef double score, other
         cdef bint missing_left = False
         self.left_sums.add_up(node, code, column.n_codes, has_missing, &cuts)
-        if self.is_bounded or self.chooser.needs_order:
+        if column.direction != 0 or self.chooser.needs_order:
             if not self.is_open:
                 self.open_node(node)
             self.chooser.choose(node, column, &cuts, rules, best)

@@ -14,7 +14,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport LONE, SINGLES
 from dforest.core.types cimport CATEGORICAL, LeafRules, column_t, in_subset
 from dforest.rules.bounds cimport df_middle_prediction
-from dforest.rules.cut cimport df_is_valid
+from dforest.rules.cut cimport df_is_allowed, df_is_valid
 from dforest.rules.numerics cimport df_imbalance, df_is_better
 
 
@@ -105,7 +105,7 @@ cdef class MovingChooser(Chooser):
                 score = self.score_sides(node, left, &at_left, &at_right)
                 imbalance = df_imbalance(score, left[1], total[1])
                 if (df_is_better(score, imbalance, choice.score, choice.imbalance)
-                        and self.is_allowed(node, column, at_left, at_right)):
+                        and df_is_allowed(node.lower, node.upper, column.direction, at_left, at_right)):
                     choice.entry = i
                     choice.score = score
                     choice.imbalance = imbalance

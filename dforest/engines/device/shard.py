@@ -304,6 +304,9 @@ class DeviceShard(ForestShard):
         t.run("df_describe_nodes", -(-ends[-1] // t.tuning.n_items), t.columns, *t.numbers[::2], t.layout.where, nodes, ends[-1],
               *described)  # fmt: skip
         feature, thresholds, missing_left, firsts = (array.get() for array in described)
-        words = self._leaf_words(nodes, t.layout.with_words(feature))
+        keeping = t.layout.with_words(feature)
+        words = self._leaf_words(nodes, keeping)
+        if t.layout.bounds_shares:
+            arrays.bound_shares(words, nodes.get()[keeping])
         nodes = t.layout.nodes_of(feature, thresholds, missing_left.view(np.bool_), gathered.get(), words)
         return Subtrees(n_grown, nodes, firsts[feature < 0])

@@ -5,6 +5,7 @@
 
 #include "histogram.hpp"
 #include "rules/cut.h"
+#include "rules/shares.h"
 #include "rules/edges.h"
 #include "rules/random.h"
 
@@ -32,7 +33,7 @@ DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t
         right[k] = total[k] - left[k];
     const double a = fall ? df_target_of(fall->left, at->centre, at->exponent) : df_prediction(p, node, left);
     const double b = fall ? df_target_of(fall->right, at->centre, at->exponent) : df_prediction(p, node, right);
-    *middle = df_middle_prediction(a, b);
+    *middle = df_has_classes(p) ? df_middle_share(a, b) : df_middle_prediction(a, b);
     return df_is_allowed(node->open_node.lower, node->open_node.upper, direction, a, b);
 }
 
@@ -84,7 +85,7 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_col
 {
     double middle = 0.0;
     if (!df_is_valid(&node->rules, left, total)
-        || (p->is_bounded && !df_keeps_bounds(p, node, column->direction, left, total, fall, &middle)))
+        || (column->direction != 0 && !df_keeps_bounds(p, node, column->direction, left, total, fall, &middle)))
         return;
     const df_fraction parts = df_score_parts<n_words>(p, node, left, total, fall);
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
