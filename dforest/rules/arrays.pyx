@@ -240,8 +240,8 @@ def absolute_exponents(int64_t criterion, const int32_t[::1] exponents not None,
     return result
 
 
-def decrease_enough(const df_limits[::1] limits not None, const double[::1] scores not None, const int32_t[::1] exponents not None,
-                    const double[::1] root_weights not None):
+def decrease_enough(const df_limits[::1] limits not None, const double[::1] scores not None,
+                    const int32_t[::1] exponents not None, const double[::1] root_weights not None):
     """Whether the best splits of nodes decrease the impurity by `min_impurity_decrease` or more.
 
     Parameters

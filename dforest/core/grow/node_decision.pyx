@@ -228,7 +228,8 @@ cdef class NodeDecision:
         else:
             self.find_user_defined_split(node, split)
         if (split.feature >= 0 and self.limits.min_impurity_decrease > 0.0
-                and not df_decreases_enough(&self.limits, split.score, self.absolute_exponent(node), self.tree_records.root_weight)):
+                and not df_decreases_enough(&self.limits, split.score, self.absolute_exponent(node),
+                                            self.tree_records.root_weight)):
             split.feature = -1
         return 0
 

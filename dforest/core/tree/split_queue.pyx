@@ -43,7 +43,8 @@ cdef class SplitQueue:
 
     def first(self, Py_ssize_t n):
         """The numbers of the first n nodes, or of all, in their order; they stay."""
+        cdef Py_ssize_t number
         found = [pop_split(&self.heap) for _ in range(min(n, self.heap.n_waiting))]
         for number in found:
-            push_split(&self.heap, number, self.heap.nodes[<Py_ssize_t> number].fraction, self.heap.nodes[<Py_ssize_t> number].exponent)
+            push_split(&self.heap, number, self.heap.nodes[number].fraction, self.heap.nodes[number].exponent)
         return found
