@@ -37,7 +37,7 @@ def blocks(page):
     return [(match[1], match[2], text.count("\n", 0, match.start(2))) for match in BLOCK.finditer(text)]
 
 
-NEEDED = {"guide_tables.md": "skrub"}  # by the examples of a page, besides pandas
+NEEDED = {"conversion.md": "onnxruntime", "guide_tables.md": "skrub"}  # by the examples of a page, besides pandas
 WITH_EXAMPLES = sorted(page.name for page in DOC.glob("*.md") if any(kind == "pycon" for kind, _, _ in blocks(page.name)))
 ANSWERS = "how_do_i.md"
 FOLLOWED = ["own_splitter.md", "own_criterion.md", "own_loss.md"]
@@ -72,7 +72,7 @@ def test_examples(page):
 
 def test_answers_run(tmp_path, monkeypatch):
     """All code in the second column of a page's tables; models that are not fitted are, to check their parameters."""
-    for needed in ("lightgbm", "matplotlib", "pandas", "skl2onnx"):
+    for needed in ("lightgbm", "matplotlib", "onnxruntime", "pandas", "skl2onnx"):
         pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     names = run_examples(ANSWERS)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.conversion import data_of, models
+from helpers.conversion import HAS_ONNXRUNTIME, data_of, models
 from skl2onnx import convert_sklearn
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
@@ -45,7 +45,7 @@ def predicted(model, X, y):
 def convert(model, dtypes=(np.float64, np.float32), has_categories=False):
     """Make all models of other libraries, which compares what they predict."""
     for dtype in dtypes:
-        model.to_onnx(dtype=dtype)
+        model.to_onnx(dtype=dtype, verify=HAS_ONNXRUNTIME)
     model.to_treelite()
     if has_categories:
         return
@@ -116,10 +116,10 @@ def test_values_beyond_float32():
         for model in (dforest.RandomForestRegressor(3), dforest.HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5)):
             model.fit(X, z * scale)
             with pytest.raises(ValueError, match=r"trees that add values of up to .*; allowed are from 1\.17.*e-38 to 3\.4"):
-                model.to_onnx(dtype=np.float32)
+                model.to_onnx(dtype=np.float32, verify=HAS_ONNXRUNTIME)
             with pytest.raises(ValueError, match=r"float32 for trees that add values of up to"):
                 convert_sklearn(model, initial_types=[("X", FloatTensorType([None, 6]))])
-            model.to_onnx(dtype=np.float64)
+            model.to_onnx(dtype=np.float64, verify=HAS_ONNXRUNTIME)
 
 
 def test_drawings_have_large_thresholds():

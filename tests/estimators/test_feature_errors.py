@@ -53,9 +53,9 @@ def refused():
     yield np.array([["1"], ["2"]]), None, [0], "X column 0 holds '1', whose order is unknown"
     yield [["a", 1], [1, 2]], [0], None, "X column 0 holds labels of the types int, str, which can't be sorted"
     yield pd.DataFrame({"c": ["a", 1.5]}), [0], None, "X column 'c' holds labels of the types float, str"
-    yield [[1, {}], [1, 2]], [1], None, "X column 1 can't be read as categories: unhashable type: 'dict'"
+    yield [[1, {}], [1, 2]], [1], None, "X column 1 can't be read as categories: .*unhashable type: 'dict'"
     for frame in (pd.DataFrame, pl.DataFrame, pa.table):
-        yield frame({"c": [[1], [2]]}), [0], None, "X column 'c' can't be read as categories: unhashable"
+        yield frame({"c": [[1], [2]]}), [0], None, "X column 'c' can't be read as categories: .*unhashable"
     yield np.array([[1], [2]], "M8[D]"), [0], None, "X column 0 can't be read as categories: values of type datetime64"
     # What is beside them
     yield np.array([[1], [2]], "M8[ns]"), None, [0], "X column 0 holds values of type datetime64"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.callbacks import Recorder
+from helpers.conversion import HAS_ONNXRUNTIME
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -188,7 +189,7 @@ def test_exports(tmp_path):
     code = model.to_c()
     assert "double" in str(code)
     pytest.importorskip("onnx")
-    assert model.to_onnx() is not None
+    assert model.to_onnx(verify=HAS_ONNXRUNTIME) is not None
     pytest.importorskip("treelite")
     assert model.to_treelite() is not None
 

@@ -1,5 +1,7 @@
 """Fitted estimators that other libraries are to have, and rows beside their thresholds."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pandas as pd
 
@@ -7,6 +9,7 @@ import dforest
 from dforest.interchange.conversion.columns import probes_of
 from dforest.splitter import Splitter
 
+HAS_ONNXRUNTIME = find_spec("onnxruntime") is not None  # of which the newest Pythons have no wheel
 LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie")
 
 
