@@ -134,7 +134,7 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
             score = boosted_cuts.cut_score(scaled, left, (total[0] - left[0], total[1] - left[1]))
             assert (score, score - boosted_cuts.common_score(scaled, total)) == (scores[i], gains[i])
 
-    integers = gradients.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0)
+    integers = gradients.Integers("wide", g.tolist(), h.tolist(), g.tolist(), h.tolist(), (40, 33), (40, 33), 1.0, (), [])
     sums = int(g[:50].sum()), int(h[:50].sum())
     for l2, rate, most, is_damped, exponent in product((0.0, 0.7), (0.1, 1.0, 2.0), (0.01, math.inf), (True, False), (40, 20, 7)):
         for n_sums, l1 in ((1, 0.0), (3, 0.0), (1, 0.4), (1, 1e30)):
