@@ -13,7 +13,7 @@ def test_quantiles_are_right_if_a_category_is_only_in_rows_of_weight_0():
     model = RandomForestRegressor(5, categorical_features=[0], bootstrap=False, keep_training_data=True, random_state=0)
     model.fit(X, y, weight)
     assert model.predict_quantiles([[1], [2]], 0.5).tolist() == [10, 20]
-    expected = [[1 / 2, 0, 1 / 2, 0, 0], [0, 1 / 3, 0, 1 / 3, 1 / 3]]
+    expected = [[0, 1 / 2, 0, 1 / 2, 0, 0], [0, 0, 1 / 3, 0, 1 / 3, 1 / 3]]  # a column for each row, also of weight 0
     np.testing.assert_allclose(model.forest_weights([[1], [2]]).toarray(), expected, rtol=1e-12)
 
 
