@@ -122,8 +122,9 @@ OF_TREES = ("node_offsets", "feature", "threshold", "missing_left")
 @pytest.mark.parametrize("factor", [3, 7, 1000.0, 0.1, 1 / 3])
 @pytest.mark.parametrize("name", FITS)
 def test_weights_times_a_constant(name, factor):
-    """Weights times a constant give the trees of the weights, to the bit where no product is rounded. They give the same draws, too,
-    where weights are chances of being drawn.
+    """Weights times a constant give the trees of the weights, to the bit where no product is rounded.
+
+    Where weights are chances of being drawn, the draws are equal, too.
     """
     model, X, y = FITS[name]
     weight = real_weights(len(X))
