@@ -238,8 +238,15 @@ class BoostingDriver(Driver):
         lost = [np.subtract(of_output.narrow, of_output.quantised) for of_output in self.words]
         return exponents + np.array(lost, np.int32)
 
-    def _weigh(self, nodes, exponents, reference):
-        """Give light nodes exponents of their own. INOUT exponents, reference"""
+    def _weigh_leaves(self, numbers):
+        """Give leaves of a finished tree exponents of their own where they need them for their values."""
+        if self.has_tail:
+            columns = [self.table[name][numbers] for name in ("node", "exponents", "reference")]
+            self._weigh(*columns, are_leaves=True)
+            self.table["node"][numbers], self.table["exponents"][numbers], _ = columns
+
+    def _weigh(self, nodes, exponents, reference, are_leaves=False):
+        """Give light nodes exponents of their own. INOUT nodes, exponents, reference"""
         if not self._may_be_light:
             return
         largest, has_hessian = self.shard.largest(nodes), self.shard.has_hessian
@@ -247,7 +254,7 @@ class BoostingDriver(Driver):
         if self.weights.heaviest > 0.0:
             light |= boosting.are_light(np.ascontiguousarray(largest[:, 0, 0]), reference)
         if self.has_tail:
-            light |= boosting.are_far_below(np.ascontiguousarray(largest[:, :, 1:]), exponents, has_hessian)
+            light |= boosting.are_far_below(np.ascontiguousarray(largest[:, :, 1:]), exponents, has_hessian, are_leaves)
         if light.any():
             reference[light] = largest[light, 0, 0]
             before = self._narrow(exponents[light])
@@ -322,6 +329,7 @@ class BoostingDriver(Driver):
         in_vain = np.array([number for number in leaves.tolist() if number in self.children], np.int64)  # divided
         if self._may_be_light and len(in_vain):  # rows below them may have integers of other exponents
             self.shard.quantise_again(nodes[in_vain], np.ldexp(1.0, exponents[in_vain]))
+        self._weigh_leaves(leaves)
         of_leaves, parents = self.shard.add_up(nodes[leaves]), np.ascontiguousarray(numbers[~is_leaf][::-1])
         left, values = np.ascontiguousarray(children[parents, 0]), np.empty((len(numbers), len(self.words)))
         rules, step_limits = self.rules, self._step_limits

@@ -33,8 +33,9 @@ enum {
     DF_WORD_ROWS = 0xFFF,         /* ... in these bits their number ... */
     DF_WEIGHTED_SPILL = 1023,     /* ... if their integers are multiplied by weights */
     DF_LIGHT_BITS = 8,            /* of how many bits the heaviest row of a node may fall short */
-    DF_TAIL_BITS = 6,             /* by how many bits the largest of a node falls short of the scale where that has a heavy tail ... */
-    DF_HEAVY_TAIL = 1 << DF_TAIL_BITS, /* ... which is so much larger than the mean; then words are not narrow */
+    DF_HEAVY_TAIL = 64,           /* how many times the mean the largest is where there is a heavy tail; then words are not narrow ... */
+    DF_TAIL_BITS = 16,            /* ... and a node is light whose largest falls short of the scale by so many bits; ... */
+    DF_LEAF_TAIL_BITS = 6,        /* ... by so many, when its value is found and it is a leaf, where a new scale costs little */
     DF_CATEGORY_ROWS = 10,        /* of a node, for a category to have a place of its own in the order of categories */
     DF_CATEGORY_SMOOTHING = 10,   /* what is added to a category's sum of hessians, as its place in that order is found */
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
@@ -65,10 +66,13 @@ static inline int32_t df_quantised_hessian(double x, double factor) {
  * for */
 static inline int df_is_light(double heaviest, double reference) { return heaviest < ldexp(reference, -DF_LIGHT_BITS); }
 
-/* Whether the largest gradient or Hessian of a node, in magnitude, is far below its scale. exponent : of the quantised ones */
-static inline int df_is_far_below(double largest, int32_t exponent) {
-    return largest > 0.0 && df_gradient_exponent(largest, DF_GRADIENT_BITS) >= exponent + DF_TAIL_BITS;
+/* Whether the largest gradient or Hessian of a node, in magnitude, is so many bits below its scale. exponent : of the quantised ones */
+static inline int df_is_far_below(double largest, int32_t exponent, int bits) {
+    return largest > 0.0 && df_gradient_exponent(largest, DF_GRADIENT_BITS) >= exponent + bits;
 }
+
+/* A gradient or Hessian that is not so far below a scale, nor is a node that has it. */
+static inline double df_near_scale(int32_t exponent, int bits) { return ldexp(1.0, DF_GRADIENT_BITS + 1 - bits - exponent); }
 
 /* Sums of both children of a node, as integers of the lower exponents. */
 static inline df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b) {

@@ -10,7 +10,7 @@ cdef extern from "rules/boost.h" nogil:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
         DF_GRADIENT_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL
-        DF_HEAVY_TAIL, DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
+        DF_HEAVY_TAIL, DF_TAIL_BITS, DF_LEAF_TAIL_BITS, DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
     ctypedef struct df_boost_limits:
@@ -23,7 +23,8 @@ cdef extern from "rules/boost.h" nogil:
     int32_t df_quantised_gradient(double x, double factor)
     int32_t df_quantised_hessian(double x, double factor)
     bint df_is_light(double heaviest, double reference)
-    bint df_is_far_below(double largest, int32_t exponent)
+    bint df_is_far_below(double largest, int32_t exponent, int bits)
+    double df_near_scale(int32_t exponent, int bits)
     df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b)
     df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)

@@ -9,8 +9,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from dforest.rules.boost cimport (
-    DF_GRADIENT_BITS, DF_SPILL, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of, df_both_gradient_sums,
-    df_between_values, df_bounded_step, df_choose_words, df_ends_at_quantile, df_gain_of_score, df_gradient_exponent,
+    DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_SPILL, DF_TAIL_BITS, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits, df_boost_limits_of,
+    df_both_gradient_sums, df_between_values, df_bounded_step, df_choose_words, df_ends_at_quantile, df_gain_of_score, df_gradient_exponent,
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below, df_is_light, df_limited_value, df_newton_value,
     df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of, df_word_kind,
 )
@@ -196,7 +196,8 @@ def are_light(const double[::1] heaviest not None, const double[::1] reference n
     return result
 
 
-def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, ::1] exponents not None, bint has_hessian):
+def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, ::1] exponents not None, bint has_hessian,
+                  bint are_leaves=False):
     """Whether nodes have gradients or Hessians far below their scales, in any output: ndarray of shape (n_nodes,), dtype bool.
 
     Parameters
@@ -207,14 +208,17 @@ def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, 
         Of quantised gradients and Hessians.
     has_hessian : bool
         Whether there are integers of Hessians.
+    are_leaves : bool
+        Whether the nodes are leaves whose values are to be found.
     """
+    cdef int bits = DF_LEAF_TAIL_BITS if are_leaves else DF_TAIL_BITS
     cdef Py_ssize_t i, k, j
     result = np.zeros(largest.shape[0], bool)
     cdef uint8_t[::1] out = result.view(np.uint8)
     for i in range(largest.shape[0]):
         for k in range(largest.shape[1]):
             for j in range(1 + has_hessian):
-                out[i] |= df_is_far_below(largest[i, k, j], exponents[i, k, j])
+                out[i] |= df_is_far_below(largest[i, k, j], exponents[i, k, j], bits)
     return result
 
 

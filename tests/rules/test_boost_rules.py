@@ -133,11 +133,13 @@ def test_light_nodes():
 
 
 def test_derivatives_far_below_their_scale():
-    """Which other exponents would show with six bits more, or Hessians, where there are integers of these."""
-    largest = np.array([[[1.0, 1.0]], [[2.0**-5, 1.0]], [[2.0**-6, 1.0]], [[1.0, 2.0**-6]], [[0.0, 1.0]]])
+    """Which other exponents would show with so many bits more, or Hessians, where there are integers of these."""
     exponents = np.tile(boosting.gradient_exponents(np.ones((1, 2))), (5, 1)).reshape(5, 1, 2)
-    assert boosting.are_far_below(largest, exponents, True).tolist() == [False, False, True, True, False]
-    assert boosting.are_far_below(largest, exponents, False).tolist() == [False, False, True, False, False]
+    for bits, are_leaves in ((16, False), (6, True)):
+        below = 2.0**-bits
+        largest = np.array([[[1.0, 1.0]], [[2.0 * below, 1.0]], [[below, 1.0]], [[1.0, below]], [[0.0, 1.0]]])
+        assert boosting.are_far_below(largest, exponents, True, are_leaves).tolist() == [False, False, True, True, False]
+        assert boosting.are_far_below(largest, exponents, False, are_leaves).tolist() == [False, False, True, False, False]
 
 
 def test_sums_of_children_have_the_lower_exponents():

@@ -60,7 +60,7 @@ from typing import NamedTuple
 
 import numpy as np
 from twins.boosted_cuts import Cut, best_cut, shrunk, step, sums_of, within
-from twins.gradients import both_sums, fine_exponent, integers_of, of_node, scaled
+from twins.gradients import LEAF_TAIL_BITS, both_sums, fine_exponent, integers_of, of_node, scaled
 from twins.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
@@ -373,7 +373,11 @@ def grow_tree(rows, columns, integers, limits, seed):
         ]
         node.left, node.right = found[0].node, found[1].node
         frontier |= {place + "0": found[0], place + "1": found[1]}
-    return root.node, [frontier[place].node for place in sorted(frontier)]
+    leaves = [frontier[place].node for place in sorted(frontier)]
+    for leaf in leaves:
+        before, leaf.integers = leaf.integers, of_node(leaf.integers, leaf.rows, LEAF_TAIL_BITS)
+        leaf.bounds = in_units(leaf.bounds, before[0], leaf.integers[0])
+    return root.node, leaves
 
 
 def set_test(node, cut, column):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.testing.coding import scale_exponent
 
-GRADIENT_BITS, LARGEST_WEIGHT, LIGHT_BITS, TAIL_BITS = 30, 2048, 8, 6
+GRADIENT_BITS, LARGEST_WEIGHT, LIGHT_BITS, TAIL_BITS, LEAF_TAIL_BITS = 30, 2048, 8, 16, 6
 GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
 
 
@@ -82,10 +82,10 @@ def not_nothing(quantised, hessian):
     return [q + (q == 0 and h > 0.0) for q, h in zip(quantised, hessian, strict=True)]
 
 
-def of_node(integers, rows):
+def of_node(integers, rows, tail_bits=TAIL_BITS):
     """The integers of a node's rows for each output, given those of its parent's: others, if the node is light."""
     is_light = any(
-        is_far_below(derivatives, exponent, rows)
+        is_far_below(derivatives, exponent, rows, tail_bits)
         for one in integers
         if any(own.has_tail for own in integers)
         for derivatives, exponent in zip(one.derivatives, one.exponents, strict=True)
@@ -95,10 +95,10 @@ def of_node(integers, rows):
     return [integers_of_light(one, rows) for one in integers] if is_light else integers
 
 
-def is_far_below(derivatives, exponent, rows):
-    """Whether the largest derivative of some rows is so far below that for which an exponent was chosen that it needs one."""
+def is_far_below(derivatives, exponent, rows, bits):
+    """Whether the largest derivative of some rows is so many bits below that for which an exponent was chosen."""
     largest = 0.0 if derivatives is None else max(abs(derivatives[row]) for row in rows)
-    return largest > 0.0 and fine_exponent(largest) >= exponent + TAIL_BITS
+    return largest > 0.0 and fine_exponent(largest) >= exponent + bits
 
 
 def integers_of_light(integers, rows):

@@ -113,8 +113,10 @@ cdef class BoostedTree:
                   uint32_t seed, WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int know_sums(self, int32_t number) except -1 nogil
-    cdef int weigh(self, BoostNode* node) except -1 nogil
-    cdef bint is_light(self, const BoostNode* node) noexcept nogil
+    cdef int weigh_leaves(self) except -1 nogil
+    cdef int weigh(self, BoostNode* node, int tail_bits) except -1 nogil
+    cdef df_boost_largest enough_of(self, const BoostNode* node, Py_ssize_t output, int tail_bits) noexcept nogil
+    cdef bint is_light(self, const BoostNode* node, int tail_bits) noexcept nogil
     cdef int add_up(self, BoostNode* node) except -1 nogil
     cdef BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil
     cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil

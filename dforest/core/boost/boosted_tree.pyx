@@ -16,7 +16,7 @@ A `BoostedTree` serves one grower for one tree after another. It owns its nodes;
 derivatives that are kept are the booster's, and those of light nodes' rows are changed here.
 """
 cimport cython
-from libc.math cimport ldexp
+from libc.math cimport INFINITY, ldexp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -29,8 +29,9 @@ from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LIGHT_BITS, df_boost_limits_of, df_boost_sums, df_bounded_step,
-    df_bounds_in_units, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_unit_of_scores,
+    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_LIGHT_BITS, DF_TAIL_BITS, df_boost_limits_of, df_boost_sums,
+    df_bounded_step, df_bounds_in_units, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
+    df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -165,7 +166,7 @@ cdef class BoostedTree:
         self.nodes[0].reference = heaviest
         self.nodes[0].lightness = 0
         self.limits[0] = self.limits_of(&self.nodes[0], 0)
-        self.weigh(&self.nodes[0])
+        self.weigh(&self.nodes[0], DF_TAIL_BITS)
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
             self.large = NULL
@@ -271,7 +272,7 @@ cdef class BoostedTree:
         self.nodes[number].left = self.add_node(&children[0], number, False)
         self.add_node(&children[1], number, True)
         for child in range(2):
-            self.weigh(&self.nodes[self.nodes[number].left + child])
+            self.weigh(&self.nodes[self.nodes[number].left + child], DF_TAIL_BITS)
         return self.know_sums(number) if self.bundles.has_defaults else 0
 
     cdef int know_sums(self, int32_t number) except -1 nogil:
@@ -288,13 +289,22 @@ cdef class BoostedTree:
                 self.add_up(&self.nodes[node.left + child])
         return 0
 
-    cdef int weigh(self, BoostNode* node) except -1 nogil:
-        """Give a node a scale of its own if it is light."""
+    cdef int weigh_leaves(self) except -1 nogil:
+        """Give leaves of a finished tree scales of their own where they need them for their values."""
+        cdef Py_ssize_t i
+        for i in range(self.n_nodes if self.has_tail else 0):
+            if self.nodes[i].left < 0:
+                self.weigh(&self.nodes[i], DF_LEAF_TAIL_BITS)
+        return 0
+
+    cdef int weigh(self, BoostNode* node, int tail_bits) except -1 nogil:
+        """Give a node a scale of its own if it is light. IN tail_bits : by how many its derivatives are below its scale then"""
         cdef BoostScale before
         cdef BoostScale* scale
         cdef const double* kept
         cdef double[2] factors
         cdef Py_ssize_t k
+        cdef df_boost_largest enough
         cdef int lightness = 0
         cdef bint has_hessian = self.histograms.fill_kind != DF_CONSTANT_WORDS
         if self.kept == NULL:
@@ -304,11 +314,13 @@ cdef class BoostedTree:
             if not self.has_tail and lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
                 return 0
         for k in range(self.n_outputs):
-            self.rows.find_largest(&node.at, self.kept + 2 * k * self.bundles.data.n_rows, &self.largest[k])
-            if not self.has_tail and not df_is_light(self.largest[k].weight, node.reference):
-                return 0
-        if not self.is_light(node):
+            enough = self.enough_of(node, k, tail_bits)
+            self.rows.find_largest(&node.at, self.kept + 2 * k * self.bundles.data.n_rows, &enough, &self.largest[k])
+        if not self.is_light(node, tail_bits):
             return 0
+        enough.gradient = INFINITY
+        for k in range(self.n_outputs if self.n_outputs > 1 else 0):   # of some, the first rows were enough
+            self.rows.find_largest(&node.at, self.kept + 2 * k * self.bundles.data.n_rows, &enough, &self.largest[k])
         for k in range(self.n_outputs):
             kept = self.kept + 2 * k * self.bundles.data.n_rows
             scale = &self.outputs_of(node)[k].scale
@@ -327,7 +339,17 @@ cdef class BoostedTree:
         node.lightness = lightness
         return 0
 
-    cdef bint is_light(self, const BoostNode* node) noexcept nogil:
+    cdef df_boost_largest enough_of(self, const BoostNode* node, Py_ssize_t output, int tail_bits) noexcept nogil:
+        """Weights and derivatives that a light node does not have."""
+        cdef const BoostScale* scale = &self.outputs_of(node)[output].scale
+        cdef df_boost_largest enough = df_boost_largest(ldexp(node.reference, -DF_LIGHT_BITS), 0.0, 0.0)
+        if self.has_tail:
+            enough.gradient = df_near_scale(scale.exponent_g, tail_bits)
+            if self.histograms.fill_kind != DF_CONSTANT_WORDS:
+                enough.hessian = df_near_scale(scale.exponent_h, tail_bits)
+        return enough
+
+    cdef bint is_light(self, const BoostNode* node, int tail_bits) noexcept nogil:
         """Whether a node of the largest weights and derivatives at hand needs a scale of its own: see rules/boost.h."""
         cdef const BoostScale* scale
         cdef Py_ssize_t k
@@ -335,9 +357,11 @@ cdef class BoostedTree:
             return True
         for k in range(self.n_outputs if self.has_tail else 0):
             scale = &self.outputs_of(node)[k].scale
-            if df_is_far_below(self.largest[k].gradient, scale.exponent_g):
+            if df_is_far_below(self.largest[k].gradient, scale.exponent_g, tail_bits):
                 return True
-            if self.histograms.fill_kind != DF_CONSTANT_WORDS and df_is_far_below(self.largest[k].hessian, scale.exponent_h):
+            if self.histograms.fill_kind == DF_CONSTANT_WORDS:
+                continue
+            if df_is_far_below(self.largest[k].hessian, scale.exponent_h, tail_bits):
                 return True
         return False
 

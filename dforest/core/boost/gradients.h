@@ -202,6 +202,10 @@ typedef struct {
     double weight, gradient, hessian;
 } df_boost_largest;
 
+static inline int df_reaches(const df_boost_largest *largest, const df_boost_largest *enough) {
+    return largest->gradient >= enough->gradient && largest->hessian >= enough->hessian && largest->weight >= enough->weight;
+}
+
 /* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light
  * without a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
 enum { DF_LIGHTEST = 255 };
@@ -223,11 +227,12 @@ static inline uint8_t df_min_lightness(const uint32_t *rows, int64_t from, int64
     return least;
 }
 
-/* rows : as above; weight : NULL: nobody asks; kept : of a tree */
+/* The largest of some rows; or those of the first rows, if these reach what is enough, as they do in most nodes at once. rows : as
+ * above; weight : NULL: nobody asks; kept : of a tree */
 static inline df_boost_largest df_largest_of_rows(const uint32_t *rows, int64_t from, int64_t n, const double *weight,
-                                                  const double *kept) {
+                                                  const double *kept, const df_boost_largest *enough) {
     df_boost_largest largest = {0.0, 0.0, 0.0};
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !df_reaches(&largest, enough); i++) {
         const int64_t row = rows != NULL ? (int64_t)rows[i] : from + i;
         const double g = fabs(kept[2 * row]), h = fabs(kept[2 * row + 1]), w = weight != NULL ? weight[row] : 0.0;
         largest.weight = w > largest.weight ? w : largest.weight;

@@ -97,6 +97,7 @@ cdef class TreeGrower:
         cdef int64_t n_others
         self.list_leaf_ranges()
         if self.fit.leaf == DF_NEWTON_LEAF:
+            self.tree.weigh_leaves()
             self.team.call(add_up, <void*> self, self.n_leaf_ranges)
             self.make_steps()
         elif self.tree.directions == NULL:

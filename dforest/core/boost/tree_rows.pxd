@@ -45,6 +45,7 @@ cdef class TreeRows:
     cdef const uint8_t* by_shared      # [DF_BOOST_CODES] ... and each of its bundle's
     cdef int32_t* quantised            # of one output, as the next
     cdef const double* kept
+    cdef const df_boost_largest* enough
     cdef const double* factors
     cdef bint has_hessian
 
@@ -53,7 +54,8 @@ cdef class TreeRows:
     cdef int divide(self, const df_open_node* node, int32_t column, const uint8_t* by_code,
                     const uint8_t* by_shared) except -1 nogil
     cdef int least_lightness(self, const df_open_node* node) except -1 nogil
-    cdef int find_largest(self, const df_open_node* node, const double* kept, df_boost_largest* largest) except -1 nogil
+    cdef int find_largest(self, const df_open_node* node, const double* kept, const df_boost_largest* enough,
+                          df_boost_largest* largest) except -1 nogil
     cdef int quantise(self, const df_open_node* node, const double* kept, const double* factors, bint has_hessian,
                       int32_t* quantised) except -1 nogil
     cdef int add_up(self, const df_open_node* node, int32_t* quantised, df_boost_sums* sums) except -1 nogil

@@ -12,7 +12,8 @@ from dforest.core.tree.buffers cimport ensure_room
 
 cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_min_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
-    df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept)
+    df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept,
+                                        const df_boost_largest* enough)
     void df_quantise_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors,
                            bint has_hessian, int32_t* quantised)
 
@@ -115,11 +116,15 @@ cdef class TreeRows:
             least = min(least, self.ranges[i].lightness)
         return least
 
-    cdef int find_largest(self, const df_open_node* node, const double* kept, df_boost_largest* largest) except -1 nogil:
-        """The largest magnitudes of the weights and derivatives of a node's rows. IN kept : derivatives of one output"""
+    cdef int find_largest(self, const df_open_node* node, const double* kept, const df_boost_largest* enough,
+                          df_boost_largest* largest) except -1 nogil:
+        """The largest magnitudes of the weights and derivatives of a node's rows, or some that are enough.
+
+        IN kept : derivatives of one output
+        """
         cdef int64_t i
         self.cut_into_ranges(node)
-        self.kept = kept
+        self.kept, self.enough = kept, enough
         self.team.call(largest_of_range, <void*> self, self.n_ranges)
         largest[0] = self.ranges[0].largest
         for i in range(1, self.n_ranges):
@@ -179,7 +184,7 @@ cdef class TreeRows:
 
     cdef void largest_of_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        self.ranges[item].largest = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept)
+        self.ranges[item].largest = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept, self.enough)
 
     cdef void quantise_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
