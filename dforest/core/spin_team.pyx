@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free
 
 from dforest.core.threads cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_add_to_long,
-    df_glance, df_set, look_up, share, sleep,
+    df_glance, df_set, look_up, share, sleep_on_list,
 )
 
 cdef extern from "core/spin_team.h" nogil:
@@ -164,7 +164,7 @@ cdef class SpinTeam:
             self.asleep[self.n_asleep] = member
             df_set(self.n_asleep, self.n_asleep + 1)
             PyThread_release_lock(self.lock)
-            sleep(self.wake_locks[member])
+            sleep_on_list(member, self.wake_locks, self.asleep, &self.n_asleep, self.lock)
         return 0
 
     cdef void wake_all(self) noexcept nogil:

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 cdef extern from "pythread.h":
     ctypedef void* PyThread_type_lock
-    int WAIT_LOCK
+    int WAIT_LOCK, NOWAIT_LOCK
     PyThread_type_lock PyThread_allocate_lock()
     void PyThread_free_lock(PyThread_type_lock lock)
     int PyThread_acquire_lock(PyThread_type_lock lock, int mode) nogil
@@ -55,7 +55,8 @@ cdef int pass_on() except -1
 cdef WorkerContext current_worker() noexcept nogil
 cdef int look_up(WorkerContext* worker) except -1 nogil
 cdef int check_signals() except -1 nogil
-cdef int sleep(PyThread_type_lock wake_lock) except -1 nogil
+cdef int sleep_on_list(int member, PyThread_type_lock* wake_locks, int* asleep, int* n_asleep,
+                       PyThread_type_lock lock) except -1 nogil
 
 
 cdef inline int poll(WorkerContext* worker, int64_t work) except -1 nogil:

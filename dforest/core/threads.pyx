@@ -484,3 +484,34 @@ cdef int sleep(PyThread_type_lock wake_lock) except -1 nogil:
         with gil:
             handle_signals()
     return 0
+
+
+cdef int sleep_on_list(int member, PyThread_type_lock* wake_locks, int* asleep, int* n_asleep,
+                       PyThread_type_lock lock) except -1 nogil:
+    """Sleep as a member who is on a list, until who takes the member off the list releases its lock.
+
+    If the handler of a signal raises an exception, the member is off the list afterwards too, and its lock is held, as it was
+    before: nobody may release a lock that is not held.
+
+    IN wake_locks : of all members
+    INOUT asleep : the list, of n_asleep members; guarded by `lock`, which the caller does not hold
+    """
+    cdef bint is_woken = False
+    cdef int i, n
+    try:
+        sleep(wake_locks[member])
+        is_woken = True
+    finally:
+        if not is_woken:
+            PyThread_acquire_lock(lock, WAIT_LOCK)
+            n = n_asleep[0]
+            i = 0
+            while i < n and asleep[i] != member:
+                i += 1
+            if i < n:
+                asleep[i] = asleep[n - 1]
+                df_set(n_asleep[0], n - 1)
+            else:                          # the member has been woken besides
+                PyThread_acquire_lock(wake_locks[member], WAIT_LOCK)
+            PyThread_release_lock(lock)
+    return 0

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from dforest.core.spin_team cimport SpinTeam
-from dforest.core.threads cimport WorkerContext, poll
+from dforest.core.threads cimport NOWAIT_LOCK, PyThread_acquire_lock, WorkerContext, poll
 
 cdef struct Counting:
     int64_t n_items
@@ -63,3 +63,8 @@ def count_items(SpinTeam team not None, int64_t n_calls, int64_t n_items, double
     counting.fails = fails
     team.run(lead, &counting, 0)
     return counts[:n_items]
+
+
+def held_locks(SpinTeam team not None):
+    """Whether the lock of each member, which wakes it, is held: list of bool. Those that are not are held afterwards."""
+    return [not PyThread_acquire_lock(team.wake_locks[i], NOWAIT_LOCK) for i in range(team.n_members)]

@@ -18,7 +18,8 @@ cimport cython
 from libc.stdlib cimport calloc, free
 
 from dforest.core.threads cimport (
-    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_glance, df_set, sleep,
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_glance, df_set,
+    sleep_on_list,
 )
 
 from dforest.core.threads import Stopped
@@ -160,7 +161,7 @@ cdef class Team:
             self.idle[self.n_idle] = member
             df_set(self.n_idle, self.n_idle + 1)
             PyThread_release_lock(self.lock)
-            sleep(self.wake_locks[member])
+            sleep_on_list(member, self.wake_locks, self.idle, &self.n_idle, self.lock)
         PyThread_release_lock(self.lock)
         return offer[0] != NULL or task[0] != NULL
 
