@@ -107,7 +107,8 @@ cdef inline void pack_record(const Packing* p, int64_t i, int64_t first_weight, 
     cdef const df_record* record = p.records + i
     cdef Py_ssize_t row = record.row, bytes = p.form.n_columns * p.form.code_width
     cdef double exact_weight
-    memcpy(to, p.y + row * p.form.n_targets, 8 * p.form.n_targets)
+    if p.form.n_targets > 0:           # else there is no array of them
+        memcpy(to, p.y + row * p.form.n_targets, 8 * p.form.n_targets)
     to += 8 * p.form.n_targets
     if p.form.has_exact:
         exact_weight = p.exact_weight[first_weight + row] if first_weight >= 0 else 0.0
@@ -222,7 +223,8 @@ cdef void unpack_records(const Unpacking* u, const char* packed, int64_t row, Py
     cdef df_record* record
     for i in range(n):
         record = u.records + row + i
-        memcpy(u.y + (row + i) * n_targets, packed + i * u.form.width, 8 * n_targets)
+        if n_targets > 0:
+            memcpy(u.y + (row + i) * n_targets, packed + i * u.form.width, 8 * n_targets)
         if u.form.has_exact:
             memcpy(u.exact_weight + row + i, packed + i * u.form.width + 8 * n_targets, 8)
         record.row = <uint32_t> (row + i)
