@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dforest.core.class_lists import ClassLists, weight_arrays
 from dforest.core.predict.survival import concordance, parts_of_codes
 from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import (
@@ -24,6 +25,8 @@ from dforest.core.search.criteria import (
     SURVIVAL_CRITERIA,
 )
 from dforest.core.search.outputs import MultiOutput
+
+LISTED_ABOVE = 64  # classes of an output, on average: leaves of more keep lists of those that they have
 
 _DRAWS_BITS = 48  # DF_DRAWS_BITS: of the word with the draws of a leaf; above them is the shift of its weights
 
@@ -98,7 +101,7 @@ class Objective(ABC):
         return self
 
     def leaf_class(self, weight):
-        """The number of the class that each leaf votes for, given their `leaf_weight`: ndarray of shape (n_leaves,), dtype int32.
+        """The number of the class that each leaf votes for, given their weights: ndarray of shape (n_leaves,), dtype int32.
 
         Of classes with equal shares it is the lowest number. None if leaves do not vote for classes.
         """
@@ -125,8 +128,9 @@ class Objective(ABC):
         """Raise ValueError if targets, an array of shape (n_rows,) or (n_rows, n_outputs), are not such as `fit` makes of y."""
 
     def total_weight(self, weight):
-        """The weight of leaves or nodes, given their `leaf_weight`: ndarray of shape (n,), dtype int64."""
-        return weight[:, self.weight_columns[0]].sum(axis=1)
+        """The weight of leaves or nodes, given their weights by class: ndarray of shape (n,), dtype int64."""
+        own = self.weight_columns[0]
+        return weight.columns(own).totals() if isinstance(weight, ClassLists) else weight[:, own].sum(axis=1)
 
     @property
     @abstractmethod
@@ -146,8 +150,8 @@ class Objective(ABC):
 
         Parameters
         ----------
-        weight : ndarray of shape (n_leaves, n_weights), dtype int64
-            As `Forest.leaf_weight`.
+        weight : ndarray of shape (n_leaves, n_weights), dtype int64, or ClassLists
+            As `Forest.weights`.
         value : ndarray, dtype float64
             As `Forest.leaf_value`.
         voting : {"soft", "hard"}
@@ -155,7 +159,7 @@ class Objective(ABC):
 
         Returns
         -------
-        ndarray of shape (n_leaves, n_values), dtype float64
+        ndarray of shape (n_leaves, n_values), dtype float64; or ClassLists, where weights are
         """
 
     def make_criterion(self, criterion, is_wide=False):
@@ -185,6 +189,11 @@ class Objective(ABC):
     def n_weights(self):
         """How many weights a leaf keeps."""
         return self.weight_words.stop - self.weight_words.start
+
+    @property
+    def lists_classes(self):
+        """Whether leaves keep lists of the classes that they have, as they have few of many (`ClassLists`)."""
+        return False
 
     @property
     def leaf_words(self):
@@ -220,21 +229,39 @@ class Objective(ABC):
         """
         kept = (value, impurity) if self.keeps_values else ()
         floats = [np.reshape(numbers, (len(draws), -1)).view(np.int64) for numbers in kept]
-        first = draws if len(shift) == 0 else draws + (shift.astype(np.int64) << _DRAWS_BITS)
-        return np.hstack([first[:, None], weight, *floats])
+        return np.hstack([_first_words(draws, shift)[:, None], weight, *floats])
 
-    def leaf_tables(self, words):
+    def list_leaves(self, draws, weight, shift=()):
+        """Leaf tables as `TreeArrays` has them if the objective `lists_classes`.
+
+        Parameters
+        ----------
+        draws, shift
+            As of `join_leaves`.
+        weight : ClassLists
+
+        Returns
+        -------
+        leaves : ndarray of shape (n, 2), dtype int64
+        entries : ndarray of shape (n_entries, 2), dtype int64
+        """
+        return np.stack([_first_words(draws, shift), weight.lengths], axis=1), np.stack([weight.classes, weight.values], axis=1)
+
+    def leaf_tables(self, words, lists=None):
         """The leaf tables, given the words of each.
 
         Parameters
         ----------
         words : dict of ndarray of shape (n, n_words), dtype int64
-            For each table that `leaf_words` names.
+            For each table that `leaf_words` names; with lists, for "leaf_draws" alone.
+        lists : ClassLists, optional
+            The weights of classes, if the objective `lists_classes`.
 
         Returns
         -------
         dict
-            `leaf_draws`, `leaf_weight`, `leaf_value`, `leaf_impurity` and `leaf_shift` as `Forest` has them.
+            `leaf_draws`, `leaf_value`, `leaf_impurity` and `leaf_shift` as `Forest` has them, and `leaf_weight`, or the arrays
+            of the lists.
         """
         shift, draws = np.zeros(0, np.int32), words["leaf_draws"][:, 0]
         if (draws >> _DRAWS_BITS).any():
@@ -243,7 +270,13 @@ class Objective(ABC):
         if self.keeps_values:
             floats = {name: words[name].view(np.float64) for name in floats}
             floats = {name: table[:, 0] if table.shape[1] == 1 else table for name, table in floats.items()}
-        return {"leaf_draws": draws, "leaf_weight": words["leaf_weight"], **floats, "leaf_shift": shift}
+        weights = {"leaf_weight": words["leaf_weight"]} if lists is None else weight_arrays(lists)
+        return {"leaf_draws": draws, **weights, **floats, "leaf_shift": shift}
+
+
+def _first_words(draws, shift):
+    """The first words of leaves: their draws, and their shifts above these."""
+    return draws if len(shift) == 0 else draws + (shift.astype(np.int64) << _DRAWS_BITS)
 
 
 @dataclass(frozen=True)
@@ -285,15 +318,21 @@ class ClassObjective(Objective):
     def weight_words(self):
         return slice(2, 2 + self.n_classes)
 
+    @property
+    def lists_classes(self):
+        return self.n_weights > LISTED_ABOVE * self.n_outputs
+
     def _shares(self, weight):
         """The shares of the classes in leaves, as predictions report them. Those that are equal here are equal to every vote.
 
         Balanced classes weigh the same but for the rounding of their rows' weights, which float64 shares do not show.
         """
-        return weight / self.total_weight(weight)[:, None]
+        total = self.total_weight(weight)
+        return weight.divided(total) if isinstance(weight, ClassLists) else weight / total[:, None]
 
     def leaf_class(self, weight):
-        return self._shares(weight).argmax(axis=1).astype(np.int32)
+        shares = self._shares(weight)
+        return shares.largest() if isinstance(weight, ClassLists) else shares.argmax(axis=1).astype(np.int32)
 
     def check_encoded(self, y):
         n_classes = [self.of_output(output).n_values for output in range(self.n_outputs)]
@@ -303,6 +342,9 @@ class ClassObjective(Objective):
     def leaf_votes(self, weight, value, voting):
         if voting == "soft":
             return self._shares(weight)
+        if isinstance(weight, ClassLists):
+            n = len(weight)
+            return ClassLists(np.arange(n + 1), self.leaf_class(weight), np.ones(n), self.n_values)
         votes = np.zeros(weight.shape)
         votes[np.arange(len(votes)), self.leaf_class(weight)] = 1.0
         return votes
@@ -403,8 +445,12 @@ class MultiOutputClassObjective(SeveralOutputs, ClassObjective):
     def leaf_votes(self, weight, value, voting):
         if voting == "soft":
             return self._shares(weight)  # of one weight, which is that of each output
-        own = [self.of_output(o).leaf_votes(weight[:, columns], value, voting) for o, columns in enumerate(self.outputs)]
-        return np.hstack(own)
+        of_outputs = list(enumerate(self.outputs))
+        if isinstance(weight, ClassLists):  # as many entries as outputs, whose classes ascend
+            own = [columns.start + self.of_output(o).leaf_class(weight.columns(columns)) for o, columns in of_outputs]
+            classes = np.stack(own, axis=1).astype(np.int32).ravel()
+            return ClassLists(np.arange(len(weight) + 1) * self.n_outputs, classes, np.ones(len(classes)), self.n_values)
+        return np.hstack([self.of_output(o).leaf_votes(weight[:, columns], value, voting) for o, columns in of_outputs])
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ The shard (`dforest.engines.shard.ForestShard`) has the draws of the trees; `dfo
 
 import numpy as np
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.core.tree.layout import lay_out, take_ranges
 from dforest.engines.driver import Driver
@@ -234,7 +235,14 @@ class ForestDriver(Driver):
             found = np.concatenate([large["first"][large["feature"] < 0], subtrees.leaf_firsts])
             found = take_ranges(found, *nodes.leaf_ranges(firsts, lengths))
             self.leaf_starts = np.split(found, ordered.leaf_ranges(starts[:-1], np.diff(starts))[0][1:])
-        return ordered.trees(starts)
+        trees = ordered.trees(starts)
+        return (_listed(tree, self.layout.objective) for tree in trees) if self.layout.objective.lists_classes else trees
+
+
+def _listed(tree, objective):
+    """A tree whose leaves keep lists of classes, as a forest wants them."""
+    leaves, entries = objective.list_leaves(tree.leaves[:, 0], ClassLists.of(tree.leaves[:, 1:]))
+    return tree._replace(leaves=leaves, entries=entries)
 
 
 def _grown(open_nodes):

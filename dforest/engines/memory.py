@@ -104,14 +104,14 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
 
     n_distinct : int, optional
         How many different leaves all trees have, which the forest keeps once, if this is known. None means that those of numbers
-        are all different, and that those of classes are few.
+        are all different, as are lists of many classes, and that those of few classes are few.
 
     Returns
     -------
     MemoryEstimate
     """
     targets, splitter, criterion, rules = problem.targets, problem.splitter, problem.criterion, problem.rules
-    n_rows, n_words = len(targets.classes), problem.objective.n_leaf_words
+    n_rows = len(targets.classes)
     given = targets.classes, targets.numbers, targets.weight, problem.directions
     data = DataView(problem.columns, *given, exact_weight=targets.exact_weight_or_room)
     n_records = distinct_rows(problem.sampling, n_rows)
@@ -132,7 +132,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0),
         search=_search_bytes(problem, widths, n_records),
         blocks=blocks,
-        tree=n_nodes * _NODE + n_leaves * 8 * n_words,
+        tree=n_nodes * _NODE + n_leaves * 8 * words_of_leaf(problem, n_leaves),
         forest=forest,
         moving=moving,
         n_threads=n_threads,
@@ -141,14 +141,23 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
 
 def bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads):
     """(bytes of a `Forest`, bytes that its leaves take a second time when it is made). All as of `estimate_memory`."""
-    n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
+    n_nodes, n_words = 2 * n_leaves - 1, words_of_leaf(problem, n_leaves)
     of_trees = (n_trees + n_threads) * n_nodes * (FOREST_NODE + problem.columns[0].values.itemsize)
     if not problem.criterion.is_additive:  # values of inner nodes
         of_trees += (n_trees + n_threads) * (n_leaves - 1) * 8 * problem.objective.n_node_values
     if n_distinct is None:
-        n_distinct = n_trees * n_leaves if problem.objective.keeps_values else 0
+        n_distinct = n_trees * n_leaves if problem.objective.keeps_values or problem.objective.lists_classes else 0
     of_leaves = n_distinct * (8 * n_words + 24)  # in a table of words, numbers and hashes
     return of_trees + of_leaves, n_distinct * 8 * n_words
+
+
+def words_of_leaf(problem, n_leaves):
+    """How many words of 64 bits a leaf keeps, of n_leaves in a tree: in lists of classes at most two for each of its rows."""
+    objective = problem.objective
+    if not objective.lists_classes:
+        return objective.n_leaf_words
+    n_rows = distinct_rows(problem.sampling, len(problem.targets.classes))
+    return 2 + 2 * min(objective.n_weights, objective.n_outputs * max(1, -(-n_rows // n_leaves)))
 
 
 def bytes_of_codes(columns):

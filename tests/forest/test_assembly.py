@@ -7,7 +7,7 @@ import pytest
 
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.core.forest import assembly as assembly_module
-from dforest.core.forest.arrays import Forest
+from dforest.core.forest.arrays import names_of
 from dforest.core.forest.assembly import Assembly, TreeArrays
 from dforest.core.objective import NumberObjective
 from dforest.core.scratch import scratch
@@ -58,7 +58,7 @@ def expected(trees, dtype):
 
 
 def assert_same(arrays, others):
-    assert arrays.keys() == others.keys() == set(Forest._NAMES)
+    assert arrays.keys() == others.keys() == set(names_of(NumberObjective()))
     for name, array in arrays.items():
         assert array.dtype == others[name].dtype and array.flags.c_contiguous, name
         np.testing.assert_array_equal(array, others[name], err_msg=name)

@@ -21,7 +21,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from dforest.core.forest.arrays import Forest
+from dforest.core.forest.arrays import Forest, names_of
 from dforest.core.objective import ClassObjective, NumberObjective, Objective, SumObjective
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.inspection.interop import Tree
@@ -168,7 +168,7 @@ def run_changes(seed):
                 forest.__setstate__(changed(known.__getstate__(), rng))
             else:
                 arguments = changed({**known.settings(), **known.as_dict()}, rng)
-                arrays = {name: arguments.pop(name) for name in Forest._NAMES if name in arguments}
+                arrays = {name: arguments.pop(name) for name in names_of(known.objective) if name in arguments}
                 try:
                     forest = Forest(arrays, **arguments)
                 except TypeError as error:
@@ -243,7 +243,7 @@ def test_arrays_are_read_only():
             if array.size:
                 with pytest.raises(ValueError, match="read-only"):
                     array.flat[0] = 1
-        assert names >= {*Forest._NAMES, "seeds", "n_rows", "n_draws", "weight_unit", "n_categories"}
+        assert names >= {*names_of(NumberObjective()), "seeds", "n_rows", "n_draws", "weight_unit", "n_categories"}
         for name in ("link", "objective", "criterion"):
             with pytest.raises(AttributeError, match=f"^{name} can't be set: a forest does not change"):
                 setattr(forest, name, getattr(forest, name))

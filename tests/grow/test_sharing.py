@@ -12,9 +12,10 @@ from dforest.testing.engine_check import Kept, assert_equal_trees, random_proble
 
 
 def random_tree(rng, n_leaves):
-    """A tree as nested dicts: leaves have words; inner nodes a feature, a threshold, two floats, children, some a payload."""
+    """A tree as nested dicts: leaves have words and entries; others a test, two floats, children, some a payload."""
     if n_leaves == 1:
-        return {"words": rng.integers(0, 100, 3).tolist()}
+        entries = rng.integers(1, 100, (rng.integers(1, 4), 2)).tolist()
+        return {"words": rng.integers(0, 100, 3).tolist(), "entries": entries}
     n_left = int(rng.integers(1, n_leaves))
     return {
         "feature": int(rng.integers(0, 9)),
@@ -28,7 +29,7 @@ def random_tree(rng, n_leaves):
 
 def write(root, is_hole=lambda node: False):
     """A tree or a part as the writer has it: (TreeArrays, holes, the nodes that belong into these)."""
-    feature, threshold, right, missing_left, leaves, inner, lengths, words, holes, rest = ([] for _ in range(10))
+    feature, threshold, right, missing_left, leaves, inner, lengths, words, entries, holes, rest = ([] for _ in range(11))
 
     def visit(node):
         number = len(feature)
@@ -37,10 +38,11 @@ def write(root, is_hole=lambda node: False):
         right.append(0)
         missing_left.append(False)
         if node is not root and is_hole(node):
-            holes.append([0, number, len(leaves), len(inner), len(lengths), len(words)])
+            holes.append([0, number, len(leaves), len(inner), len(lengths), len(words), len(entries)])
             rest.append(node)
         elif "words" in node:
             leaves.append(node["words"])
+            entries.extend(node["entries"])
         else:
             feature[number], threshold[number], missing_left[number] = node["feature"], node["threshold"], number % 2
             inner.append(node["inner"])
@@ -55,7 +57,7 @@ def write(root, is_hole=lambda node: False):
     arrays = TreeArrays(
         np.array(feature, np.int32), np.array(threshold), np.array(right, np.uint32), np.array(missing_left, np.bool_),
         np.reshape(np.array(leaves, np.int64), (-1, 3)), np.reshape(np.array(inner, float), (-1, 2)),
-        np.array(lengths, np.int64), np.array(words, np.uint64),
+        np.array(lengths, np.int64), np.array(words, np.uint64), np.reshape(np.array(entries, np.int64), (-1, 2)),
     )  # fmt: skip
     return arrays, holes, rest
 
@@ -68,7 +70,7 @@ def cut(root, is_hole):
         for hole, below in zip(holes, rest, strict=True):
             hole[0] = len(pending)
             pending.append(below)
-        parts[number] = arrays, np.reshape(np.array(holes, np.int64), (-1, 6))
+        parts[number] = arrays, np.reshape(np.array(holes, np.int64), (-1, 7))
     return parts
 
 
@@ -82,18 +84,19 @@ def assert_same_tree(tree, expected):
 
 def test_worked_example():
     """The nodes 0 to 4, of which 1, with its children 2 and 3, was given away: five nodes again, and their children."""
-    one, two, three = ({"words": [i, i, i]} for i in (1, 2, 3))
+    one, two, three = ({"words": [i, i, i], "entries": [[i, 9]] * i} for i in (1, 2, 3))
     inner = {"threshold": 0.5, "inner": [0.0, 1.0], "payload": None}
     below = {"feature": 7, **inner, "left": one, "right": two}
     root = {"feature": 4, **inner, "left": below, "right": three}
     parts = cut(root, lambda node: node is below)
     assert parts[0][0].feature.tolist() == [4, -1, -1]
-    assert parts[0][1].tolist() == [[1, 1, 0, 1, 0, 0]]
+    assert parts[0][1].tolist() == [[1, 1, 0, 1, 0, 0, 0]]
     assert parts[1][0].feature.tolist() == [7, -1, -1]
     tree = join_parts(parts)
     assert tree.feature.tolist() == [4, 7, -1, -1, -1]
     assert tree.right[[0, 1]].tolist() == [4, 3]
     assert tree.leaves[:, 0].tolist() == [1, 2, 3]
+    assert tree.entries[:, 0].tolist() == [1, 2, 2, 3, 3, 3]
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 1.0])

@@ -16,10 +16,13 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
 
-from dforest.core.forest.assembly import NODE_ARRAYS, Assembly, TreeArrays
-from dforest.core.forest.state import check_arrays, check_forest, check_settings, expand, shrink
-from dforest.core.forest.node_table import class_table, gain_table, number_table, remaining_nodes, target_power
+from dforest.core.class_lists import ClassLists, weight_arrays
+from dforest.core.forest.assembly import NO_ENTRIES, NODE_ARRAYS, Assembly, TreeArrays
+from dforest.core.forest.state import check_arrays, check_forest, check_form, check_length, check_settings, expand, shrink
+from dforest.core.forest.class_table import class_table
+from dforest.core.forest.node_table import gain_table, number_table, remaining_nodes, target_power
 from dforest.core.forest.row_table import unique_rows
+from dforest.core.objective import check_objective
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packed_check import check_equal
 from dforest.core.predict.predictor import Predictor
@@ -29,6 +32,24 @@ _SETTINGS = ("n_features", "objective", "n_categories", "criterion", "splitter",
 
 _TABLE_BYTES = 1 << 18         # of values that stay in a cache while trees use them in any order
 _LINE = 8                      # values that fill a line of a cache
+
+
+def names_of(objective):
+    """The names of the arrays of nodes and leaves that a forest keeps."""
+    weights = ("class_starts", "class_numbers", "class_weights") if objective.lists_classes else ("leaf_weight",)
+    return ("node_offsets", *NODE_ARRAYS, "leaf_draws", *weights, "leaf_shift", "leaf_value", "leaf_impurity", "inner",
+            "payload_offsets", "payload_words")
+
+
+def with_kept_weights(arrays, objective):
+    """The arrays of a forest with the weights of leaves as the forest keeps them, given `leaf_weight`, or lists of classes."""
+    weight = arrays.get("leaf_weight")
+    if objective.lists_classes and weight is not None:
+        check_form("leaf_weight", weight)
+        check_length("each row of leaf_weight", weight.shape[1], objective.n_weights)
+        others = {name: array for name, array in arrays.items() if name != "leaf_weight"}
+        return others | weight_arrays(ClassLists.of(weight))
+    return arrays
 
 
 class Forest:
@@ -78,7 +99,15 @@ class Forest:
         Number of draws that reach each leaf; a row that the tree drew twice counts twice.
     leaf_weight : ndarray of shape (n_leaves, n_classes) or (n_leaves, 1), dtype int64
         Integer weights of these draws, for classification by class, with the classes of several outputs side by side. Multiplied
-        by the tree's `weight_unit`, and by 2.0**-leaf_shift if there is a `leaf_shift`, they are sample weights.
+        by the tree's `weight_unit`, and by 2.0**-leaf_shift if there is a `leaf_shift`, they are sample weights. Leaves of more
+        than 64 classes (of an output, on average) keep lists of the classes that they have instead, and this array is made of
+        the lists each time that it is asked for.
+    class_starts : ndarray of shape (n_leaves + 1,), dtype int64
+        With more than 64 classes, where the list of each leaf begins, and the last one ends.
+    class_numbers : ndarray of shape (n_entries,), dtype int32
+        With more than 64 classes, the columns of `leaf_weight` in which a leaf has a weight, ascending in each list.
+    class_weights : ndarray of shape (n_entries,), dtype int64
+        With more than 64 classes, these weights.
     leaf_shift : ndarray of shape (n_leaves,) or (0,), dtype int32
         Exponents of the weights of leaves. It is empty if all are 0, as they are unless sample weights are no multiples of a
         common unit.
@@ -124,19 +153,18 @@ class Forest:
     [False, True, True, False, True, True, False, True, True]
     """
 
-    _NAMES = ("node_offsets", *NODE_ARRAYS, "leaf_draws", "leaf_weight", "leaf_shift", "leaf_value", "leaf_impurity",
-              "inner", "payload_offsets", "payload_words")
-
     def __init__(self, arrays, *, n_rows, n_features, objective, n_categories, criterion, seed, seeds, plans, weight_unit,
                  splitter=None):
         settings = {"n_rows": n_rows, "n_features": n_features, "objective": objective, "n_categories": n_categories,
                     "criterion": criterion, "splitter": splitter, "seed": seed, "seeds": seeds, "plans": plans,
                     "weight_unit": weight_unit}
         arrays = {"leaf_shift": np.zeros(0, np.int32), **arrays}
-        missing = [name for name in self._NAMES if name not in arrays]
+        check_objective(objective)
+        arrays, names = with_kept_weights(arrays, objective), names_of(objective)
+        missing = [name for name in names if name not in arrays]
         if missing:
             raise ValueError(f"arrays of a forest without {', '.join(missing)}")
-        arrays = {name: arrays[name] for name in self._NAMES}
+        arrays = {name: arrays[name] for name in names}
         for known in (arrays, settings):
             known.update((name, value.copy()) for name, value in known.items() if isinstance(value, np.ndarray))
         self._keep(arrays, settings)
@@ -187,7 +215,7 @@ class Forest:
         def read_arrays():
             small = {**read(), "node_offsets": node_offsets}
             try:
-                arrays = expand(small)
+                arrays = with_kept_weights(expand(small), settings["objective"])
                 whole = cls._of(arrays, settings)
                 check_arrays(whole)
                 if packed is not None:
@@ -215,9 +243,13 @@ class Forest:
         return forest
 
     def __getattr__(self, name):
-        """One of the arrays that are elsewhere: all of them are read when the first one is asked for."""
-        read = self.__dict__.get("_read")
-        if read is None or name not in self._NAMES:
+        """An array that is elsewhere, as all are that are read when the first one is asked for; or `leaf_weight` of lists."""
+        read, objective = self.__dict__.get("_read"), self.__dict__.get("objective")
+        if name == "leaf_weight" and objective is not None and objective.lists_classes:
+            weight = self.weights.dense()
+            weight.setflags(write=False)
+            return weight
+        if read is None or name not in names_of(objective):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.__dict__.update(read())
         return self.__dict__[name]
@@ -266,25 +298,42 @@ class Forest:
         is_leaf = feature < 0
         link = np.where(is_leaf, np.cumsum(is_leaf, dtype=np.uint32) - np.uint32(1), tree.right)
         words = {name: np.ascontiguousarray(tree.leaves[:, span]) for name, span in objective.leaf_words.items()}
+        lists = None
+        if objective.lists_classes:
+            starts, (classes, weights) = np.append(0, np.cumsum(tree.leaves[:, 1])), tree.entries.T
+            lists = ClassLists(starts, classes.astype(np.int32), weights, objective.n_weights)
         arrays = {
             "node_offsets": np.array([0, len(feature)]), "feature": feature, "threshold": tree.threshold, "link": link,
-            "missing_left": tree.missing_left, **objective.leaf_tables(words), "inner": tree.inner,
+            "missing_left": tree.missing_left, **objective.leaf_tables(words, lists), "inner": tree.inner,
             "payload_offsets": np.cumsum([0, *tree.payload_lengths]), "payload_words": tree.payload_words,
         }
         arrays = {name: np.ascontiguousarray(array).view() for name, array in arrays.items()}
         return cls._of(arrays, {**settings, "objective": objective})
 
+    @property
+    def weights(self):
+        """The integer weights of leaves by class: the array `leaf_weight`, or `ClassLists` if the objective `lists_classes`."""
+        if not self.objective.lists_classes:
+            return self.leaf_weight
+        return ClassLists(self.class_starts, self.class_numbers, self.class_weights, self.objective.n_weights)
+
     def _leaf_words(self):
         return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.leaf_shift)
 
-    def _as_tree(self, words):
-        """The one tree there is as `TreeArrays`, given the leaf tables as words."""
-        return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), words[self.leaf_row[self.feature < 0]], self.inner,
-                          np.diff(self.payload_offsets), self.payload_words)
+    def _as_tree(self, whole):
+        """The one tree there is as `TreeArrays`, given all leaves as words, or None if the tree's own have to be found."""
+        rows = self.leaf_row[self.feature < 0]
+        if whole is not None:
+            leaves, entries = whole[rows], NO_ENTRIES
+        else:
+            shift = self.leaf_shift[rows] if len(self.leaf_shift) else self.leaf_shift
+            leaves, entries = self.objective.list_leaves(self.leaf_draws[rows], self.weights.take(rows), shift)
+        return TreeArrays(*(getattr(self, name) for name in NODE_ARRAYS), leaves, self.inner, np.diff(self.payload_offsets),
+                          self.payload_words, entries)
 
     def tree_reader(self):
         """A function that returns a tree, given its number, as `TreeArrays`."""
-        words = self._leaf_words()
+        words = None if self.objective.lists_classes else self._leaf_words()
         return lambda t: self.tree(t)._as_tree(words)
 
     def __getstate__(self):
@@ -299,7 +348,8 @@ class Forest:
         settings.update((name, np.array(value, value.dtype.newbyteorder("="))) for name, value in settings.items()
                         if isinstance(value, np.ndarray))
         try:
-            self._keep(expand(state["arrays"]), settings)
+            check_objective(settings["objective"])
+            self._keep(with_kept_weights(expand(state["arrays"]), settings["objective"]), settings)
             check_forest(self)
         except (AttributeError, LookupError, ArithmeticError, RecursionError) as error:  # of parts that are something else
             raise ValueError(f"this is not the state of a forest: {type(error).__name__}: {error}") from error
@@ -411,7 +461,7 @@ class Forest:
 
     def as_dict(self):
         """Return the arrays of nodes and leaves by name: a dict. Forests have equal trees if all arrays have equal bytes."""
-        return {name: getattr(self, name) for name in self._NAMES}
+        return {name: getattr(self, name) for name in names_of(self.objective)}
 
     def tree(self, t):
         """Return a forest of tree `t` alone, which shares the arrays of this one."""
@@ -469,7 +519,12 @@ class Forest:
         missing_left[is_leaf] = False
         table, shift = self._node_table(t)
         ends = kept[is_leaf]
-        leaves = self.objective.join_leaves(*(part[ends] for part in table[:4]), shift[ends] if len(shift) else shift)
+        draws, weight, value, impurity = (part[ends] for part in table[:4])
+        shift, entries = shift[ends] if len(shift) else shift, NO_ENTRIES
+        if self.objective.lists_classes:
+            leaves, entries = self.objective.list_leaves(draws, ClassLists.of(weight), shift)
+        else:
+            leaves = self.objective.join_leaves(draws, weight, value, impurity, shift)
         inner, lengths, words = tree.inner, np.diff(tree.payload_offsets), tree.payload_words
         is_inner = np.zeros(len(tree.feature), bool)
         is_inner[kept[~is_leaf]] = True
@@ -479,7 +534,7 @@ class Forest:
             stays = is_inner[tree._has_payload()]
             words = words[np.repeat(stays, lengths)]
             lengths = lengths[stays]
-        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words)
+        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries)
 
     def of_output(self, output):
         """This forest as it predicts one of the outputs alone; its impurities remain those of all outputs."""
@@ -488,7 +543,9 @@ class Forest:
         if output not in self._of_outputs:
             arrays = self.as_dict()
             if not self.objective.keeps_values:
-                arrays["leaf_weight"] = np.ascontiguousarray(self.leaf_weight[:, self.objective.outputs[output]])
+                for name in weight_arrays(self.weights):
+                    del arrays[name]
+                arrays |= weight_arrays(self._weights_of(output))
             else:
                 arrays["leaf_value"] = np.ascontiguousarray(self.leaf_value[:, output])
                 arrays["inner"] = np.ascontiguousarray(self.inner[:, [output, -1]])
@@ -496,13 +553,27 @@ class Forest:
             self._of_outputs[output] = Forest._of(arrays, settings)
         return self._of_outputs[output]
 
+    def _weights_of(self, output):
+        """The weights of the classes of one output, as a forest of this output keeps them."""
+        columns, is_listed = self.objective.outputs[output], self.objective.of_output(output).lists_classes
+        if self.objective.lists_classes:
+            own = self.weights.columns(columns)
+            return own if is_listed else own.dense()
+        own = np.ascontiguousarray(self.leaf_weight[:, columns])
+        return ClassLists.of(own) if is_listed else own
+
     def leaf_class(self):
         """Return the class that each leaf votes for, or None: see `dforest.core.objective.Objective.leaf_class`."""
-        return self.objective.leaf_class(self.leaf_weight)
+        return self.objective.leaf_class(self.weights)
 
     def leaf_votes(self, voting="soft"):
         """What each leaf adds to a prediction: ndarray of shape (n_leaves, n_values), dtype float64."""
-        return self.objective.leaf_votes(self.leaf_weight, self.leaf_value, voting)
+        votes = self.votes(voting)
+        return votes.dense() if isinstance(votes, ClassLists) else votes
+
+    def votes(self, voting="soft"):
+        """`leaf_votes`, but `ClassLists` if the objective `lists_classes`."""
+        return self.objective.leaf_votes(self.weights, self.leaf_value, voting)
 
     def packed(self, voting="soft", n_threads=1):
         """The forest made ready to predict, built at the first call, on some threads: see `PackedForest`."""
@@ -604,7 +675,7 @@ class Forest:
             value = value[self.leaf_row[self.feature < 0]]
         return int(np.frexp(np.abs(value).max(initial=0.0))[1])
 
-    def node_table(self, t, exponent=0):
+    def node_table(self, t, exponent=0, keeps_weights=True):
         """Return a table of the nodes of a tree, with their draws, weights, values and impurities.
 
         Parameters
@@ -614,22 +685,31 @@ class Forest:
         exponent : int
             For regression, compute the table as if all targets had been divided by 2**exponent. It has no effect for boosted
             trees.
+        keeps_weights : bool
+            For classification, whether weights and values of all nodes are asked for. Without them, the table has those of the
+            root alone, and no memory is needed for all nodes times all classes.
 
         Returns
         -------
         dforest.core.forest.node_table.NodeTable
             The table, with the nodes in preorder.
         """
-        table, shift = self._node_table(self._number(t), exponent)
-        return table._replace(weight=np.ldexp(table.weight, -shift[:, None])) if len(shift) else table
+        table, shift = self._node_table(self._number(t), exponent, keeps_weights)
+        return table._replace(weight=np.ldexp(table.weight, -shift[: len(table.weight), None])) if len(shift) else table
 
-    def _node_table(self, t, exponent=0):
-        """`node_table` with integer weights, and their shifts, none if all are 0."""
+    @cached_property
+    def _totals(self):
+        """The integer weight of each leaf."""
+        return self.objective.total_weight(self.weights)
+
+    def _node_table(self, t, exponent=0, keeps_weights=True):
+        """`node_table` with integer weights, and their shifts, none if all are 0; of classes, the root's alone on demand."""
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
-        tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.leaf_weight
+        tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.weights
         if not self.objective.keeps_values:
-            total, sets = self.objective.total_weight(self.leaf_weight), [0, *(own.stop for own in self.objective.weight_columns)]
-            return class_table(*tree, total, self.leaf_shift, np.array(sets), self.objective.make_criterion(self.criterion))
+            sets = np.array([0, *(own.stop for own in self.objective.weight_columns)])
+            criterion = self.objective.make_criterion(self.criterion)
+            return class_table(*tree, self._totals, self.leaf_shift, sets, criterion, keeps_weights)
         inner = self.inner
         if len(inner):
             inner = inner[self._inner_before[t] : self._inner_before[t + 1]]
@@ -662,7 +742,7 @@ class Forest:
         exponent = 0 if self.objective.keeps_gains else self.target_exponent()
         for t in range(self.n_trees):
             node, feature, share = self.tests_by_feature(t)
-            table = self.node_table(t, exponent)
+            table = self.node_table(t, exponent, keeps_weights=False)
             decrease[t] = np.bincount(feature, table.decrease[node] * share, self.n_features)
             decrease[t] /= self.objective.total_weight(table.weight[:1])[0]
         if relative:

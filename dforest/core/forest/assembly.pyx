@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t, uint32_t, uint8_t
 
 import numpy as np
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.forest.row_table import RowTable
 from dforest.core.threads import each
 
@@ -35,10 +36,13 @@ MAX_AHEAD = 64                    # times as much room as is needed so far, or
 MIN_BYTES = 1 << 28              # this many bytes of an array if they are more
 ENTRIES_AT_A_TIME = 1 << 16
 
-TREE_ARRAYS = ("feature", "threshold", "right", "missing_left", "leaves", "inner", "payload_lengths", "payload_words")
+TREE_ARRAYS = ("feature", "threshold", "right", "missing_left", "leaves", "inner", "payload_lengths", "payload_words", "entries")
 
 
-class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS)):
+NO_ENTRIES = np.empty((0, 2), np.int64)
+
+
+class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS, defaults=(NO_ENTRIES,))):
     """A tree before it is put together with others.
 
     Attributes
@@ -48,13 +52,17 @@ class TreeArrays(namedtuple("TreeArrays", TREE_ARRAYS)):
     right : ndarray of shape (n_nodes,), dtype uint32
         The right child of each inner node; of leaves it means nothing.
     leaves : ndarray of shape (n_leaves, n_words), dtype int64
-        For each node that is a leaf, what it keeps: see `Objective.leaf_words`. C-contiguous.
+        For each node that is a leaf, what it keeps: see `Objective.leaf_words`. C-contiguous. Of leaves with lists of classes,
+        how many draws reach it, and how many entries its list has.
     inner : ndarray of shape (n_inner, n_node_values) or (0, n_node_values), dtype float64
         As `Forest.inner`.
     payload_lengths : ndarray of shape (n_payloads,), dtype int64
         How many words the payload of each node that has one has: of its subset, or of the splitter's own test.
     payload_words : ndarray of shape (n_words,), dtype uint64
         Their words, one payload after another.
+    entries : ndarray of shape (n_entries, 2), dtype int64
+        The lists of classes of the leaves, one list after another: each class that a leaf has, ascending, and its weight. There
+        are some if, and only if, the objective `lists_classes`.
     """
 
     __slots__ = ()
@@ -214,8 +222,8 @@ class Assembly:
         """
         with self._lock:
             if self._leaves is None:
-                self._leaves = RowTable(tree.leaves.shape[1], self._n_threads)
-        leaves = self._leaves.add(tree.leaves, number)
+                self._leaves = RowTable(tree.leaves.shape[1], self._n_threads, len(tree.entries) > 0)
+        leaves = self._leaves.add(tree.leaves, number, tree.entries)
         lengths = {name: len(getattr(tree, _SOURCES.get(name, name))) for name in self._lengths}
         place = self._take_place(number, lengths)
         if place is not None:
@@ -289,6 +297,9 @@ class Assembly:
         leaves.renumber(arrays["feature"], arrays["link"])
         arrays["node_offsets"] = starts["feature"]
         arrays["payload_offsets"] = np.cumsum([0, *arrays.pop("payload_lengths")])
+        if objective.lists_classes:
+            draws, *lists = leaves.release_lists()
+            return arrays | objective.leaf_tables({"leaf_draws": draws}, ClassLists(*lists, objective.n_weights))
         spans = objective.leaf_words
         words = leaves.release(*((span.start, span.stop) for span in spans.values()))
         return arrays | objective.leaf_tables(dict(zip(spans, words)))

@@ -21,12 +21,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
-from dforest.core.search.criterion cimport Criterion
 from dforest.core.threads cimport WorkerContext, current_worker, poll
 from dforest.rules.node cimport df_score_exponent
-from dforest.rules.numerics cimport df_entropy_term, df_without_last_bits
+from dforest.rules.numerics cimport df_entropy_term
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
-from dforest.rules.weights cimport df_both_weights, df_coarser_classes, df_shifted_sum, df_weight_share
+from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_share
 
 from dforest.core.search.regression import Poisson
 
@@ -88,98 +87,6 @@ def target_power(criterion):
     return df_score_exponent(_NUMBERS[criterion], -1) if isinstance(criterion, str) and criterion in _NUMBERS else 0
 
 
-def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
-                const int64_t[::1] leaf_draws not None, const int64_t[:, ::1] leaf_weight not None,
-                const int64_t[::1] leaf_total not None, const int32_t[::1] leaf_shift not None, const int64_t[::1] sets not None,
-                Criterion impurity_criterion not None):
-    """The nodes of a class tree.
-
-    Parameters
-    ----------
-    feature, link : ndarray of shape (n,)
-        Of the nodes of the tree: see `dforest.core.forest.arrays.Forest`.
-    leaf_draws, leaf_weight : ndarray
-        Of the leaf tables that `link` leads to.
-    leaf_total : ndarray of shape (n_leaves,), dtype int64
-        The weight of each leaf.
-    leaf_shift : ndarray of shape (n_leaves,) or (0,), dtype int32
-        See `Forest`.
-    sets : ndarray of shape (n_outputs + 1,), dtype int64
-        Where the classes of each output begin, and those of the last one end.
-    impurity_criterion : Criterion
-        Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
-
-    Returns
-    -------
-    table : NodeTable
-    shift : ndarray of shape (n,) or (0,), dtype int32
-        Of the nodes' weights.
-    """
-    cdef Py_ssize_t n = feature.shape[0], n_classes = leaf_weight.shape[1], n_words = 2 + n_classes, i, k
-    cdef bint has_shift = leaf_shift.shape[0] > 0, is_divided
-    statistics = np.zeros((n, n_words), np.int64)
-    impurity = np.zeros(n)
-    decrease = np.zeros(n)
-    shifts = np.zeros(n if has_shift else 0, np.int32)
-    cdef int32_t[::1] shift = shifts
-    cdef int64_t[:, ::1] side = np.zeros((2, n_words), np.int64)
-    cdef int64_t[:, ::1] words = statistics
-    cdef double[::1] to_impurity = impurity, to_decrease = decrease
-    with nogil:
-        for i in range(n - 1, -1, -1):
-            if feature[i] < 0:
-                words[i, 0] = leaf_draws[link[i]]
-                words[i, 1] = leaf_total[link[i]]
-                for k in range(n_classes):
-                    words[i, 2 + k] = leaf_weight[link[i], k]
-                if has_shift:
-                    shift[i] = leaf_shift[link[i]]
-            else:
-                for k in range(n_words):
-                    side[0, k] = words[i + 1, k]
-                    side[1, k] = words[link[i], k]
-                is_divided = True
-                if has_shift:
-                    shift[i] = common_shift(&side[0, 0], shift[i + 1], &side[1, 0], shift[link[i]], sets)
-                    is_divided = side[0, 1] > 0 and side[1, 1] > 0
-                for k in range(n_words):
-                    words[i, k] = side[0, k] + side[1, k]
-                if is_divided and impurity_criterion.is_built_in:
-                    impurity_criterion.best_cut(&side[0, 0], 1, &words[i, 0], &to_decrease[i])
-                elif is_divided:
-                    Criterion.best_cut(impurity_criterion, &side[0, 0], 1, &words[i, 0], &to_decrease[i])
-                if has_shift:
-                    to_decrease[i] = ldexp(to_decrease[i], -shift[i])
-            to_impurity[i] = impurity_criterion.impurity(&words[i, 0])
-    impurity_criterion.check()
-    weight = statistics[:, 2:].copy()
-    return NodeTable(statistics[:, 0].copy(), weight, weight / statistics[:, 1:2], impurity, decrease), shifts
-
-
-cdef void coarsen(int64_t* statistic, int32_t by, const int64_t[::1] sets) noexcept nogil:
-    """Lower the shift of a statistic of classes. INOUT statistic"""
-    cdef Py_ssize_t o
-    cdef int64_t* classes = statistic + 2
-    if by == 0:
-        return
-    statistic[1] = df_without_last_bits(statistic[1], by)
-    for o in range(sets.shape[0] - 1):
-        df_coarser_classes(classes + sets[o], sets[o + 1] - sets[o], by, statistic[1], classes + sets[o])
-
-
-cdef int32_t common_shift(int64_t* left, int32_t left_shift, int64_t* right, int32_t right_shift,
-                          const int64_t[::1] sets) noexcept nogil:
-    """Bring the statistics of two sides to one shift, so that they may be added: that shift. INOUT left, right : statistics"""
-    cdef df_shifted_sum a, b
-    cdef int32_t shift
-    a.weight, a.shift = left[1], left_shift
-    b.weight, b.shift = right[1], right_shift
-    shift = df_both_weights(a, b).shift
-    coarsen(left, left_shift - shift, sets)
-    coarsen(right, right_shift - shift, sets)
-    return shift
-
-
 cdef df_shifted_sum leaf_sum(const int64_t[:, ::1] leaf_weight, const int32_t[::1] leaf_shift, Py_ssize_t row) noexcept nogil:
     """The weight of a leaf."""
     cdef df_shifted_sum found
@@ -206,7 +113,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     Parameters
     ----------
     feature, link, leaf_draws, leaf_weight, leaf_shift
-        As for `class_table`.
+        As for `dforest.core.forest.class_table.class_table`.
     leaf_value : ndarray of shape (n_leaves, n_outputs), dtype float64
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
     inner : ndarray of shape (n_inner, n_outputs + 1) or (0, n_outputs + 1), dtype float64
@@ -220,7 +127,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
     Returns
     -------
     table, shift
-        As of `class_table`.
+        As of `dforest.core.forest.class_table.class_table`.
     """
     cdef Py_ssize_t n = feature.shape[0], n_outputs = leaf_value.shape[1], n_inner = inner.shape[0], i, a, b, o
     cdef bint is_name = isinstance(criterion, str)
@@ -290,7 +197,7 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
     Parameters
     ----------
     feature, link, leaf_draws, leaf_weight, leaf_shift
-        As for `class_table`.
+        As for `dforest.core.forest.class_table.class_table`.
     leaf_value : ndarray of shape (n_leaves, n_outputs), dtype float64
     inner : ndarray of shape (n_inner, n_outputs + 1), dtype float64
         What each node that is no leaf would add as one, and the gain of its split.
@@ -298,7 +205,7 @@ def gain_table(const int32_t[::1] feature not None, const uint32_t[::1] link not
     Returns
     -------
     table, shift
-        As of `class_table`. The decreases are the gains. Impurities are not known, and 0.
+        As of `dforest.core.forest.class_table.class_table`. The decreases are the gains. Impurities are not known, and 0.
     """
     cdef Py_ssize_t n = feature.shape[0], n_inner = inner.shape[0], n_outputs = leaf_value.shape[1], i, o
     cdef bint has_shift = leaf_shift.shape[0] > 0

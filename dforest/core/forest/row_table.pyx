@@ -9,12 +9,15 @@ up needs no lock: a slot is written once, after all that it leads to. A larger a
 until all rows have come. A thread that does not find a row takes the lock of the row's shard, looks again, and adds the row. The
 least place of a row is kept by an atomic minimum.
 
+A row may have a *list* beside its words: entries of two words each, their number being the row's last word. Lists of equal rows
+are equal, too. The table keeps lists in *chunks*, memory that stays where it is, and a list's address with the words of its row.
+
 A table owns its memory, and copies the rows that it keeps.
 """
 cimport cython
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
@@ -58,6 +61,9 @@ cdef enum:
     MAX_SHARDS = 1024
     MAX_PARTS = 32
     NODES_AT_A_TIME = 1 << 16
+    LISTED_WORDS = 3           # of a row that has a list: one of its own, the number of entries, and their address
+    FIRST_CHUNK = 1 << 7       # words,
+    LARGEST_CHUNK = 1 << 17    # unless a list needs more
 
 cdef uint32_t NO_NUMBER = 0xFFFFFFFF     # of a row that is left out
 
@@ -71,12 +77,17 @@ cdef struct Slots:
     int bits                   # of a slot's number; the others are the tag, the same bits of the row's hash
     uint32_t* numbers          # [size] open addressing; numbers of rows, counted from 1, and tags above; 0: none
 
+cdef struct Chunk:             # memory for lists, which follow
+    Chunk* before              # the chunk before; NULL: it is the first one
+    int64_t n, room            # words
+
 cdef struct Shard:             # the rows whose hashes have some bits in common
     PyThread_type_lock lock    # held by who adds a row; NULL: there is one thread alone
     int64_t n                  # rows
     int n_parts
     int64_t* parts[MAX_PARTS]  # rows: some in the first part, then twice as many, ...; a part once made stays where it is
     uint64_t* places[MAX_PARTS]   # of the rows of each part: the first so far, as a batch's number << 32 | place in the batch
+    Chunk* chunk               # the one in use; NULL: there is none yet
     Slots slots[MAX_PARTS]     # those made with each part, of which the last are in use; others may still be looked into
 
 
@@ -137,8 +148,11 @@ cdef class RowTable:
         Words of a row.
     n_threads : int, default=1
         How many threads may call `add` at the same time.
+    has_lists : bool, default=False
+        Whether rows, which have two words then, have lists.
     """
-    cdef Py_ssize_t m              # words of a row
+    cdef Py_ssize_t m              # words of a row, with the address of its list
+    cdef bint has_lists
     cdef int n_threads
     cdef uint32_t n_shards         # a power of two
     cdef int shard_bits
@@ -148,9 +162,10 @@ cdef class RowTable:
     cdef bint is_ordered           # one thread has handed in batch after batch: numbers are in order of first appearance
     cdef list numbers              # once settled, of each shard: the number of each row among all; None: it is in order
 
-    def __cinit__(self, Py_ssize_t m, int n_threads=1):
+    def __cinit__(self, Py_ssize_t m, int n_threads=1, bint has_lists=False):
         cdef uint32_t s
-        self.m = m
+        self.m = LISTED_WORDS if has_lists else m
+        self.has_lists = has_lists
         self.n_threads = n_threads
         self.n_shards = 1
         while n_threads > 1 and self.n_shards < min(MAX_SHARDS, SHARDS_PER_THREAD * n_threads):
@@ -173,10 +188,15 @@ cdef class RowTable:
         """Free all memory."""
         cdef uint32_t s
         cdef int p
+        cdef Chunk* chunk
         self.numbers = None
         if self.shards == NULL:
             return
         for s in range(self.n_shards):
+            while self.shards[s].chunk != NULL:
+                chunk = self.shards[s].chunk
+                self.shards[s].chunk = chunk.before
+                free(chunk)
             for p in range(self.shards[s].n_parts):
                 free(self.shards[s].parts[p])
                 free(self.shards[s].places[p])
@@ -204,6 +224,14 @@ cdef class RowTable:
         cdef int bit = df_highest_bit(i + (1 << FIRST_BIT))
         return shard.places[bit - FIRST_BIT] + (i + (1 << FIRST_BIT) - (<uint64_t> 1 << bit))
 
+    cdef inline uint64_t hash_row(self, const int64_t* row) noexcept nogil:
+        return mixed(hash_of(list_of(row), 2 * row[1]), row[0]) if self.has_lists else hash_of(row, self.m)
+
+    cdef inline bint are_same(self, const int64_t* a, const int64_t* b) noexcept nogil:
+        if not self.has_lists:
+            return are_equal(a, b, self.m)
+        return a[0] == b[0] and a[1] == b[1] and memcmp(list_of(a), list_of(b), 2 * a[1] * sizeof(int64_t)) == 0
+
     cdef inline uint32_t find(self, Shard* shard, uint64_t hashed, const int64_t* row) noexcept nogil:
         """The number of the row that equals this one, from 1; 0: none has been seen."""
         cdef const Slots* slots
@@ -216,7 +244,7 @@ cdef class RowTable:
         tag = tag_of(hashed, slots.bits)
         while True:
             found = next_number(slots, &slot, tag)
-            if not found or are_equal(self.row(shard, found - 1), row, self.m):
+            if not found or self.are_same(self.row(shard, found - 1), row):
                 return found
             slot += 1
 
@@ -239,7 +267,7 @@ cdef class RowTable:
             free(shard.places[p])
             return NO_MEMORY
         for i in range(shard.n):
-            hashed = hash_of(self.row(shard, i), self.m)
+            hashed = self.hash_row(self.row(shard, i))
             slot = hashed & (slots.size - 1)
             while slots.numbers[slot]:
                 slot = (slot + 1) & (slots.size - 1)
@@ -269,6 +297,8 @@ cdef class RowTable:
             if failure:
                 return failure
         memcpy(self.row(shard, shard.n), row, self.m * sizeof(int64_t))
+        if self.has_lists and not keep_list(shard, self.row(shard, shard.n)):
+            return NO_MEMORY
         self.place(shard, shard.n)[0] = place
         shard.n += 1
         slots = &shard.slots[shard.n_parts - 1]
@@ -278,7 +308,7 @@ cdef class RowTable:
         df_publish_number(slots.numbers[slot], tag_of(hashed, slots.bits) | <uint32_t> shard.n)
         return shard.n
 
-    def add(self, const int64_t[:, ::1] rows not None, int64_t batch=0):
+    def add(self, rows not None, int64_t batch=0, entries=None):
         """Take a batch of rows, or more of one.
 
         Parameters
@@ -287,6 +317,8 @@ cdef class RowTable:
             Fewer than 2**32.
         batch : int, default=0
             Their batch's number, below 2**31. Rows of one batch that come by several calls have no order among these.
+        entries : ndarray of shape (n_entries, 2), dtype int64, or None
+            Of the rows' lists, one list after another, if they have some.
 
         Returns
         -------
@@ -300,6 +332,8 @@ cdef class RowTable:
         """
         if self.shards == NULL or self.n_settled >= 0:
             raise ValueError("rows for a table that has been settled or released")
+        if self.has_lists:
+            rows = with_addresses(rows, entries)
         if rows.shape[1] != self.m:
             raise ValueError(f"rows of {rows.shape[1]} words, in a table of rows of {self.m}")
         if self.n_threads > 1 or batch <= self.last_batch:
@@ -307,8 +341,9 @@ cdef class RowTable:
         self.last_batch = batch
         numbers = np.empty(rows.shape[0], np.uint32)
         cdef uint32_t[::1] to = numbers
+        cdef const int64_t[:, ::1] given = rows
         with nogil:
-            self.add_rows(rows, batch, to)
+            self.add_rows(given, batch, to)
         return numbers
 
     cdef int add_rows(self, const int64_t[:, ::1] rows, uint64_t batch, uint32_t[::1] numbers) except -1 nogil:
@@ -348,7 +383,7 @@ cdef class RowTable:
                 s = (hashed[i] >> 32) & mask
                 shard = &self.shards[s]
                 found = numbers[i]
-                if not found or not are_equal(self.row(shard, found - 1), rows + i * m, m):
+                if not found or not self.are_same(self.row(shard, found - 1), rows + i * m):
                     found = self.find(shard, hashed[i], rows + i * m)
                 if found:
                     if not is_alone or not self.is_ordered:
@@ -391,7 +426,7 @@ cdef class RowTable:
         cdef Py_ssize_t i
         cdef int n_parts
         for i in range(n):
-            hashed[i] = hash_of(rows + i * self.m, self.m)
+            hashed[i] = self.hash_row(rows + i * self.m)
             shard = &self.shards[(hashed[i] >> 32) & mask]
             n_parts = df_seen_int(shard.n_parts)
             if n_parts > 0:
@@ -525,8 +560,80 @@ cdef class RowTable:
                 first_row += n
 
         each(self.n_shards, work, self.n_threads)
-        self.end()
+        if not self.has_lists:
+            self.end()
         return columns
+
+    def release_lists(self):
+        """The distinct rows and their lists, once they are settled; ends the table.
+
+        Returns
+        -------
+        words : ndarray of shape (n, 1), dtype int64
+            The rows' own.
+        starts : ndarray of shape (n + 1,), dtype int64
+            Where each list begins.
+        first : ndarray of shape (n_entries,), dtype int32
+        second : ndarray of shape (n_entries,), dtype int64
+            The words of entries.
+        """
+        words, lengths, addresses = self.release((0, 1), (1, 2), (2, 3))
+        starts = np.append(0, np.cumsum(lengths))
+        firsts, seconds = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int64)
+        cdef const int64_t[::1] start = starts
+        cdef const int64_t[:, ::1] address = addresses
+        cdef int32_t[::1] first = firsts
+        cdef int64_t[::1] second = seconds
+        cdef const int64_t* entries
+        cdef Py_ssize_t i, k
+        with nogil:
+            for i in range(address.shape[0]):
+                entries = <const int64_t*> <size_t> address[i, 0]
+                for k in range(start[i + 1] - start[i]):
+                    first[start[i] + k] = <int32_t> entries[2 * k]
+                    second[start[i] + k] = entries[2 * k + 1]
+        self.end()
+        return words, starts, firsts, seconds
+
+
+cdef inline const int64_t* list_of(const int64_t* row) noexcept nogil:
+    return <const int64_t*> <size_t> row[2]
+
+
+cdef bint keep_list(Shard* shard, int64_t* row) noexcept nogil:
+    """Copy a row's list into memory of the shard. INOUT row : its list's address; False: there is no memory"""
+    cdef Chunk* chunk = shard.chunk
+    cdef int64_t n = 2 * row[1], room
+    cdef int64_t* to
+    if chunk == NULL or chunk.room - chunk.n < n:
+        room = max(n, <int64_t> FIRST_CHUNK if chunk == NULL else min(2 * chunk.room, <int64_t> LARGEST_CHUNK))
+        chunk = <Chunk*> malloc(sizeof(Chunk) + room * sizeof(int64_t))
+        if chunk == NULL:
+            return False
+        chunk.before, chunk.n, chunk.room = shard.chunk, 0, room
+        shard.chunk = chunk
+    to = <int64_t*> (chunk + 1) + chunk.n
+    memcpy(to, list_of(row), n * sizeof(int64_t))
+    chunk.n += n
+    row[2] = <int64_t> <size_t> to
+    return True
+
+
+cdef with_addresses(const int64_t[:, ::1] rows, const int64_t[:, ::1] entries):
+    """Rows of two words, the second of which is the length of a list, with the addresses of their lists."""
+    cdef Py_ssize_t i, n = 0
+    if rows.shape[1] != 2 or entries is None or entries.shape[1] != 2:
+        raise ValueError(f"rows of {rows.shape[1]} words; allowed are rows of two words, and entries of two")
+    addressed = np.empty((rows.shape[0], LISTED_WORDS), np.int64)
+    cdef int64_t[:, ::1] to = addressed
+    for i in range(rows.shape[0]):
+        to[i, 0] = rows[i, 0]
+        to[i, 1] = rows[i, 1]
+        to[i, 2] = <int64_t> <size_t> &entries[n, 0] if rows[i, 1] > 0 else 0
+        n += rows[i, 1]
+    if n != entries.shape[0]:
+        raise ValueError(f"{entries.shape[0]} entries, for lists of {n} together")
+    return addressed
 
 
 cdef inline int64_t count_before(const int64_t[::1] starts, uint64_t place) noexcept nogil:

@@ -19,6 +19,7 @@ import numpy as np
 from dforest.core.predict.walk cimport real_t
 from dforest.core.sampling cimport SamplingPlan
 
+from dforest.core.class_lists import ClassLists, weight_arrays
 from dforest.core.objective import check_objective
 from dforest.core.sampling import MAX_ROWS, check_plans, checked_integer
 from dforest.core.search.criterion import Criterion
@@ -41,15 +42,22 @@ def shrink(arrays):
     feature = arrays["feature"]
     leaf = feature < 0
     arrays = with_own_leaves(arrays, leaf)
-    weight, draws = arrays["leaf_weight"], arrays["leaf_draws"]
+    draws = arrays["leaf_draws"]
     inner = ~leaf
     small = {"node_offsets": arrays["node_offsets"], "leaf": np.packbits(leaf)}
     small["feature"] = smallest(feature[inner])
     small["missing_left"] = np.packbits(arrays["missing_left"][inner])
     small.update(code_thresholds(arrays["threshold"][inner], small["feature"]))
     small.update(code_rows(arrays["link"][leaf]))
-    small["leaf_weight"] = smallest(weight)
-    if not np.array_equal(draws, weight.sum(axis=1)):
+    if "leaf_weight" in arrays:
+        small["leaf_weight"] = smallest(arrays["leaf_weight"])
+        totals = arrays["leaf_weight"].sum(axis=1)
+    else:
+        lengths = np.diff(arrays["class_starts"])
+        small["class_counts"], small["class_numbers"] = smallest(lengths), smallest(arrays["class_numbers"])
+        small["class_weights"] = smallest(arrays["class_weights"])
+        totals = sums_of(arrays["class_weights"], lengths)
+    if not np.array_equal(draws, totals):
         small["leaf_draws"] = smallest(draws)
     if len(arrays["leaf_shift"]):
         small["leaf_shift"] = arrays["leaf_shift"].astype(np.int16)
@@ -79,6 +87,9 @@ def with_own_leaves(arrays, leaf):
     if is_used.all():
         return arrays
     own = {name: table[is_used] if len(table) == n else table for name, table in arrays.items() if name.startswith("leaf_")}
+    if "class_starts" in arrays:
+        lists = ClassLists(arrays["class_starts"], arrays["class_numbers"], arrays["class_weights"], 0)
+        own |= weight_arrays(lists.take(np.flatnonzero(is_used)))
     own["link"] = arrays["link"].copy()
     own["link"][leaf] = (np.cumsum(is_used) - 1)[arrays["link"][leaf]]
     return arrays | own
@@ -115,24 +126,47 @@ def expand(small):
     arrays["threshold"][inner] = threshold
     arrays["link"] = right_children(feature, offsets)
     rows = decode_rows(small, n - n_inner)
-    arrays["leaf_weight"] = weight = part(small, "leaf_weight", "u", None, 2).astype(np.int64)
-    if rows.max(initial=0) >= len(weight):
-        raise ValueError(f"a leaf has row {rows.max()} of {len(weight)}")
+    weights, totals = expand_weights(small)
+    arrays |= weights
+    n_leaves = len(totals)
+    if rows.max(initial=0) >= n_leaves:
+        raise ValueError(f"a leaf has row {rows.max()} of {n_leaves}")
     arrays["link"][leaf] = rows
-    arrays["leaf_draws"] = part(small, "leaf_draws", "u").astype(np.int64) if "leaf_draws" in small else weight.sum(axis=1)
-    arrays["leaf_shift"] = part(small, "leaf_shift", "i", len(weight)).astype(np.int32) if "leaf_shift" in small else (
+    arrays["leaf_draws"] = part(small, "leaf_draws", "u").astype(np.int64) if "leaf_draws" in small else totals
+    arrays["leaf_shift"] = part(small, "leaf_shift", "i", n_leaves).astype(np.int32) if "leaf_shift" in small else (
         np.zeros(0, np.int32))
     for name in ("leaf_value", "leaf_impurity"):
         numbers = floats(small, name)
         arrays[name] = look_up(numbers, part(small, name + "_codes", "u"), name) if name + "_codes" in small else numbers.copy()
     value = arrays["leaf_value"]
-    if len(value) > len(weight) > 0:           # of several outputs
-        if len(value) % len(weight):
-            raise ValueError(f"leaf_value has {len(value)} numbers of {len(weight)} leaves")
-        arrays["leaf_value"] = value.reshape(len(weight), -1)
+    if len(value) > n_leaves > 0:           # of several outputs
+        if len(value) % n_leaves:
+            raise ValueError(f"leaf_value has {len(value)} numbers of {n_leaves} leaves")
+        arrays["leaf_value"] = value.reshape(n_leaves, -1)
     arrays["payload_offsets"] = np.append(0, np.cumsum(part(small, "payload_lengths", "u"), dtype=np.int64))
     arrays["payload_words"] = part(small, "payload_words", "u").astype(np.uint64)
     return arrays
+
+
+def expand_weights(small):
+    """The arrays of the weights of leaves, and the total of each leaf."""
+    if "class_counts" not in small:
+        weight = part(small, "leaf_weight", "u", None, 2).astype(np.int64)
+        return {"leaf_weight": weight}, weight.sum(axis=1)
+    lengths = part(small, "class_counts", "u")
+    classes, weights = part(small, "class_numbers", "u"), part(small, "class_weights", "u", len(small["class_numbers"]))
+    if lengths.max(initial=0) > len(classes) or int(lengths.sum(dtype=np.uint64)) != len(classes) or (lengths == 0).any():
+        raise ValueError(f"class_counts are not the lengths of lists of {len(classes)} entries, none of which is empty")
+    if classes.max(initial=0) >= 2**31:
+        raise ValueError(f"class_numbers holds {classes.max()}; allowed are numbers below 2**31")
+    lengths, weights = lengths.astype(np.int64), weights.astype(np.int64)
+    lists = ClassLists(np.append(0, np.cumsum(lengths)), classes.astype(np.int32), weights, 0)
+    return weight_arrays(lists), sums_of(weights, lengths)
+
+
+def sums_of(numbers, lengths):
+    """The sums of runs of numbers, one after another, none of which is empty."""
+    return np.add.reduceat(numbers, np.cumsum(lengths) - lengths) if len(lengths) else numbers[:0]
 
 
 def part(small, name, kind, n=None, n_axes=1):
@@ -286,11 +320,13 @@ cdef enum:
 FORMS = {
     "node_offsets": (np.int64, 1), "feature": (np.int32, 1), "threshold": ((np.float32, np.float64), 1),
     "link": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
+    "class_starts": (np.int64, 1), "class_numbers": (np.int32, 1), "class_weights": (np.int64, 1),
     "leaf_shift": (np.int32, 1), "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
     "weight_unit": (np.float64, 1), "n_categories": (np.int32, 1),
 }
 SETTINGS = {"seeds", "n_rows", "weight_unit", "n_categories"}      # of these, what is for trees or columns
+LISTS = {"class_starts", "class_numbers", "class_weights"}         # and what takes the place of leaf_weight if classes are listed
 
 
 def check_form(name, array, axes=None):
@@ -353,32 +389,31 @@ def check_arrays(forest):
     """Raise, as `check_forest` does, unless the nodes and leaves of a forest whose settings were checked make trees."""
     objective, splitter = forest.objective, forest.splitter
     by_output = objective.keeps_values and objective.n_outputs > 1
-    for name in FORMS.keys() - SETTINGS:
+    for name in FORMS.keys() - SETTINGS - ({"leaf_weight"} if objective.lists_classes else LISTS):
         check_form(name, getattr(forest, name), 2 if name == "leaf_value" and by_output else None)
     n_nodes, n_leaves = len(forest.feature), len(forest.leaf_draws)
     lengths = {
-        "threshold": n_nodes, "link": n_nodes, "missing_left": n_nodes, "leaf_weight": n_leaves,
+        "threshold": n_nodes, "link": n_nodes, "missing_left": n_nodes,
         "leaf_value": n_leaves if objective.keeps_values else 0, "leaf_impurity": n_leaves if objective.keeps_values else 0,
     }
     if len(forest.leaf_shift):
         lengths["leaf_shift"] = n_leaves
     for name, n in lengths.items():
         check_length(name, len(getattr(forest, name)), n)
-    check_length("each row of leaf_weight", forest.leaf_weight.shape[1], objective.n_weights)
+    check_weights(forest, n_leaves)
     if by_output:
         check_length("each row of leaf_value", forest.leaf_value.shape[1], objective.n_outputs)
     check_offsets("node_offsets", forest.node_offsets, n_nodes, 1)
     check_offsets("payload_offsets", forest.payload_offsets, len(forest.payload_words), 0)
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
     check_range("leaf_draws", forest.leaf_draws, 1, INT64_MAX)
-    check_range("leaf_weight", forest.leaf_weight, 0, INT64_MAX)
     check_range("leaf_shift", forest.leaf_shift, -MAX_SHIFT, MAX_SHIFT)
     if isinstance(forest.criterion, str):          # the numbers of a user-defined criterion may be any
         check_numbers("leaf_value", forest.leaf_value, np.isfinite)
         check_numbers("leaf_impurity", forest.leaf_impurity, is_impurity)
         check_numbers("inner", forest.inner[:, :-1], np.isfinite)
         check_numbers("inner", forest.inner[:, -1:], is_impurity)
-    totals = [leaf_totals(np.ascontiguousarray(forest.leaf_weight[:, columns])) for columns in objective.weight_columns]
+    totals = [weight_totals(forest.weights, columns) for columns in objective.weight_columns]
     for output, total in enumerate(totals):
         if (total != totals[0]).any():
             raise ValueError(f"leaf_weight has another weight of a leaf for output {output} than for output 0")
@@ -392,6 +427,43 @@ def check_arrays(forest):
     if forest.inner.shape != (n_given, objective.n_node_values):
         raise ValueError(
             f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, objective.n_node_values)}")
+
+
+def check_weights(forest, n_leaves):
+    """Raise unless the weights of n_leaves leaves, listed or not, are weights of the objective's classes."""
+    n_classes = forest.objective.n_weights
+    if not forest.objective.lists_classes:
+        check_length("leaf_weight", len(forest.leaf_weight), n_leaves)
+        check_length("each row of leaf_weight", forest.leaf_weight.shape[1], n_classes)
+        check_range("leaf_weight", forest.leaf_weight, 0, INT64_MAX)
+        return
+    starts, classes = forest.class_starts, forest.class_numbers
+    check_length("class_starts", len(starts), n_leaves + 1)
+    check_offsets("class_starts", starts, len(classes), 1)
+    check_length("class_weights", len(forest.class_weights), len(classes))
+    check_range("class_numbers", classes, 0, n_classes - 1)
+    check_range("class_weights", forest.class_weights, 1, INT64_MAX)
+    is_first = np.zeros(len(classes), bool)
+    is_first[starts[:-1]] = True
+    if not (is_first[1:] | (classes[1:] > classes[:-1])).all():
+        raise ValueError("class_numbers must rise in the list of each leaf")
+
+
+def weight_totals(weights, columns):
+    """`leaf_totals` of some columns of the weights of leaves, listed or not."""
+    if not isinstance(weights, ClassLists):
+        return leaf_totals(np.ascontiguousarray(weights[:, columns]))
+    own = weights.columns(columns)
+    parts = own.values >> 32, own.values & 0xFFFFFFFF        # whose sums do not leave 63 bits
+    rows = np.repeat(np.arange(len(own)), own.lengths)
+    high, low = (np.zeros(len(own), np.int64) for _ in parts)
+    np.add.at(high, rows, parts[0])
+    np.add.at(low, rows, parts[1])
+    high += low >> 32
+    for wrong, what in ((high >> 31 != 0, "sum up to 2**63 or more"), (own.lengths == 0, "are all 0")):
+        if wrong.any():
+            raise ValueError(f"the weights in row {np.flatnonzero(wrong)[0]} of leaf_weight {what}")
+    return own.totals()
 
 
 def check_criterion(criterion, objective):

@@ -283,7 +283,9 @@ cdef class Grower:
         self.small = SmallSubtree(data, self.decision, not self.max_leaf_nodes)
         self.stack = Stack(splitter.tuning.get("share_from", SHARE_FROM))
         self.frontier = Frontier(self.decision.n_node_values)
-        self.writer = TreeWriter(objective.n_leaf_words, self.decision.n_node_values, not splitter.has_own_tests)
+        lists_classes = drawing is not None and objective.lists_classes     # nodes of given records are put together elsewhere
+        self.writer = TreeWriter(2 if lists_classes else objective.n_leaf_words, self.decision.n_node_values,
+                                 not splitter.has_own_tests, lists_classes)
         max_leaves = min(max_records, MAX_LEAVES_AHEAD, self.max_leaf_nodes or max_records)
         if self.decision.limits.max_depth < 32:
             max_leaves = min(max_leaves, <int64_t> 1 << self.decision.limits.max_depth)
@@ -545,6 +547,8 @@ cdef class Grower:
     cdef inline int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil:
         """Write an open node as a leaf."""
         note_leaf(self.tree_records, node)
+        if self.writer.lists_classes:
+            return self.decision.list_leaf(node, parent, is_right, self.writer)
         return self.decision.store_leaf(node, self.writer.add_leaf(parent, is_right))
 
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil:

@@ -67,6 +67,7 @@ cdef class NodeDecision:
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
     cdef int64_t* high             # [n_weights] scratch of `store_weights`
+    cdef int64_t* words            # [1 + n_weights] what a leaf keeps, until it is listed
     cdef int64_t[:, ::1] sets      # of each output's weights among those of a leaf, the first one and the one after the last
     cdef const TreeRecords* tree_records        # of the tree at hand, lent
 
@@ -95,6 +96,9 @@ cdef class NodeDecision:
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil
+
+    # `store_leaf` where leaves have lists of classes: append the leaf, and its list.
+    cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil
 
     cdef int find_user_defined_split(self, const Node* node, Split* split) except -1 nogil
     cdef void weigh(self, Node* node) noexcept nogil

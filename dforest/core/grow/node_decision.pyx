@@ -158,12 +158,14 @@ cdef class NodeDecision:
         self.sets = np.array([(own.start, own.stop) for own in objective.weight_columns], np.int64)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.high = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
-        if self.statistics == NULL or self.high == NULL:
+        self.words = <int64_t*> malloc((1 + self.n_weights) * sizeof(int64_t))
+        if self.statistics == NULL or self.high == NULL or self.words == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.statistics)
         free(self.high)
+        free(self.words)
 
     cdef int enter(self, const TreeRecords* tree_records) except -1 nogil:
         self.tree_records = tree_records
@@ -308,6 +310,32 @@ cdef class NodeDecision:
         if self.bounds_shares:
             df_bound_share(words, node.lower, node.upper)
         return self.find_node_values(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
+
+    cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil:
+        cdef bint is_compact = self.criterion.is_compact and node.exact_weight == NULL
+        cdef const int64_t* weight = self.words + 1
+        cdef Py_ssize_t k, n = self.n_weights
+        cdef int64_t* leaf = writer.add_leaf(parent, is_right)
+        cdef int64_t* entries
+        if self.splitter.has_own_leaves:
+            self.splitter.open_leaf(node)
+        leaf[0] = node.statistics[0]
+        if node.exact_weight != NULL:
+            self.store_weights(node, self.words)
+            leaf[0] = self.words[0]
+        elif is_compact:
+            weight, n = node.statistics + 2, self.criterion.n_words - 2
+        else:
+            weight = node.statistics + self.first_weight
+        entries = writer.add_entries(n)
+        leaf[1] = 0
+        for k in range(n):
+            if weight[k] != 0:
+                entries[2 * leaf[1]] = self.criterion.present[k] if is_compact else k
+                entries[2 * leaf[1] + 1] = weight[k]
+                leaf[1] += 1
+        writer.n_entries += leaf[1]
+        return 0
 
     cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil:
         """Say how many draws a leaf has, and its weights by a shift of its own."""

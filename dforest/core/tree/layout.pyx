@@ -157,7 +157,7 @@ def take_ranges(array, const int64_t[::1] firsts not None, const int64_t[::1] le
 # Columns of a table of holes: the part that belongs there, the hole's node ...
 _PART, _NODE = 0, 1
 # ... and how much of each of these arrays of the part comes before the hole.
-_COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5}
+_COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5, "entries": 6}
 
 
 def join_parts(parts):
@@ -166,7 +166,7 @@ def join_parts(parts):
     Parameters
     ----------
     parts : dict of int to (TreeArrays, ndarray)
-        Two or more parts by number, of which 0 has the root: a part's arrays, and its holes in preorder, of shape (n_holes, 6),
+        Two or more parts by number, of which 0 has the root: a part's arrays, and its holes in preorder, of shape (n_holes, 7),
         dtype int64.
 
     Returns

@@ -28,7 +28,7 @@ cdef struct Hole:                  # a node in whose place another part belongs
     int64_t part                   # number of the other part
     int64_t node                   # number of the node that keeps its place
     # How much this part has written before it
-    int64_t leaves, inner, payloads, payload_words
+    int64_t leaves, inner, payloads, payload_words, entries
 
 
 @cython.final
@@ -38,6 +38,9 @@ cdef class TreeWriter:
     cdef Py_ssize_t n_nodes, node_room
     cdef int64_t* leaves           # [n_leaves, n_leaf_words] in preorder
     cdef Py_ssize_t n_leaves, leaf_room, n_leaf_words
+    cdef readonly bint lists_classes   # leaves keep lists of classes: see Objective.lists_classes
+    cdef int64_t* entries          # [n_entries, 2] of these lists, in preorder: a class, and its weight
+    cdef Py_ssize_t n_entries, entry_room
     # [n_inner, n_node_values] values of the nodes that are not leaves, in preorder; none if they follow from the leaves
     cdef double* inner
     cdef Py_ssize_t n_node_values
@@ -54,6 +57,9 @@ cdef class TreeWriter:
     # Append a node of each kind, given its parent's number, -1 of the part's first node, and whether it is a right child.
     cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil
     cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil
+    # Make room for entries of the leaf appended last. OUT of the caller : [n, 2] where the pointer returned leads; how many of
+    # them it filled, `n_entries` is to be raised by
+    cdef int64_t* add_entries(self, Py_ssize_t n) except NULL nogil
     cdef int add_hole(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil
 
     # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's

@@ -55,21 +55,25 @@ cdef class TreeWriter:
     Parameters
     ----------
     n_leaf_words : int
-        64-bit words that a leaf keeps.
+        64-bit words that a leaf keeps, beside its list of classes.
     n_node_values : int
         Numbers that an inner node keeps: see `dforest.core.grow.node_decision`.
     trims : bool
         Whether words of 0 at the end of a payload are left out, as of subsets.
+    lists_classes : bool, default=False
+        Whether leaves keep lists of classes.
     """
 
-    def __cinit__(self, Py_ssize_t n_leaf_words, Py_ssize_t n_node_values, bint trims):
+    def __cinit__(self, Py_ssize_t n_leaf_words, Py_ssize_t n_node_values, bint trims, bint lists_classes=False):
         self.n_leaf_words = n_leaf_words
+        self.lists_classes = lists_classes
         self.n_node_values = n_node_values
         self.trims = trims
 
     def __dealloc__(self):
         free(self.nodes)
         free(self.leaves)
+        free(self.entries)
         free(self.inner)
         free(self.payloads.words)
         free(self.payload_lengths)
@@ -83,7 +87,7 @@ cdef class TreeWriter:
 
     cdef void clear(self) noexcept nogil:
         """Begin a part."""
-        self.n_nodes = self.n_leaves = self.n_inner = self.n_payloads = self.payloads.n = self.n_holes = 0
+        self.n_nodes = self.n_leaves = self.n_entries = self.n_inner = self.n_payloads = self.payloads.n = self.n_holes = 0
 
     cdef inline NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil:
         """Append a node, a leaf so far; the pointer returned is valid until the next one is appended."""
@@ -133,6 +137,11 @@ cdef class TreeWriter:
         self.n_leaves += 1
         return self.leaves + (self.n_leaves - 1) * self.n_leaf_words
 
+    cdef int64_t* add_entries(self, Py_ssize_t n) except NULL nogil:
+        """Make room for n entries of the leaf appended last; the caller fills some of them, and raises `n_entries` by these."""
+        ensure_room(<void**> &self.entries, &self.entry_room, self.n_entries + n, 2 * sizeof(int64_t))
+        return self.entries + 2 * self.n_entries
+
     cdef int add_hole(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil:
         """Append a node in whose place another part belongs."""
         cdef Hole* hole
@@ -145,6 +154,7 @@ cdef class TreeWriter:
         hole.inner = self.n_inner
         hole.payloads = self.n_payloads
         hole.payload_words = self.payloads.n
+        hole.entries = self.n_entries
         self.add_node(parent, is_right)
         return 0
 
@@ -176,7 +186,7 @@ cdef class TreeWriter:
             first = end
 
     def hole_table(self):
-        """The fields of each `Hole` in the part at hand: ndarray of shape (n_holes, 6), dtype int64."""
+        """The fields of each `Hole` in the part at hand: ndarray of shape (n_holes, 7), dtype int64."""
         table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
         cdef int64_t[:, ::1] to = table
         if self.n_holes > 0:
@@ -193,4 +203,5 @@ cdef class TreeWriter:
             lend(self.inner, self.n_inner * self.n_node_values * sizeof(double), np.float64).reshape(-1, self.n_node_values),
             lend(self.payload_lengths, self.n_payloads * sizeof(int64_t), np.int64),
             lend(self.payloads.words, self.payloads.n * sizeof(uint64_t), np.uint64),
+            lend(self.entries, self.n_entries * 2 * sizeof(int64_t), np.int64).reshape(-1, 2),
         )

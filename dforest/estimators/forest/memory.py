@@ -1,6 +1,7 @@
 """How much memory a fit of a forest or of a single tree takes, told before it."""
 
 from dataclasses import replace
+from hashlib import blake2b
 from numbers import Integral
 
 import numpy as np
@@ -173,8 +174,13 @@ class _Leaves:
         self.counts, self.words = [], []
 
     def put(self, tree):
-        leaves = np.ascontiguousarray(tree.arrays.leaves)
+        leaves, entries = np.ascontiguousarray(tree.arrays.leaves), tree.arrays.entries
         self.counts.append(len(leaves))
+        if len(entries):  # lists of classes, each of which a digest stands for
+            lists = np.split(entries, np.cumsum(leaves[:-1, 1]))
+            texts = (leaf.tobytes() + own.tobytes() for leaf, own in zip(leaves, lists, strict=True))
+            digests = [blake2b(text, digest_size=16).digest() for text in texts]
+            leaves = np.frombuffer(b"".join(digests), np.int64).reshape(-1, 2)
         self.words.append(np.unique(leaves.view(f"V{leaves.itemsize * leaves.shape[1]}").ravel()))
         return True
 
