@@ -94,7 +94,7 @@ cdef class CodeRule:
             place[widest + 1 :] -= key_type(self.rule.void_size)
         top = int(place[n - 1]) if n else 0
         n_buckets = min(max(MIN_BUCKETS, 2 * n), MAX_BUCKETS, max(1, n_rows // 4))
-        while top >> shift >= n_buckets:
+        while top >> shift >= n_buckets and shift < 8 * highs.dtype.itemsize - 1:  # no shift by all bits is defined in C
             shift += 1
         n_buckets = (top >> shift) + 1
         in_bucket = (place >> key_type(shift)).astype(np.int64)
