@@ -1,7 +1,6 @@
 """Whatever was grown, on columns of any kind: models of other libraries predict the same for any rows."""
 
 import numpy as np
-import onnxruntime
 import pytest
 import treelite
 from helpers.rings import examples
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 import dforest
 
+onnxruntime = pytest.importorskip("onnxruntime")
 COLUMNS = ("normal", "few values", "subnormal", "huge", "infinite", "constant", "missing or not", "categories", "many categories")
 
 
