@@ -1,9 +1,11 @@
 """Leaves that keep lists of classes against tables of the weights of all classes, and against forests that keep such tables."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import dforest
 from dforest.core import objective as objectives
@@ -11,6 +13,9 @@ from dforest.core.class_lists import ClassLists
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.row_table import RowTable
 from dforest.core.objective import ClassObjective, MultiOutputClassObjective
+from dforest.core.predict.packed import PackedForest
+from dforest.core.predict.packed_check import check_equal
+from dforest.core.sparse_rows import SparseRows
 from dforest.spmd.threads import ThreadGroup
 
 
@@ -154,14 +159,59 @@ def test_more_trees_later():
         assert array.tobytes() == getattr(whole, name).tobytes(), name
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("mmap", [False, True])
-def test_files(tmp_path, mmap):
-    X, y, _ = problem(0)
+@pytest.mark.parametrize("listed_above", [64, 10**6])
+def test_files(monkeypatch, tmp_path, mmap, n_outputs, listed_above):
+    """Of lists, and those of before, which have tables."""
+    X, y, _ = problem(0, n_outputs)
+    monkeypatch.setattr(objectives, "LISTED_ABOVE", listed_above)
     model = dforest.RandomForestClassifier(3, random_state=0).fit(X, y)
     model.save(tmp_path / "model")
+    expected = [*by_output(model.predict_proba(X)), model.predict(X), model.forest_.leaf_weight]
+    monkeypatch.undo()
     loaded = dforest.load(tmp_path / "model", mmap=mmap)
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(loaded.forest_.leaf_weight, model.forest_.leaf_weight)
+    found = [*by_output(loaded.predict_proba(X)), loaded.predict(X), loaded.forest_.leaf_weight]
+    for mine, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+    assert isinstance(loaded.forest_.packed().arrays().values, ClassLists)
+
+
+WRONG_VALUES = {
+    "starts": lambda starts: starts[::-1].copy(),
+    "classes": lambda classes: classes + np.int32(70),
+    "values": lambda values: values[1:],
+}
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_packed_trees_with_wrong_lists_are_refused(name):
+    X, y, _ = problem(0)
+    forest = dforest.RandomForestClassifier(2, random_state=0).fit(X, y).forest_
+    packed = forest.packed().arrays()
+    PackedForest(forest, packed.values, None, stored=packed)
+    changed = replace(packed.values, **{name: WRONG_VALUES[name](getattr(packed.values, name))})
+    with pytest.raises(ValueError, match="lists of classes of packed trees"):
+        PackedForest(forest, changed, None, stored=packed._replace(values=changed))
+    with pytest.raises(ValueError, match="values of packed trees are not those"):
+        check_equal(packed, packed._replace(values=changed))
+
+
+@pytest.mark.parametrize("max_depth", [2, None])
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_lists_are_added_up_as_tables_are(voting, max_depth):
+    """In blocks of rows, row by row, and on zero paths."""
+    X, y, _ = problem(0)
+    sparse_X = sparse.random_array((400, 600), density=0.01, rng=np.random.default_rng(0), format="csr")
+    for rows in (X, sparse_X):
+        model = dforest.ExtraTreesClassifier(5, max_depth=max_depth, voting=voting, random_state=0).fit(rows, y)
+        forest = model.forest_
+        values, numbers = forest.packed_values(voting)
+        table = PackedForest(forest, np.ascontiguousarray(values.dense()), numbers)
+        given = SparseRows.of(rows) if rows is sparse_X else rows
+        for some in (given, given[:1], given[:5]):
+            assert forest.packed(voting).mean(some, 1).tobytes() == table.mean(some, 1).tobytes()
+            assert forest.packed(voting).most(some, 2).tobytes() == table.most(some, 1).tobytes()
 
 
 def test_memory_grows_with_entries_not_with_leaves_times_classes():
@@ -174,6 +224,8 @@ def test_memory_grows_with_entries_not_with_leaves_times_classes():
     of_leaves = [array.nbytes for name, array in arrays.items() if name.startswith(("leaf_", "class_"))]
     assert sum(of_leaves) < 16 * n_leaves + 12 * n_entries + 16 < n_leaves * 1000
     assert len(pickle.dumps(model.forest_)) < 100 * n_leaves
+    values = model.forest_.packed().arrays().values
+    assert values.starts.nbytes + values.classes.nbytes + values.values.nbytes < 16 * n_leaves + 12 * n_entries
     table = model.forest_.node_table(0, keeps_weights=False)
     assert table.weight.shape == (1, 1000)
     for name in ("draws", "impurity", "decrease"):

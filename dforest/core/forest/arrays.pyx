@@ -21,7 +21,7 @@ from dforest.core.forest.assembly import NO_ENTRIES, NODE_ARRAYS, Assembly, Tree
 from dforest.core.forest.state import check_arrays, check_forest, check_form, check_length, check_settings, expand, shrink
 from dforest.core.forest.class_table import class_table
 from dforest.core.forest.node_table import gain_table, number_table, remaining_nodes, target_power
-from dforest.core.forest.row_table import unique_rows
+from dforest.core.forest.row_table import RowTable, unique_rows
 from dforest.core.objective import check_objective
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packed_check import check_equal
@@ -50,6 +50,19 @@ def with_kept_weights(arrays, objective):
         others = {name: array for name, array in arrays.items() if name != "leaf_weight"}
         return others | weight_arrays(ClassLists.of(weight))
     return arrays
+
+
+def unique_votes(votes):
+    """The distinct rows of votes, a table or `ClassLists`, in order of first appearance; and which of them each row equals."""
+    if not isinstance(votes, ClassLists):
+        distinct, numbers = unique_rows(votes.view(np.int64))
+        return distinct.view(np.float64), numbers
+    table = RowTable(2, 1, True)
+    rows = np.stack([np.zeros(len(votes), np.int64), votes.lengths], axis=1)
+    numbers = table.add(rows, 0, np.stack([votes.classes, votes.values.view(np.int64)], axis=1))
+    table.settle(np.array([0, len(votes)]))
+    _, starts, classes, numbers_of = table.release_lists()
+    return ClassLists(starts, classes, numbers_of.view(np.float64), votes.n_classes), numbers
 
 
 class Forest:
@@ -601,6 +614,7 @@ class Forest:
             Of the leaves in the order of the nodes.
         """
         values, rows = self.packed_values(voting)
+        values = values.dense() if isinstance(values, ClassLists) else values
         leaf = self.leaf_row[self.feature < 0]
         return (values[leaf], np.arange(len(leaf), dtype=np.uint32)) if rows is None else (values, rows[leaf])
 
@@ -611,16 +625,15 @@ class Forest:
 
         Returns
         -------
-        values : ndarray of shape (n_values, n_outputs), dtype float64
+        values : ndarray of shape (n_values, n_outputs), dtype float64, or ClassLists
         rows : ndarray of shape (n_leaves,), dtype uint32, or None
         """
-        votes = self.leaf_votes(voting)
-        is_large = votes.nbytes > _TABLE_BYTES
+        votes = self.votes(voting)
+        is_large = len(votes) * votes.shape[1] * 8 > _TABLE_BYTES
         fills_lines = self.objective.n_outputs > 1 and votes.shape[1] >= _LINE
         if not (is_large and fills_lines):
             if not self.objective.keeps_values:  # different weights may make the same shares
-                distinct, numbers = unique_rows(votes.view(np.int64))
-                return distinct.view(np.float64), numbers
+                return unique_votes(votes)
             if is_large:
                 return votes, None
         return votes, np.arange(len(votes), dtype=np.uint32)
@@ -650,7 +663,7 @@ class Forest:
 
     def packed_leaves(self, voting="soft", n_threads=1):
         """`packed`, but with the rows of the leaf tables as values."""
-        votes = self.leaf_votes(voting)
+        votes = self.votes(voting)
         return PackedForest(self, votes, np.arange(len(votes), dtype=np.uint32), n_threads=n_threads)
 
     def depths(self):

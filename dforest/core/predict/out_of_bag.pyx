@@ -15,6 +15,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from dforest.core.predict.leaf_values cimport LeafValues
 from dforest.core.predict.packing cimport Rows
 from dforest.core.predict.packed cimport PackedForest
 from dforest.core.predict.totals cimport (
@@ -169,11 +170,10 @@ cdef class VoteCounts:
         return df_error(self.is_regression, self.factor, self.target[row],
                         self.sum[row, 0] / <double> self.n[row] if self.is_regression else best)
 
-    cdef inline double add(self, Py_ssize_t row, const double* value, int32_t leaf_class, int32_t* best) noexcept nogil:
+    cdef inline double add(self, Py_ssize_t row, LeafValues values, Py_ssize_t leaf, int32_t leaf_class,
+                           int32_t* best) noexcept nogil:
         """Add a leaf's vote to a row's votes; return the row's error now. INOUT best : the class with most votes"""
-        cdef Py_ssize_t k
-        for k in range(self.n_outputs):
-            self.sum[row, k] += value[k]
+        values.add(leaf, &self.sum[row, 0])
         self.n[row] += 1
         if not self.is_regression:
             self.vote[row, leaf_class] += 1
@@ -181,7 +181,7 @@ cdef class VoteCounts:
         return self.error(row, best[0])
 
     def add_tree(self, const uint32_t[::1] rows not None, const uint32_t[::1] leaves not None,
-                 const double[:, ::1] values not None, leaf_class):
+                 values not None, leaf_class):
         """Let the next tree vote.
 
         Parameters
@@ -190,7 +190,7 @@ cdef class VoteCounts:
             The rows that the tree never drew.
         leaves : ndarray of shape (n_out,), dtype uint32
             The leaf that each of these reaches: a row of `values`.
-        values : ndarray of shape (n_leaves, n_outputs), dtype float64
+        values : ndarray of shape (n_leaves, n_outputs), dtype float64, or ClassLists
             What each leaf adds to a prediction.
         leaf_class : ndarray of shape (n_leaves,), dtype int32, or None
             The class that each leaf votes for; None: regression.
@@ -203,13 +203,14 @@ cdef class VoteCounts:
             How many rows have their first vote from the tree.
         """
         cdef const int32_t[::1] classes = np.zeros(values.shape[0], np.int32) if self.is_regression else leaf_class
+        cdef LeafValues added = LeafValues(values)
         cdef df_total total
         cdef double before, now
         cdef int32_t best
         cdef Py_ssize_t j, k, row, n_new = 0
         cdef uint32_t leaf
-        if values.shape[1] != self.n_outputs or classes.shape[0] != values.shape[0] or rows.shape[0] != leaves.shape[0]:
-            raise ValueError(f"leaves that add {values.shape[1]} numbers, to predictions of {self.n_outputs}")
+        if added.n_columns != self.n_outputs or classes.shape[0] != added.n or rows.shape[0] != leaves.shape[0]:
+            raise ValueError(f"leaves that add {added.n_columns} numbers, to predictions of {self.n_outputs}")
         digits = np.zeros(DF_DIGITS, np.int64)
         cdef int64_t[::1] out = digits
         with nogil:
@@ -226,7 +227,7 @@ cdef class VoteCounts:
                             if self.vote[row, k] > self.vote[row, best]:
                                 best = <int32_t> k
                     before = self.error(row, best)
-                now = self.add(row, &values[leaf, 0], classes[leaf], &best)
+                now = self.add(row, added, leaf, classes[leaf], &best)
                 if now != before:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, before, -1)
@@ -262,7 +263,7 @@ cdef class Votes(TrainingRows):
                     n_new += 1
                     error[i] = 0.0
                     best[i] = 0
-                now = self.counts.add(out[j], &self.packed.values[leaf[j], 0], self.classes[leaf[j]], &best[i])
+                now = self.counts.add(out[j], self.packed.values, leaf[j], self.classes[leaf[j]], &best[i])
                 if now != error[i]:
                     df_total_add(&total, now, 1)
                     df_total_add(&total, error[i], -1)
@@ -354,7 +355,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     packed.open_paths(voting.rows, n_threads)
     voting.counts = VoteCounts(target, sums, votes, n_votes, exponent)
     voting.totals, voting.n_new = totals, n_new
-    voting.classes = np.zeros(packed.values.shape[0], np.int32) if is_regression else leaf_class
+    voting.classes = np.zeros(packed.values.n, np.int32) if is_regression else leaf_class
     share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads, <double> VOTE_WORK * packed.n_trees * n)
     return sums, votes, n_votes, totals, n_new
 

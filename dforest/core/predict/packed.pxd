@@ -1,6 +1,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from dforest.core.predict.leaf_values cimport LeafValues
 from dforest.core.predict.packing cimport Rows, ZeroPaths
 from dforest.core.predict.walk cimport Descent, df_packed, df_sparse_rows, real_t
 from dforest.core.search.splitter cimport Splitter
@@ -27,7 +28,7 @@ cdef class PackedForest:
     cdef object __weakref__             # copies on devices are kept by it
     cdef readonly Py_ssize_t n_trees, n_features, n_outputs
     cdef df_packed forest
-    cdef const double[:, ::1] values
+    cdef LeafValues values
     cdef const double[::1] baseline     # [n_outputs] of outputs that are sums; None: they are means
     cdef readonly bint takes_turns      # trees do at the outputs; else each tree adds to all
     cdef const double[:, ::1] bounds    # [2, n_outputs] see `bounds_of_means`; or None

@@ -16,8 +16,8 @@ from dforest.core.predict.marked cimport MarkedTrees, max_marked
 from dforest.core.predict.packing cimport node_numbers, slot_size, walk_tests, zero_paths
 from dforest.core.predict.walk cimport (
     DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
-    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_unpack_rows,
-    df_walk_rows, df_walk_tiles, df_walk_trees,
+    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree,
+    df_unpack_rows, df_value_row, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport poll, share
 from dforest.rules.bounds cimport df_clip
@@ -49,8 +49,8 @@ cdef class PackedForest:
     Parameters
     ----------
     forest : Forest
-    values : ndarray of shape (n_values, n_outputs), dtype float64
-        What leaves add to the prediction.
+    values : ndarray of shape (n_values, n_outputs), dtype float64, or ClassLists
+        What leaves add to the prediction. As lists they need rows.
     rows : ndarray of shape (n_leaves,), dtype uint32, or None
         Which row of the values the leaves of each row of the leaf tables add. None: values are those of the leaf tables, and are
         copied for the leaves of all trees, in the order of the nodes.
@@ -75,7 +75,7 @@ cdef class PackedForest:
         If values, rows or what is `stored` do not fit the forest.
     """
 
-    def __cinit__(self, forest not None, const double[:, ::1] values not None, rows, bint is_wide=False,
+    def __cinit__(self, forest not None, values not None, rows, bint is_wide=False,
                   const double[::1] baseline=None, stored=None, read_nodes=None, int n_threads=1):
         if forest.n_features >= 1 << WIDE_BITS:
             raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {1 << WIDE_BITS}")
@@ -102,7 +102,7 @@ cdef class PackedForest:
         cdef const char[::1] slots = arrays.slots
         cdef const int64_t[::1] starts = arrays.starts
         cdef const uint64_t[::1] words = arrays.words
-        self.values, self.bases, self.n_first = arrays.values, arrays.bases, arrays.n_first
+        self.values, self.bases, self.n_first = LeafValues(arrays.values), arrays.bases, arrays.n_first
         self.depth, self.n_steps = arrays.depth, arrays.n_steps
         self.forest.slots = &slots[0]
         self.forest.starts = &starts[0]
@@ -222,8 +222,9 @@ cdef class PackedForest:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
         cdef MarkedTrees marked = None
         cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
-        if rows.n >= DF_LANES and self.takes_tiles(2 * max_marked(&self.forest), task.first_tree, task.n_trees):
-            marked = MarkedTrees.of(&self.forest, self.values, self.bases, self.n_outputs, task.first_tree,
+        if (rows.n >= DF_LANES and not self.values.is_listed
+                and self.takes_tiles(2 * max_marked(&self.forest), task.first_tree, task.n_trees)):
+            marked = MarkedTrees.of(&self.forest, self.values.table, self.bases, self.n_outputs, task.first_tree,
                                     task.first_tree + task.n_trees)
             task.marked = <PyObject*> marked
         return self.share_blocks(task, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
@@ -331,7 +332,6 @@ cdef class PackedForest:
         cdef const int64_t* starts = self.forest.starts
         cdef df_key_table table
         cdef const df_stop* leaf
-        cdef const double* value
         cdef double* room = NULL
         cdef double* sums = NULL
         df_clear_table(&table)
@@ -356,12 +356,8 @@ cdef class PackedForest:
                         if task.leaves != NULL:
                             task.leaves[(first + i) * self.n_trees + t] = task.numbers[starts[t] + leaf.slot]
                             continue
-                        value = &self.values[self.bases[t] + leaf.other, 0]
-                        if self.takes_turns:
-                            sums[i * n_outputs + t % n_outputs] += value[0]
-                            continue
-                        for k in range(n_outputs):
-                            sums[i * n_outputs + k] += value[k]
+                        k = i * n_outputs + (t % n_outputs if self.takes_turns else 0)
+                        self.values.add(self.bases[t] + leaf.other, sums + k)
                     df_fill_table(&table, task.sparse, first + i, True)
                     poll(worker, (to_tree - from_tree) * (ROW_STEPS + n_outputs))
                 from_tree = to_tree
@@ -383,10 +379,15 @@ cdef class PackedForest:
 
         INOUT sums : [n, n_outputs]; or, if trees take turns, [n_outputs, n]
         """
-        if self.takes_turns:
-            df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], 1, sums + t % self.n_outputs * n)
+        cdef const char* tree = df_tree(&self.forest, t)
+        cdef Py_ssize_t i
+        if self.values.is_listed:
+            for i in range(n):
+                self.values.add(self.bases[t] + df_value_row(tree, at[i], &self.forest), sums + i * self.n_outputs)
+        elif self.takes_turns:
+            df_add_values(&self.forest, t, at, n, &self.values.table[self.bases[t], 0], 1, sums + t % self.n_outputs * n)
         else:
-            df_add_values(&self.forest, t, at, n, &self.values[self.bases[t], 0], self.n_outputs, sums)
+            df_add_values(&self.forest, t, at, n, &self.values.table[self.bases[t], 0], self.n_outputs, sums)
 
     cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil:
         """Predict the rows of a `Task` from the first one on, which lie where `rows` says."""

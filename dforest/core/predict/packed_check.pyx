@@ -14,6 +14,7 @@ from dforest.core.predict.packing cimport slot_size
 from dforest.core.predict.walk cimport df_limits_of_slots, df_packed
 from dforest.core.threads cimport WorkerContext, poll, share
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.predict.packing import slot_bits
 
 cdef struct Check:
@@ -43,8 +44,12 @@ def check_packed(forest, arrays, int n_threads):
     cdef Py_ssize_t n_trees = len(forest.node_offsets) - 1
     forms = {"slots": (np.int8, 1), "starts": (np.int64, 1), "words": (np.uint64, 1), "n_first": (np.int32, 1),
              "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1), "bounds": (np.float64, 2)}
-    for name, (kind, n_axes) in forms.items():
-        array = getattr(arrays, name)
+    lists = {"starts": (np.int64, 1), "classes": (np.int32, 1), "values": (np.float64, 1)}
+    are_listed = isinstance(arrays.values, ClassLists)
+    checked = [(arrays, name, form) for name, form in forms.items() if not (are_listed and name == "values")]
+    checked += [(arrays.values, name, form) for name, form in lists.items()] if are_listed else []
+    for owner, name, (kind, n_axes) in checked:
+        array = getattr(owner, name)
         if name in ("words", "bounds") and array is None:
             continue
         if (not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != n_axes
@@ -69,6 +74,8 @@ def check_packed(forest, arrays, int n_threads):
             raise ValueError(f"{name} of packed trees has length {len(getattr(arrays, name))}; that of this forest is {n}")
     if arrays.values.shape[1] != n_outputs:
         raise ValueError(f"leaves of packed trees have {arrays.values.shape[1]} values; those of this forest have {n_outputs}")
+    if are_listed:
+        check_lists(arrays.values)
     cdef bint is_mean = forest.objective.predicts_means
     if is_mean != (arrays.bounds is not None) or (is_mean and not (
             arrays.bounds.shape == (2, n_outputs) and (arrays.bounds[0] <= arrays.bounds[1]).all())):
@@ -86,12 +93,27 @@ def check_packed(forest, arrays, int n_threads):
 
 def check_equal(arrays, others):
     """Raise ValueError unless packed trees are the same as others, to the bit: both `PackedArrays`."""
-    for name in arrays._fields:
-        one, other = getattr(arrays, name), getattr(others, name)
+    pairs = [(name, getattr(arrays, name), getattr(others, name)) for name in arrays._fields]
+    if all(isinstance(some.values, ClassLists) for some in (arrays, others)):
+        pairs = [pair for pair in pairs if pair[0] != "values"]
+        parts = "starts", "classes", "values"
+        pairs += [("values", getattr(arrays.values, part), getattr(others.values, part)) for part in parts]
+    for name, one, other in pairs:
         are_arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
         if type(one) is not type(other) or not (np.array_equal(one.view(np.int8), other.view(np.int8)) if are_arrays
                                                 else one == other):
             raise ValueError(f"{name} of packed trees are not those of the trees that they were made of")
+
+
+def check_lists(lists):
+    """Raise ValueError unless the arrays of lists make lists of classes, none of which is empty."""
+    starts, n = lists.starts, len(lists.classes)
+    if not (len(starts) > 1 and starts[0] == 0 and starts[len(starts) - 1] == n and (starts[1:] > starts[:-1]).all()):
+        raise ValueError(f"lists of classes of packed trees do not rise from 0 to {n}")
+    if len(lists.values) != n or not 0 <= lists.classes.min() <= lists.classes.max() < lists.n_classes:
+        raise ValueError(f"lists of classes of packed trees have {len(lists.values)} numbers of {n} classes from "
+                         f"{lists.classes.min()} to {lists.classes.max()}; allowed are as many numbers, of classes from 0 to "
+                         f"{lists.n_classes - 1}")
 
 
 cdef check_slots(arrays, Py_ssize_t n_trees, Py_ssize_t n_features, bint has_own_tests, int n_threads):

@@ -24,6 +24,7 @@ from dforest.core.predict.walk cimport (
 )
 from dforest.core.threads cimport WorkerContext, poll, share
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.readable import readable
 from dforest.core.sparse_rows import SparseRows
 
@@ -50,7 +51,7 @@ class PackedArrays(NamedTuple):
         Of the deepest leaf, but 1 at least.
     n_steps : float
         Of a row over all trees, about.
-    values : ndarray of shape (n_values, n_outputs), dtype float64
+    values : ndarray of shape (n_values, n_outputs), dtype float64, or ClassLists
         What leaves add.
     bases : ndarray of shape (n_trees,), dtype int64
         Where in `values` the rows of each tree begin.
@@ -66,7 +67,7 @@ class PackedArrays(NamedTuple):
     n_first: np.ndarray
     depth: np.ndarray
     n_steps: float
-    values: np.ndarray
+    values: np.ndarray | ClassLists
     bases: np.ndarray
     bounds: np.ndarray | None
 
@@ -89,7 +90,7 @@ def bounds_of_means(objective, values):
     return np.stack([values.min(axis=0), values.max(axis=0)]) if objective.predicts_means else None
 
 
-def pack_trees(forest, const double[:, ::1] votes not None, rows, bint is_wide, int n_threads):
+def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads):
     """Pack a forest's trees, on some threads: what one tree needs beside its nodes is a number or a few, so trees are looked at
     first, and written when all are known.
 
@@ -122,7 +123,8 @@ def pack_trees(forest, const double[:, ::1] votes not None, rows, bint is_wide, 
     packing.leaf_draws, packing.n_categories = &leaf_draws[0], &n_categories[0]
     packing.has_own_tests = forest.splitter is not None
     packing.rows = &of_leaves[0] if rows is not None else NULL
-    packing.votes, packing.n_outputs = &votes[0, 0], votes.shape[1]
+    cdef const double[:, ::1] copied = votes if rows is None else None
+    packing.votes, packing.n_outputs = &copied[0, 0] if rows is None else NULL, votes.shape[1]
 
     cdef int used = <int> min(<Py_ssize_t> n_threads, 1 + n_nodes // NODES)
     looks = np.empty(n_trees, np.dtype([
@@ -149,7 +151,7 @@ def pack_trees(forest, const double[:, ::1] votes not None, rows, bint is_wide, 
         words, places = payload_words(forest)
         packing.places = &places[0]
     looks["n_payloads"] = np.cumsum(looks["n_payloads"]) - looks["n_payloads"]
-    values = np.asarray(votes) if rows is not None else np.empty(((n_nodes + n_trees) // 2, votes.shape[1]))
+    values = votes if rows is not None else np.empty(((n_nodes + n_trees) // 2, votes.shape[1]))
     cdef double[:, ::1] values_there
     if rows is None:
         values_there = values

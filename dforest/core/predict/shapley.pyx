@@ -25,6 +25,7 @@ from dforest.core.predict.walk cimport (
     df_shapley_couple, df_shapley_interactions, df_shapley_node, df_shapley_tables, df_shapley_tree,
 )
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.predict.packing import payload_words
 from dforest.core.predict.shapley_weights import gauss_points, make_factors
 
@@ -139,7 +140,9 @@ cdef class ShapleyForest:
         self.first_place = np.ascontiguousarray(forest._payloads_before, np.int64)
         if len(forest.payload_offsets) > 1:
             self.words, self.places = payload_words(forest)
-        self.weight, self.shift = forest.leaf_weight.sum(axis=1), forest.leaf_shift
+        weights = forest.weights
+        self.weight = weights.totals() if isinstance(weights, ClassLists) else weights.sum(axis=1)
+        self.shift = forest.leaf_shift
         self.values = values
         self.largest = int(np.diff(forest.node_offsets).max())
         self.highest = self.largest // 2

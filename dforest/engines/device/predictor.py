@@ -5,6 +5,7 @@ A forest's copy is kept with the device and ends with the forest's `PackedForest
 
 import numpy as np
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.rules.losses import LOSSES
 
@@ -28,7 +29,7 @@ class ForestCopy:
         self.words = None if arrays.words is None else device.array(arrays.words)
         self.form = arrays.bits, int(arrays.is_wide)
         self.n_first = device.array(arrays.n_first)
-        self.values = device.array(arrays.values)
+        self.values = device.array(arrays.values.dense() if isinstance(arrays.values, ClassLists) else arrays.values)
         self.bases = device.array(arrays.bases)
         self.baseline = None if packed.baselines is None else device.array(packed.baselines)
         self.bounds = None if arrays.bounds is None else device.array(arrays.bounds)

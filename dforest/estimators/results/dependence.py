@@ -155,7 +155,7 @@ def _means(forest, features, points, voting, n_threads):
     n_outputs = votes.shape[1] if baseline is None else len(baseline)
     place = np.full(forest.n_features, -1, np.int32)
     place[features] = np.arange(len(features))
-    weight = forest.objective.total_weight(forest.leaf_weight).astype(np.float64)
+    weight = forest.objective.total_weight(forest.weights).astype(np.float64)
     if len(forest.leaf_shift):
         weight = np.ldexp(weight, -forest.leaf_shift)
     of_trees = [None] * forest.n_trees

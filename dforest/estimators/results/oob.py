@@ -345,7 +345,7 @@ class LiveVotes:
         if len(numbers) != 1:
             nothing = np.zeros(0, np.uint32)
             numbers, leaves = [np.concatenate([nothing, *numbers])], [np.concatenate([nothing, *leaves])]
-        return numbers[0], leaves[0], tree.leaf_votes(self._voting), tree.leaf_class()
+        return numbers[0], leaves[0], tree.votes(self._voting), tree.leaf_class()
 
     def add(self, looked):
         """Count the votes of a tree, given what `look` has returned."""

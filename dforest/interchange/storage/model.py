@@ -29,6 +29,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.core.class_lists import ClassLists
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
 from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bits, slot_size
@@ -125,11 +126,15 @@ def _keep_packed(packed, arrays):
     """Add the arrays of packed trees to others; returns what else there is to know of them."""
     slots = packed.slots.view(np.uint8).reshape(-1, slot_size(packed.is_wide))
     kept = packed._asdict() | {"slots": slots}
-    arrays |= {f"packed.{name}": kept[name] for name in _PACKED if kept[name] is not None}
+    if isinstance(packed.values, ClassLists):
+        kept |= {f"value_{part}": getattr(packed.values, part) for part in _LISTS} | {"values": None}
+    arrays |= {f"packed.{name}": kept[name] for name in (*_PACKED, *_VALUE_LISTS) if kept.get(name) is not None}
     return {"is_wide": packed.is_wide, "n_steps": packed.n_steps}
 
 
 _PACKED = ("slots", "words", "n_first", "depth", "values", "bases", "bounds")
+_LISTS = ("starts", "classes", "values")
+_VALUE_LISTS = tuple(f"value_{part}" for part in _LISTS)  # in place of "values", of leaves that list their classes
 
 
 def load(path, mmap=True, components=()):
@@ -259,6 +264,11 @@ def _repeated(plans, n_trees):
 def _packed_arrays(container, packed, offsets, settings):
     arrays = dict.fromkeys(_PACKED)
     arrays.update((name.removeprefix("packed."), container.array(name)) for name in container.names("packed."))
+    lists = [arrays.pop(name) for name in _VALUE_LISTS if name in arrays]
+    if lists:
+        arrays["values"] = ClassLists(*lists, settings["objective"].n_values)
+    elif settings["objective"].lists_classes:  # written when leaves did not list their classes yet
+        arrays["values"] = ClassLists.of(arrays["values"])
     is_wide, slots = bool(packed["is_wide"]), arrays["slots"]
     if slots.dtype != np.uint8 or slots.shape[1:] != (slot_size(is_wide),):
         raise ValueError(f"slots have the type {slots.dtype} and the shape {slots.shape}")
