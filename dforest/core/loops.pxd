@@ -125,6 +125,8 @@ cdef extern from "core/loops.h" nogil:
     df_boost_outputs df_boost_outputs_at(double* memory, int n)
     void df_boost_write_subset(const uint16_t* order, int n, int n_codes, uint64_t* left, int n_words, df_boost_cut* cut)
     bint df_boost_goes_left(const df_boost_cut* cut, const uint64_t* left, int code, int missing)
+    df_boost_sums df_boost_sums_on_left(int kind, const df_boost_entries* entries, int n_codes, bint has_missing,
+                                        const df_boost_cut* cut, df_boost_sums* node)
     df_boost_room df_boost_room_at(double* memory, int n)
     int df_whole_lanes(int n)
     void df_boost_cut_in(int kind, const df_boost_entries* entries, int n_codes, bint has_missing, const df_boost_limits* limits,
@@ -161,8 +163,8 @@ cdef extern from "core/loops.h" nogil:
     ctypedef int (*df_boost_order_of)(const df_boost_entries* entries, int n, double smoothing,
                                       const df_boost_room* room) noexcept nogil
     ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing, const uint16_t* order,
-                                         int n, const df_boost_limits* limits, double unit, bint is_first,
-                                         const df_boost_room* room, df_boost_outputs* outputs) noexcept nogil
+                                         int n, const df_boost_limits* limits, const df_boost_constraint* constraint, double unit,
+                                         bint is_first, const df_boost_room* room, df_boost_outputs* outputs) noexcept nogil
     ctypedef struct df_rank_rule:          # see ranking.h
         double sigmoid
         int64_t truncation

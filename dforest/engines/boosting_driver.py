@@ -160,6 +160,7 @@ class BoostingDriver(Driver):
     """
 
     def __init__(self, iterations, words, has_tail, seed):
+        n_bounds = 0 if iterations.directions is None else len(words)
         super().__init__(
             iterations.problem.rules.max_leaf_nodes,
             subtree_up_to=-1,
@@ -173,6 +174,9 @@ class BoostingDriver(Driver):
             # chosen for.
             exponents=np.zeros((0, len(words), 2), np.int32),
             reference=np.zeros(0),
+            # With constraints, the bounds of the node's steps by output, in units of predictions, and where the cut parts them.
+            bounds=np.zeros((0, n_bounds, 2)),
+            middles=np.zeros((0, n_bounds)),
         )
         self.iterations, self.words, self.has_tail, self.seed = iterations, words, has_tail, seed
         self.rules, self.weights, self.shard = iterations.problem.rules, iterations.weights, iterations.shard
@@ -195,6 +199,8 @@ class BoostingDriver(Driver):
         self._weigh(nodes, exponents, reference)
         narrow = self._narrow(exponents)
         cuts, gains, subsets = np.zeros(n, record("df_boost_cut")), np.zeros(n), np.full(n, None)
+        bounds = self._bounds(n, parents)
+        middles = np.zeros(bounds.shape[:2])
         may_be_split = nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
             may_be_split &= nodes["depth"] < rules.max_depth
@@ -203,14 +209,27 @@ class BoostingDriver(Driver):
         may_be_split[may_be_split] = features[:, 0] >= 0
         searched = np.flatnonzero(may_be_split)
         if len(searched):
-            some, features = nodes[searched], features[features[:, 0] >= 0]
-            cuts[searched], found = self.shard.find_cuts(some, features, narrow[searched])
+            some, features, within = nodes[searched], features[features[:, 0] >= 0], None
+            units = np.diff(narrow[searched])[:, :, 0]
+            if self.directions is not None:
+                within = np.ldexp(bounds[searched], -units[:, :, None])
+            cuts[searched], found, parted = self.shard.find_cuts(some, features, narrow[searched], within)
+            if self.directions is not None:
+                middles[searched] = np.ldexp(parted, units)
             for number, subset in zip(searched.tolist(), found, strict=True):
                 subsets[number] = subset
             gains[searched] = self._gains(cuts[searched], narrow[searched])
         cuts["feature"][gains <= 0.0] = -1
         found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains, "unit": boosting.units_of_scores(narrow)}
-        return {**found, "exponents": exponents, "reference": reference}
+        return {**found, "exponents": exponents, "reference": reference, "bounds": bounds, "middles": middles}
+
+    def _bounds(self, n, parents):
+        """The bounds of n new nodes: ndarray of shape (n, n_bounds, 2). parents : left and right children in turn, or None"""
+        if parents is None or self.directions is None:
+            return np.tile([-np.inf, np.inf], (n, self.table["bounds"].shape[1], 1))
+        numbers = parents[::2]
+        directions = self.directions[self.table["cut"]["feature"][numbers]]
+        return boosting.bounds_of_children(self.table["bounds"][numbers], self.table["middles"][numbers], directions)
 
     def _gains(self, cuts, narrow):
         """What cuts gain, as `boosting.gains` says; 0 where there is none."""
@@ -223,15 +242,8 @@ class BoostingDriver(Driver):
     def partition(self, numbers):
         nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
         n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers].tolist())
-        direction, middle = np.zeros(len(numbers), np.int32), np.zeros(len(numbers))
-        if self.directions is not None:
-            direction[:] = self.directions[cuts["feature"]]
-            left = np.stack([cuts["gradient_left"], cuts["hessian_left"]], axis=1)
-            right = np.stack([cuts["gradient"], cuts["hessian"]], axis=1) - left
-            narrow = np.ascontiguousarray(self._narrow(self.table["exponents"][numbers])[:, 0])  # there is one output
-            given = self.rules.l1, self.rules.l2, narrow, self.weights.unit
-            middle = boosting.middles(left, right, *given, _bounds(nodes))
-        return arrays.children(nodes, n_left, direction, middle)
+        nothing = np.zeros(len(numbers))  # nodes have their bounds in the table
+        return arrays.children(nodes, n_left, nothing.astype(np.int32), nothing)
 
     def _narrow(self, exponents):
         """The exponents of narrow gradients and hessians, given those of quantised ones."""
@@ -241,12 +253,12 @@ class BoostingDriver(Driver):
     def _weigh_leaves(self, numbers):
         """Give leaves of a finished tree exponents of their own where they need them for their values."""
         if self.has_tail:
-            columns = [self.table[name][numbers] for name in ("node", "exponents", "reference")]
-            self._weigh(*columns, are_leaves=True)
-            self.table["node"][numbers], self.table["exponents"][numbers], _ = columns
+            nodes, exponents, reference = (self.table[name][numbers] for name in ("node", "exponents", "reference"))
+            self._weigh(nodes, exponents, reference, are_leaves=True)
+            self.table["exponents"][numbers] = exponents
 
     def _weigh(self, nodes, exponents, reference, are_leaves=False):
-        """Give light nodes exponents of their own. INOUT nodes, exponents, reference"""
+        """Give light nodes exponents of their own. INOUT exponents, reference"""
         if not self._may_be_light:
             return
         largest, has_hessian = self.shard.largest(nodes), self.shard.has_hessian
@@ -257,15 +269,11 @@ class BoostingDriver(Driver):
             light |= boosting.are_far_below(np.ascontiguousarray(largest[:, :, 1:]), exponents, has_hessian, are_leaves)
         if light.any():
             reference[light] = largest[light, 0, 0]
-            before = self._narrow(exponents[light])
             of_light = np.ascontiguousarray(largest[light, :, 1:].reshape(-1, 2))
-            found = boosting.gradient_exponents(of_light).reshape(before.shape)
+            found = boosting.gradient_exponents(of_light).reshape(exponents[light].shape)
             if not has_hessian:
                 found[:, :, 1] = 0  # they are counted
             exponents[light] = found
-            unit = (np.diff(before) - np.diff(self._narrow(exponents[light])))[:, 0, 0]  # of several outputs there are no bounds
-            for bound in ("lower", "upper"):
-                nodes[bound][light] = np.ldexp(nodes[bound][light], unit)
             self.shard.quantise_again(nodes[light], np.ldexp(1.0, exponents[light]))
 
     def _features(self, nodes, parents):
@@ -342,10 +350,9 @@ class BoostingDriver(Driver):
             values[:, k] = boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, *step_limits)
         if self.directions is None:
             return values
-        units = np.diff(self._narrow(exponents[numbers])[:, 0])  # there is one output
-        steps = np.ldexp(_bounds(nodes[numbers]), units)
+        steps = self.table["bounds"][numbers]
         bounds = boosting.values_of_steps(steps.ravel(), rules.learning_rate, *step_limits).reshape(steps.shape)
-        return boosting.clip(values[:, 0].copy(), bounds)[:, None]
+        return boosting.clip(values, bounds)
 
     @property
     def _may_be_light(self):
@@ -371,10 +378,10 @@ class BoostingDriver(Driver):
             steps = self._steps(some, k, shifts)
             values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
         if self.directions is not None:
-            free, parents = values[:, 0].copy(), np.ascontiguousarray(numbers[~is_leaf])  # there is one output
+            parents = np.ascontiguousarray(numbers[~is_leaf])
             directions = self.directions[self.table["cut"]["feature"][parents]]
-            bounds = boosting.bounds_of_values(free, parents, np.ascontiguousarray(children[parents]), directions)
-            values[:, 0] = boosting.clip(free, bounds)
+            bounds = boosting.bounds_of_values(values, parents, np.ascontiguousarray(children[parents]), directions)
+            values = boosting.clip(values, bounds)
         return values[numbers]
 
     def _steps(self, nodes, output, shifts):
@@ -418,11 +425,6 @@ def _quantiles(shard, nodes, output, quantile, shifts):
             )
         )
     return np.concatenate(found)
-
-
-def _bounds(nodes):
-    """The bounds of nodes' steps: ndarray of shape (n_nodes, 2)."""
-    return np.stack([nodes["lower"], nodes["upper"]], axis=1)
 
 
 def _payload(subset, missing_left, n_categories):

@@ -18,6 +18,7 @@ _NARROW = 256  # most codes of a column that are not in lists
 _SPILL = 4095  # most rows of an entry of a histogram that is one word: DF_SPILL of rules/boost.h
 _WEIGHED = 16  # bytes of a df_weighed
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
+BOUNDED = 24  # bytes of the bounds of an output of a node, and of where its cut parts them
 _GROWN, _GROWN_OUTPUT = 64, 24  # bytes of a BoostNode beside its records, and of a BoostOutput (core/boost/boosted_tree.pxd)
 
 
@@ -130,7 +131,8 @@ def estimate_boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
     words = 8 * n_entries * n_outputs
     histograms = words * (n_open + 2 * n_large) + words * n_threads * (1 + 3 * has_sums)
     grown = record("df_open_node").itemsize + record("df_boost_cut").itemsize + _GROWN
-    grown += n_outputs * (record("df_gradient_sums").itemsize + _GROWN_OUTPUT)
+    bounded = BOUNDED * (problem.constraints.directions is not None)
+    grown += n_outputs * (record("df_gradient_sums").itemsize + _GROWN_OUTPUT + bounded)
     forest, moving = bytes_of_trees(problem, n_trees, n_leaves)
     return BoostingMemoryEstimate(
         codes=bytes_of_codes(columns),

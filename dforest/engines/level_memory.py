@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dforest.engines.boosting_memory import bytes_of_trees
+from dforest.engines.boosting_memory import BOUNDED, bytes_of_trees
 from dforest.engines.layout import Layout
 from dforest.engines.memory import bytes_of_codes, bytes_of_forest, bytes_of_values, distinct_rows
 from dforest.rules.records import record
@@ -198,7 +198,8 @@ def boosting_memory(problem, n_trees, n_leaves, n_threads, is_host, n_ahead, his
     if not is_host:
         on_device = matrix + of_row * n_rows + histograms
         rows, histograms = uploaded + 8 * n_sums * n_rows, 0
-    table = 2 * n_leaves * (record("df_open_node").itemsize + record("df_boost_cut").itemsize + 64)
+    bounds = (problem.constraints.directions is not None) * n_outputs * BOUNDED
+    table = 2 * n_leaves * (record("df_open_node").itemsize + record("df_boost_cut").itemsize + bounds + 64)
     return LevelMemoryEstimate(
         bytes_of_codes(columns), bytes_of_values(columns), rows, table, histograms, 0, scores, forest, moving, False, on_device,
         n_threads,

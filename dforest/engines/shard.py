@@ -197,8 +197,8 @@ class BoostingShard(ABC):
         """
 
     @abstractmethod
-    def find_cuts(self, open_nodes, features, exponents):
-        """The best cut of each node by some features, within the bounds of nodes, where features have directions.
+    def find_cuts(self, open_nodes, features, exponents, bounds):
+        """The best cut of each node by some features.
 
         Parameters
         ----------
@@ -206,6 +206,8 @@ class BoostingShard(ABC):
             -1: none. Each node tries one at least.
         exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
             Of narrow gradients and hessians.
+        bounds : ndarray of shape (n_nodes, n_outputs, 2), dtype float64, or None
+            Of nodes' steps, in units of these; None: features have no directions.
 
         Returns
         -------
@@ -213,6 +215,8 @@ class BoostingShard(ABC):
             Of equal ones that of the first feature.
         subsets : list of ndarray, dtype uint64
             If the feature has categories, a bit for each code that goes left.
+        middles : ndarray of shape (n_nodes, n_outputs) or, without bounds, (n_nodes, 0), dtype float64
+            Between the steps of both sides of a cut, if its feature has a direction.
         """
 
     @abstractmethod

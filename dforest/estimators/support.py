@@ -209,7 +209,8 @@ REFUSALS = [
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
-            "Monotonicity constraints are not supported with multiple output", "one column, or no monotonic constraints"),
+            "Monotonicity constraints are not supported with multiple output",
+            "boosted trees, one column, or no monotonic constraints", FORESTS),
 ]  # fmt: skip
 
 

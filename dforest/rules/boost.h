@@ -263,7 +263,7 @@ static inline double df_step_loss(const df_boost_limits *limits, double gradient
     return limits->l1 > 0.0 ? loss + 2.0 * limits->l1 * (step < 0.0 ? -step : step) : loss;
 }
 
-/* The gain of a cut within bounds, of which cuts are compared by; -1 if it gains nothing, or if the steps of its sides have
+/* The gain of a cut within bounds, of which cuts are compared by; -1 if it gains nothing, and less if the steps of its sides have
  * not the direction of a constraint. direction : 1: the right side's must not be below the left side's; -1: not above; 0:
  * either. With l2 = 0, no bounds, and the sums above: steps -3 and 1, losses -9 and -1, of the node -2: 8 is gained. */
 static inline double df_bounded_gain(const df_boost_limits *limits, double gradient_left, double hessian_left,
@@ -274,7 +274,22 @@ static inline double df_bounded_gain(const df_boost_limits *limits, double gradi
     const double loss = df_step_loss(limits, gradient, hessian, df_bounded_step(limits, gradient, hessian, bounds));
     const double gain = loss - (df_step_loss(limits, gradient_left, hessian_left, left) +
                                 df_step_loss(limits, gradient_right, hessian_right, right));
-    return gain > 0.0 && direction * (right - left) >= 0.0 ? gain : -1.0;
+    return !(direction * (right - left) >= 0.0) ? -HUGE_VAL : gain > 0.0 ? gain : -1.0;
+}
+
+/* Between the steps of both sides of a cut, by the sums of an output on its left and in the node. Where a side has too little, both
+ * have the step of the node, 0 where there is nothing to divide by: then the cut does not divide this one of several outputs. */
+static inline double df_cut_middle(const df_boost_limits *limits, df_boost_sums left, df_boost_sums node, df_bounds bounds) {
+    const double h_left = (double)left.hessian, h_right = (double)(node.hessian - left.hessian), h = (double)node.hessian;
+    double of_left, of_right;
+    if (df_is_enough(limits, left.count, h_left) && df_is_enough(limits, node.count - left.count, h_right)) {
+        of_left = df_bounded_step(limits, (double)left.gradient, h_left, bounds);
+        of_right = df_bounded_step(limits, (double)(node.gradient - left.gradient), h_right, bounds);
+    } else if (h + limits->l2 > 0.0)
+        of_left = of_right = df_bounded_step(limits, (double)node.gradient, h, bounds);
+    else
+        of_left = of_right = df_clip(0.0, bounds.lower, bounds.upper);
+    return df_middle_prediction(of_left, of_right);
 }
 
 /* Whether cuts are compared by their bounded gains. is_constrained : by directions of columns */

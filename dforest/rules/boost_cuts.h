@@ -10,7 +10,7 @@
 
 #include "boost.h"
 
-/* What cuts of a column have to keep to, with monotonic constraints. */
+/* What cuts of a column have to keep to in an output, with monotonic constraints. */
 typedef struct {
     df_bounds bounds;       /* of the node */
     int direction;          /* of the column */
@@ -131,8 +131,8 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_arrays *first, int n, df_bo
     }
 }
 
-/* The highest score, or -1, of scores from 0 and -1, and the first place that has it: the bits of numbers from 0 are in their
- * order, and those of -1 are below. OUT first : only looked at where there is a score */
+/* The highest score, or one below 0 where there is none from 0 on, and the first place that has it: the bits of numbers from 0 are
+ * in their order, and those of others are below. OUT first : only looked at where there is a score */
 DF_ALWAYS_INLINE double df_top_score(const double *scores, int n, int *first) {
     double score = -1.0;
     int64_t top, at = n;
@@ -430,7 +430,7 @@ DF_ALWAYS_INLINE void df_boost_subset_loop(const int kind, const df_boost_entrie
  *
  * Categories are ordered by one of the outputs, the one that they tell most about: see df_boost_spread. */
 typedef struct {
-    double *right, *left;      /* of the cut after each entry, with the rest on either side; -HUGE_VAL: a side has too little */
+    double *right, *left;      /* of the cut after each entry, with the rest on either side; below 0: it is not valid */
     int64_t *count;            /* rows of the first entries */
     double common;             /* what scores have in common that is no gain */
     int64_t rest, n, most;     /* rows of the rest, and of all */
@@ -468,12 +468,27 @@ DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *
     return spread;
 }
 
+/* Add the scores of an output under constraints, which have no common part: see below. A cut whose sides have not its direction in
+ * this output is refused for good. INOUT sums : -HUGE_VAL: refused; -1: no output has been enough so far */
+DF_NEVER_INLINE void df_boost_add_bounded(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_cut *node,
+                                          const df_boost_limits *limits, const double *scores, double unit, double *sums) {
+    for (int i = 0; i < n; i++) {
+        const int64_t count = first->n[i] + rest.count, h = first->h[i] + rest.hessian;
+        if (df_is_enough(limits, count, (double)h) && df_is_enough(limits, node->n - count, (double)(node->hessian - h)) &&
+            sums[i] >= -1.0)
+            sums[i] = scores[i] < -1.0 ? -HUGE_VAL : (sums[i] > 0.0 ? sums[i] : 0.0) + (scores[i] > 0.0 ? scores[i] * unit : 0.0);
+    }
+}
+
 /* Add the scores of an output, of the cuts after each of n entries. A cut is valid if both its sides have rows enough, and Hessian
- * enough in one output at least; an output that has less adds what it adds to the node, as if the cut did not divide it.
- * order : [n] of categories; NULL: by code; unit : what scores are multiplied by; is_first : of the outputs */
+ * enough in one output at least; an output that has less adds what it adds to the node, as if the cut did not divide it. In all
+ * others its sides must have its direction.
+ * order : [n] of categories; NULL: by code; constraint : in this output, or NULL; unit : what scores are multiplied by;
+ * is_first : of the outputs */
 DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
-                                             const uint16_t *order, int n, const df_boost_limits *limits, double unit,
-                                             int is_first, const df_boost_room *room, df_boost_outputs *outputs) {
+                                             const uint16_t *order, int n, const df_boost_limits *limits,
+                                             const df_boost_constraint *constraint, double unit, int is_first,
+                                             const df_boost_room *room, df_boost_outputs *outputs) {
     const df_boost_arrays first = room->first;
     df_boost_cut node;
     df_boost_sums rests[2] = {{0, 0, 0}, {0, 0, 0}};
@@ -485,10 +500,11 @@ DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entr
     else if (has_missing)
         rests[1] = df_boost_entry(kind, entries, n_codes);
     const double own =
-        df_is_bounded(limits, 0) ? 0.0 : df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
+        df_is_bounded(limits, constraint != NULL) ? 0.0
+                                                  : df_common_score(limits->l2, (double)node.gradient, (double)node.hessian) * unit;
     if (is_first) {
         for (int i = 0; i < n; i++)
-            outputs->right[i] = outputs->left[i] = -HUGE_VAL; /* no output has been enough so far */
+            outputs->right[i] = outputs->left[i] = constraint != NULL ? -1.0 : -HUGE_VAL; /* no output has been enough so far */
         memcpy(outputs->count, first.n, n * sizeof(int64_t));
         outputs->common = 0.0;
         outputs->rest = rests[1].count;
@@ -497,7 +513,11 @@ DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entr
     }
     for (int side = 0; side < 2; side++) {
         double *sums = side ? outputs->left : outputs->right;
-        df_boost_scores(&first, n, rests[side], &node, limits, NULL, scores);
+        df_boost_scores(&first, n, rests[side], &node, limits, constraint, scores);
+        if (constraint != NULL) {
+            df_boost_add_bounded(&first, n, rests[side], &node, limits, scores, unit, sums);
+            continue;
+        }
         for (int i = 0; i < n; i++) {
             const int64_t count = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
             const int is_valid = df_is_enough(limits, count, (double)h) &&
@@ -532,6 +552,24 @@ static inline int df_boost_goes_left(const df_boost_cut *cut, const uint64_t *le
     if (left != NULL)
         return (int)(left[code / 64] >> (code % 64) & 1);
     return code == missing ? (int)cut->missing_left : code <= (int)cut->code;
+}
+
+/* What a cut of numbers sends to the left, of an output. OUT node : what all entries have */
+static inline df_boost_sums df_boost_sums_on_left(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,
+                                                  const df_boost_cut *cut, df_boost_sums *node) {
+    df_boost_sums left = {0, 0, 0};
+    *node = left;
+    for (int i = 0; i < n_codes + has_missing; i++) {
+        const df_boost_sums entry = df_boost_entry(kind, entries, i);
+        const int goes_left = df_boost_goes_left(cut, NULL, i, n_codes);
+        node->gradient += entry.gradient;
+        node->hessian += entry.hessian;
+        node->count += entry.count;
+        left.gradient += goes_left ? entry.gradient : 0;
+        left.hessian += goes_left ? entry.hessian : 0;
+        left.count += goes_left ? entry.count : 0;
+    }
+    return left;
 }
 
 #endif

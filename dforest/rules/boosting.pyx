@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_SPILL, DF_TAIL_BITS, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits,
-    df_boost_limits_of, df_both_gradient_sums, df_between_values, df_bounded_step, df_choose_words, df_ends_at_quantile,
+    df_boost_limits_of, df_both_gradient_sums, df_between_values, df_choose_words, df_ends_at_quantile,
     df_gain_of_score, df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below,
     df_is_light, df_limited_value, df_newton_value, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits,
     df_value_limits_of, df_word_kind,
@@ -153,29 +153,27 @@ def absolute_gains(const double[::1] gains not None, const int32_t[::1] units no
     return result
 
 
-def middles(const int64_t[:, ::1] left not None, const int64_t[:, ::1] right not None, double l1, double l2,
-            const int32_t[:, ::1] narrow not None, double weight_unit, const double[:, ::1] bounds not None):
-    """Between the steps of both sides of nodes' cuts: ndarray of shape (n_nodes,), dtype float64.
+def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, ::1] middles not None,
+                       const int8_t[::1] directions not None):
+    """The bounds of nodes' children: ndarray of shape (2 * n_nodes, n_outputs, 2), left and right ones in turn.
 
     Parameters
     ----------
-    left, right : ndarray of shape (n_nodes, 2), dtype int64
-        Sums of narrow gradients and hessians of either side.
-    l1, l2, narrow, weight_unit
-        As of `gains`.
-    bounds : ndarray of shape (n_nodes, 2), dtype float64
-        Of the nodes' steps.
+    bounds : ndarray of shape (n_nodes, n_outputs, 2), dtype float64
+    middles : ndarray of shape (n_nodes, n_outputs), dtype float64
+        Between the steps of both children.
+    directions : ndarray of shape (n_nodes,), dtype int8
+        Of the features that the nodes test.
     """
-    cdef Py_ssize_t i
-    cdef df_boost_limits limits
+    cdef Py_ssize_t i, k, side
     cdef df_bounds own
-    result = np.empty(left.shape[0])
-    cdef double[::1] out = result
-    for i in range(left.shape[0]):
-        limits = df_boost_limits_of(l1, l2, 0.0, 1, narrow[i, 0], narrow[i, 1], weight_unit)
-        own = df_bounds(bounds[i, 0], bounds[i, 1])
-        out[i] = df_middle_prediction(df_bounded_step(&limits, <double> left[i, 0], <double> left[i, 1], own),
-                                      df_bounded_step(&limits, <double> right[i, 0], <double> right[i, 1], own))
+    result = np.empty((2 * bounds.shape[0], bounds.shape[1], 2))
+    cdef double[:, :, ::1] out = result
+    for i in range(bounds.shape[0]):
+        for side in range(2):
+            for k in range(bounds.shape[1]):
+                own = df_child_bounds(df_bounds(bounds[i, k, 0], bounds[i, k, 1]), side, directions[i], middles[i, k])
+                out[2 * i + side, k, 0], out[2 * i + side, k, 1] = own.lower, own.upper
     return result
 
 
@@ -273,23 +271,24 @@ def values_of_steps(const double[::1] steps not None, double learning_rate, doub
     return result
 
 
-def clip(const double[::1] values not None, const double[:, ::1] bounds not None):
-    """Values of nodes within bounds, of shape (n_nodes, 2): ndarray of shape (n_nodes,), dtype float64."""
-    cdef Py_ssize_t i
-    result = np.empty(values.shape[0])
-    cdef double[::1] out = result
+def clip(const double[:, ::1] values not None, const double[:, :, ::1] bounds not None):
+    """Values of nodes, of shape (n_nodes, n_outputs), within bounds, of shape (n_nodes, n_outputs, 2): ndarray of float64."""
+    cdef Py_ssize_t i, k
+    result = np.empty((values.shape[0], values.shape[1]))
+    cdef double[:, ::1] out = result
     for i in range(values.shape[0]):
-        out[i] = df_clip(values[i], bounds[i, 0], bounds[i, 1])
+        for k in range(values.shape[1]):
+            out[i, k] = df_clip(values[i, k], bounds[i, k, 0], bounds[i, k, 1])
     return result
 
 
-def bounds_of_values(const double[::1] values not None, const int64_t[::1] parents not None,
+def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] parents not None,
                      const int64_t[:, ::1] children not None, const int8_t[::1] directions not None):
-    """The bounds of nodes of a tree, given the values that they would have without: ndarray of shape (n_nodes, 2).
+    """The bounds of nodes of a tree, given the values that they would have without: ndarray of shape (n_nodes, n_outputs, 2).
 
     Parameters
     ----------
-    values : ndarray of shape (n_nodes,), dtype float64
+    values : ndarray of shape (n_nodes, n_outputs), dtype float64
     parents : ndarray of shape (n_parents,), dtype int64
         The numbers of inner nodes, each after its parent.
     children : ndarray of shape (n_parents, 2), dtype int64
@@ -297,18 +296,19 @@ def bounds_of_values(const double[::1] values not None, const int64_t[::1] paren
     directions : ndarray of shape (n_parents,), dtype int8
         Of the features that they test.
     """
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i, k, side
     cdef df_bounds own, of_child
     cdef double middle
-    result = np.tile([-np.inf, np.inf], (values.shape[0], 1))
-    cdef double[:, ::1] out = result
+    result = np.tile([-np.inf, np.inf], (values.shape[0], values.shape[1], 1))
+    cdef double[:, :, ::1] out = result
     for i in range(parents.shape[0]):
-        own = df_bounds(out[parents[i], 0], out[parents[i], 1])
-        middle = df_middle_prediction(df_clip(values[children[i, 0]], own.lower, own.upper),
-                                      df_clip(values[children[i, 1]], own.lower, own.upper))
-        for k in range(2):
-            of_child = df_child_bounds(own, k, directions[i], middle)
-            out[children[i, k], 0], out[children[i, k], 1] = of_child.lower, of_child.upper
+        for k in range(values.shape[1]):
+            own = df_bounds(out[parents[i], k, 0], out[parents[i], k, 1])
+            middle = df_middle_prediction(df_clip(values[children[i, 0], k], own.lower, own.upper),
+                                          df_clip(values[children[i, 1], k], own.lower, own.upper))
+            for side in range(2):
+                of_child = df_child_bounds(own, side, directions[i], middle)
+                out[children[i, side], k, 0], out[children[i, side], k, 1] = of_child.lower, of_child.upper
     return result
 
 

@@ -131,7 +131,7 @@ def test_rows_by_ranks_and_on_a_device():
 @pytest.mark.parametrize(("model", "y", "message"), [
     (boosted(), np.column_stack([Y, np.arange(300) % 3]), "column 3 of y has 3 classes, and two .*MultiOutputClassifier makes"),
     (boosted(PythonLoss()), Y, "y should be a 1d array, got an array of shape"),
-    (boosted(monotonic_cst=[1, 0, 0, 0]), Y, "a y of 3 columns with monotonic_cst"),
+    (boosted(monotonic_cst=[1, 0, 0, 0]), np.column_stack([Y, np.arange(300) % 3]), "column 3 of y has 3 classes"),
     (boosted(class_weight={0: 1, 1: 2}), Y, "For multi-output, class_weight should be a list of dicts"),
     (boosted(scoring="balanced_accuracy", early_stopping=True), Y, "scoring='balanced_accuracy' can't score the"),
     (HistGradientBoostingRegressor("huber"), Y, "loss='huber' is for a y of one column, and y has 3"),

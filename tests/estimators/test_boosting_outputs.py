@@ -185,7 +185,6 @@ class Own(PythonLoss):
     [
         ({"loss": "huber"}, "loss='huber' is for a y of one column, and y has 3; allowed are names of losses other than"),
         ({"loss": Own()}, r"loss=.* is for a y of one column, and y has 3; allowed are names of losses other than"),
-        ({"monotonic_cst": [1, 0, 0, 0, 0]}, r"a y of 3 columns with monotonic_cst=\[1, 0, 0, 0, 0\] is not supported"),
         ({"loss": "poisson"}, 'y holds -.*; allowed with loss="poisson" are numbers from 0'),
     ],
 )

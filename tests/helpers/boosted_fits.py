@@ -120,11 +120,11 @@ def weights_of_many_magnitudes(rng, x):
     return 10.0 ** (rng.choice([0.0, 12.0]) - lightness) * rng.choice([1.0, 0.7, 0.1], len(x))
 
 
-def with_outputs(seed, model, y):
-    """A regressor of a random problem, and targets of several columns: the model without what is for one, and the targets."""
+def with_outputs(seed, y):
+    """Targets of several columns for the regressor of a random problem."""
     rng = np.random.default_rng(seed)
     others = [y[rng.permutation(len(y))] * 10.0 ** rng.integers(-3, 4) for _ in range(rng.integers(1, 4))]
-    return model.set_params(monotonic_cst=None), np.column_stack([y, *others])
+    return np.column_stack([y, *others])
 
 
 def with_extreme_units(seed, model, y):

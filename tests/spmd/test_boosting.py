@@ -60,7 +60,7 @@ def test_columns_of_many_codes(loss, seed, monkeypatch):
 def test_several_outputs(loss, seed):
     """A rank without rows does not know how many there are."""
     model, X, y, weight = random_fit(seed, loss)
-    model, y = with_outputs(seed, model, y)
+    y = with_outputs(seed, y)
     if seed % 2:
         X, y, weight = with_many_codes(seed, model, X, y, weight)
     alone = clone(model).fit(X, y, weight)
@@ -74,7 +74,7 @@ def test_units_at_the_ends_of_the_range(seed):
     """Whose penalties are beyond all numbers in units of weight, for instance."""
     model, X, y, _ = random_fit(seed, "squared_error")
     if seed % 2:
-        model, y = with_outputs(seed, model, y)
+        y = with_outputs(seed, y)
     model, y, weight = with_extreme_units(seed, model, y)
     alone = clone(model).fit(X, y, weight)
     assert np.isfinite(alone.predict(X)).all()

@@ -27,11 +27,12 @@ class Cut(NamedTuple):
 
 
 class Judge:
-    """What judges the cuts of a node by one of the outputs, in units of its integers."""
+    """What judges the cuts of a node by one of the outputs, in units of its integers, given bounds in those of predictions."""
 
     def __init__(self, rows, integers, limits, bounds):
         g, h = integers.coarse_exponents
-        self.limits, self.bounds, self.total = limits, bounds, sums_of(rows, integers)
+        self.limits, self.unit, self.total = limits, h - g, sums_of(rows, integers)
+        self.bounds = [scaled(bound, -self.unit) for bound in bounds]
         self.l1 = scaled(limits.l1 / integers.weight_unit, g)
         self.l2, self.min_hessian, self.smoothing = (
             scaled(x / integers.weight_unit, h) for x in (limits.l2, limits.min_hessian, CATEGORY_SMOOTHING)
@@ -43,12 +44,33 @@ class Judge:
         _, h, n = sums
         return n >= self.limits.min_samples_leaf and float(h) >= self.min_hessian and float(h) + self.l2 > 0.0
 
-    def score(self, left, right, feature):
+    def step(self, sums):
+        """The step of some rows."""
+        return within(-shrunk(float(sums[0]), self.l1) / (float(sums[1]) + self.l2), self.bounds)
+
+    def steps(self, left, right):
+        """Those of both sides of a cut, which are the node's where a side has too little."""
+        if self.is_enough(left) and self.is_enough(right):
+            return self.step(left), self.step(right)
+        return (self.step(self.total) if float(self.total[1]) + self.l2 > 0.0 else within(0.0, self.bounds),) * 2
+
+    def is_ordered(self, left, right, feature):
+        """Whether the steps of both sides have the direction of a constraint."""
+        if self.limits.monotonic is None:
+            return True
+        steps = self.steps(left, right)
+        return self.limits.monotonic[feature] * (steps[1] - steps[0]) >= 0.0
+
+    def score(self, left, right):
         """What cuts are compared by."""
         if not self.limits.is_bounded:
             return cut_score(self.l2, left, right)
-        direction = 0 if self.limits.monotonic is None else self.limits.monotonic[feature]
-        return bounded_gain((self.l1, self.l2), left, right, self.total, self.bounds, direction)
+        of_left, of_right, of_node = (
+            (2.0 * float(g) + (float(h) + self.l2) * v) * v + 2.0 * self.l1 * abs(v)
+            for (g, h, _), v in ((sums, self.step(sums)) for sums in (left, right, self.total))
+        )
+        gain = of_node - (of_left + of_right)
+        return gain if gain > 0.0 else -1.0
 
     def common(self):
         """What a score is above the gain."""
@@ -56,8 +78,8 @@ class Judge:
 
 
 def best_cut(rows, columns, features, integers, limits, bounds):
-    """The best cut of a node that gains something, or None. Of several outputs scores are added up."""
-    judges = [Judge(rows, one, limits, bounds) for one in integers]
+    """The best cut of a node that gains something, or None. Of several outputs scores are added up. bounds : of each output"""
+    judges = [Judge(rows, one, limits, own) for one, own in zip(integers, bounds, strict=True)]
     exponent = max(judge.exponent for judge in judges)
     units = [scaled(1.0, judge.exponent - exponent) for judge in judges]
     best, best_score = None, -1.0
@@ -87,12 +109,14 @@ def best_cut(rows, columns, features, integers, limits, bounds):
                 enough = [judge.is_enough(a) and judge.is_enough(b) for judge, a, b in zip(judges, left, right, strict=True)]
                 if not any(enough):
                     continue
-                scores = [judge.score(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)]
-                score = scores[0]
-                if len(judges) > 1:
+                if not all(judge.is_ordered(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)):
+                    continue
+                if len(judges) == 1:
+                    score = judges[0].score(left[0], right[0])
+                else:
                     score = 0.0
-                    for judge, own, unit, is_valid in zip(judges, scores, units, enough, strict=True):
-                        score += (max(own, 0.0) if is_valid else judge.common()) * unit
+                    for judge, a, b, unit, is_valid in zip(judges, left, right, units, enough, strict=True):
+                        score += (max(judge.score(a, b), 0.0) if is_valid else judge.common()) * unit
                 if score > best_score:
                     best_score = score
                     goes_left = rest_left if n_rest > 0 else left[0][2] > right[0][2]
@@ -135,27 +159,9 @@ def shrunk(gradient, l1):
     return gradient if l1 == 0.0 else math.copysign(max(abs(gradient) - l1, 0.0), gradient)
 
 
-def step(penalties, sums, bounds):
-    """The step of some rows. penalties: l1 and l2"""
-    l1, l2 = penalties
-    return within(-shrunk(float(sums[0]), l1) / (float(sums[1]) + l2), bounds)
-
-
 def within(value, bounds):
     """A value, kept within bounds."""
     return bounds[0] if value < bounds[0] else bounds[1] if value > bounds[1] else value
-
-
-def bounded_gain(penalties, left, right, total, bounds, direction):
-    """The gain of a cut within bounds; -1 if it is not above 0, or has not the right direction. penalties: l1 and l2"""
-    l1, l2 = penalties
-    steps = [step(penalties, sums, bounds) for sums in (left, right, total)]
-    of_left, of_right, of_node = (
-        (2.0 * float(g) + (float(h) + l2) * v) * v + 2.0 * l1 * abs(v)
-        for (g, h, _), v in zip((left, right, total), steps, strict=True)
-    )
-    gain = of_node - (of_left + of_right)
-    return gain if gain > 0.0 and direction * (steps[1] - steps[0]) >= 0.0 else -1.0
 
 
 def add(a, b):

@@ -24,9 +24,8 @@ The rules:
   those rows that its exponents were chosen for: all rows of the fit, or of the closest light node above it. If targets are
   no classes, and the largest quantised gradient or hessian of the tree is above 64 times the mean, in any output, a node is
   also light if the exponent for its own largest one, which is above 0, would be higher by 6 or more. A light node has
-  exponents of its own, and so have the nodes below it; its hessians above 0 are 1 at least. Bounds of steps are those of the
-  same predictions. What a node that is no leaf would add comes from the sums of its children: integers of the higher exponent
-  lose their last bits, a half rounded up.
+  exponents of its own, and so have the nodes below it; its hessians above 0 are 1 at least. What a node that is no leaf would
+  add comes from the sums of its children: integers of the higher exponent lose their last bits, a half rounded up.
 - With a subsample, each round draws rows without replacement, by the seed of its first tree. They are all that its trees know of:
   exponents and kinds of words are theirs too. The other rows count in `huber`'s delta, and in whether weights are small integers;
   they get the values of the leaves that they reach.
@@ -42,7 +41,8 @@ The rules:
   and a step v changes the loss by (2 G + (H + l2) v) v / 2. The gain of a cut is twice what the two steps of its sides save,
   compared with that of the node; a cut of a constrained feature is only valid if the steps have its direction. The middle of
   the two steps is a bound of both children then. Leaves are kept within their bounds; if they are refitted, bounds are found
-  anew, from the refitted values of all nodes.
+  anew, from the refitted values of all nodes. Several outputs have bounds each, and the cut must have its direction in all. In an
+  output in which a side has too little, both sides have the step of the node, 0 where there is nothing to divide by.
 - Features are drawn among those that have two codes or more among all training rows.
 - With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
   above it.
@@ -59,7 +59,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from twins.boosted_cuts import Cut, best_cut, shrunk, step, sums_of, within
+from twins.boosted_cuts import Cut, Judge, best_cut, shrunk, sums_of, within
 from twins.gradients import LEAF_TAIL_BITS, both_sums, fine_exponent, integers_of, of_node, scaled
 from twins.losses import (
     BY_QUANTILE,
@@ -88,7 +88,7 @@ class Node:
     threshold: float = 0.0  # NaN where categories are tested
     categories: tuple = ()  # of a test of categories: those on the side that missing values don't go to
     missing_left: bool = False
-    bounds: tuple = (-math.inf, math.inf)  # of steps
+    bounds: list = ()  # of steps, in units of predictions, for each output
     gain: float = 0.0  # in units of the loss
     # Of a leaf, or what another node would add as one, for each output; 0 there if leaves are no Newton steps.
     values: list = ()
@@ -145,8 +145,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
         NaN means missing.
     y : sequence of length n_rows, or ndarray of shape (n_rows, n_outputs)
-        Targets, or class numbers. With several outputs the loss is not Huber's, and there are neither categories nor constraints
-        on predictions.
+        Targets, or class numbers. With several outputs the loss is not Huber's.
     loss : str or object
         As `losses.h` names them; "multinomial" grows a tree for each class in a round. An object has methods and attributes as
         `dforest.loss.PythonLoss` describes them.
@@ -273,15 +272,12 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             for node in inner_nodes(tree):
                 node.values = [0.0] * len(outputs)
             valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
-            if limits.monotonic is None:
-                bounds_of = {id(node): (-math.inf, math.inf) for node in valued}
-            elif is_refitted:
+            if is_refitted and limits.monotonic is not None:
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
-                steps = {id(node): in_units(node.bounds, node.integers[0], None) for node in valued}
-                bounds_of = {node: [values.value(step) for step in bounds] for node, bounds in steps.items()}
+                bounds_of = {id(node): [[values.value(step) for step in ends] for ends in node.bounds] for node in valued}
             for node in valued:
-                node.values = [within(value, bounds_of[id(node)]) for value in value_of(node)]
+                node.values = [within(value, ends) for value, ends in zip(value_of(node), bounds_of[id(node)], strict=True)]
             reached = [(row, leaf) for leaf in leaves for row in leaf.rows]
             for row, leaf in reached + [(row, leaf_of(tree, X[row])) for row in left_out]:
                 for o, value in zip(outputs, leaf.values, strict=True):
@@ -339,7 +335,6 @@ def grow_tree(rows, columns, integers, limits, seed):
 
     def look_at(rows, path, depth, used, bounds, before):
         cut, integers = None, of_node(before, rows)
-        bounds = in_units(bounds, before[0], integers[0])
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
             of_level = first_features(of_tree, limits.colsample_bylevel, seed, 1 + depth)
@@ -353,7 +348,7 @@ def grow_tree(rows, columns, integers, limits, seed):
         return set([f for f in feature_order(len(columns), seed, path) if f in features][:n])
 
     of_tree = first_features(can_split, limits.colsample_bytree, seed, 0)
-    root = look_at(rows, ROOT_PATH, 0, frozenset(), (-math.inf, math.inf), integers)
+    root = look_at(rows, ROOT_PATH, 0, frozenset(), [(-math.inf, math.inf)] * len(integers), integers)
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
     while len(frontier) != limits.max_leaf_nodes:
@@ -365,7 +360,7 @@ def grow_tree(rows, columns, integers, limits, seed):
         column = columns[cut.feature]
         sides = [row for row in node.rows if column.codes[row] in cut.left], [
             row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
-        bounds = children_bounds(cut, node, sides, node.integers[0], limits)
+        bounds = children_bounds(cut, node, sides, limits)
         set_test(node, cut, column)
         found = [
             look_at(sides[side], child_path(path, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
@@ -375,8 +370,7 @@ def grow_tree(rows, columns, integers, limits, seed):
         frontier |= {place + "0": found[0], place + "1": found[1]}
     leaves = [frontier[place].node for place in sorted(frontier)]
     for leaf in leaves:
-        before, leaf.integers = leaf.integers, of_node(leaf.integers, leaf.rows, LEAF_TAIL_BITS)
-        leaf.bounds = in_units(leaf.bounds, before[0], leaf.integers[0])
+        leaf.integers = of_node(leaf.integers, leaf.rows, LEAF_TAIL_BITS)
     return root.node, leaves
 
 
@@ -398,33 +392,32 @@ def allowed_features(n_features, used, interactions):
     return set().union(*(group for group in interactions if used <= group))
 
 
-def in_units(bounds, before, integers):
-    """Bounds of steps in units of other integers; None: those of predictions."""
-    (g, h), (of_g, of_h) = before.coarse_exponents, (0, 0) if integers is None else integers.coarse_exponents
-    return tuple(scaled(b, (h - g) - (of_h - of_g)) for b in bounds)
-
-
-def children_bounds(cut, node, sides, integers, limits):
-    """Bounds of both children of a node."""
+def children_bounds(cut, node, sides, limits):
+    """Bounds of both children of a node, of each output."""
     if limits.monotonic is None or limits.monotonic[cut.feature] == 0:
         return node.bounds, node.bounds
-    penalties = [
-        scaled(x / integers.weight_unit, exponent)
-        for x, exponent in zip((limits.l1, limits.l2), integers.coarse_exponents, strict=True)
-    ]
-    steps = [step(penalties, sums_of(side, integers), node.bounds) for side in sides]
-    return parted(node.bounds, steps, limits.monotonic[cut.feature])
+    steps = []
+    for integers, bounds in zip(node.integers, node.bounds, strict=True):
+        judge = Judge(node.rows, integers, limits, bounds)
+        steps.append([scaled(step, judge.unit) for step in judge.steps(*(sums_of(side, integers) for side in sides))])
+    return all_parted(node.bounds, steps, limits.monotonic[cut.feature])
+
+
+def all_parted(bounds, steps, direction):
+    """Bounds of both children, of each output, given the steps of these within their parent's bounds."""
+    pairs = [parted(own, of_sides, direction) for own, of_sides in zip(bounds, steps, strict=True)]
+    return [left for left, _ in pairs], [right for _, right in pairs]
 
 
 def parted(bounds, steps, direction):
-    """Bounds of both children, given the steps of these within their parent's bounds."""
+    """`all_parted` of one output."""
     middle = 0.5 * steps[0] + 0.5 * steps[1]
     below, above = (bounds[0], middle), (middle, bounds[1])
     return (below, above) if direction > 0 else (above, below)
 
 
 def refitted_bounds(root, monotonic, value_of):
-    """Bounds of the refitted values of leaves, by id."""
+    """Bounds of the refitted values of leaves, of each output, by id."""
     found = {}
 
     def visit(node, bounds):
@@ -433,12 +426,13 @@ def refitted_bounds(root, monotonic, value_of):
             return
         both = bounds, bounds
         if monotonic[node.feature] != 0:
-            steps = [within(value_of(child)[0], bounds) for child in (node.left, node.right)]
-            both = parted(bounds, steps, monotonic[node.feature])
+            of_children = zip(value_of(node.left), value_of(node.right), strict=True)
+            steps = [[within(value, own) for value in pair] for pair, own in zip(of_children, bounds, strict=True)]
+            both = all_parted(bounds, steps, monotonic[node.feature])
         visit(node.left, both[0])
         visit(node.right, both[1])
 
-    visit(root, (-math.inf, math.inf))
+    visit(root, [(-math.inf, math.inf)] * len(value_of(root)))
     return found
 
 

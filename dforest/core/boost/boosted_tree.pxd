@@ -20,7 +20,7 @@ cdef struct BoostScale:        # of the integers that stand for gradients and He
     int32_t narrow_g, narrow_h  # and in narrow ones
 
 cdef struct BoostNode:
-    df_open_node at            # where it stands: its range of the rows, and so on; bounds are those of steps of its rows
+    df_open_node at            # where it stands: its range of the rows, and so on
     bint is_light              # it has a scale of its own, not its parent's
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int lightness              # of that row
@@ -38,19 +38,6 @@ cdef struct BoostOutput:       # what a node has of one of the outputs
     BoostScale scale           # of its rows' integers
     df_gradient_sums quantised  # once the tree is grown; 0 where leaves are no Newton steps
     double value               # of a leaf, or what another node would add as one
-
-
-cdef inline df_bounds bounds_of(const BoostNode* node) noexcept nogil:
-    """The bounds that monotonic constraints set for steps of a node's rows; once leaves are refitted, for their values."""
-    cdef df_bounds bounds
-    bounds.lower = node.at.lower
-    bounds.upper = node.at.upper
-    return bounds
-
-
-cdef inline void set_bounds(BoostNode* node, df_bounds bounds) noexcept nogil:
-    node.at.lower = bounds.lower
-    node.at.upper = bounds.upper
 
 
 cdef struct BoostRoute:        # where a node sends rows that walk down the tree
@@ -92,10 +79,14 @@ cdef class BoostedTree:
     # What there is of it
     cdef BoostNode* nodes
     cdef BoostOutput* outputs          # [n_nodes, n_outputs]
+    # Both NULL without monotonic constraints: what these set for steps of nodes' rows, in units of predictions, and once leaves
+    # are refitted for their values; and where the best cut parts the steps.
+    cdef df_bounds* bounds             # [n_nodes, n_outputs]
+    cdef double* middles               # [n_nodes, n_outputs]
     cdef df_boost_sums* sums           # [n_nodes, n_outputs] of their rows' narrow integers, if columns have defaults
     cdef BoostRoute* routes            # of the nodes; NULL: all rows are drawn
     cdef uint64_t* sides               # of nodes whose best cuts are of wide columns, one after another
-    cdef Py_ssize_t n_nodes, room, output_room, sums_room, route_room, n_sides, sides_room
+    cdef Py_ssize_t n_nodes, room, output_room, bounds_room, middle_room, sums_room, route_room, n_sides, sides_room
     cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
     cdef Py_ssize_t n_pushed
     # What a call of the team is about
@@ -106,12 +97,14 @@ cdef class BoostedTree:
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node
     cdef df_boost_cut* cuts            # [2, n_items] of the small and the large node
+    cdef df_bounds* searched           # [2, n_outputs] their bounds in their units; NULL: there are no monotonic constraints
     cdef uint8_t* by_code              # [as many as the widest column has] whether each of the column's codes goes left, ...
     cdef uint8_t* by_shared            # [DF_BOOST_CODES] ... and each of its bundle's
 
     cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double heaviest,
                   uint32_t seed, WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
+    cdef int add_bounds(self, int32_t parent, bint is_right) except -1 nogil
     cdef int know_sums(self, int32_t number) except -1 nogil
     cdef int weigh_leaves(self) except -1 nogil
     cdef int weigh(self, BoostNode* node, int tail_bits) except -1 nogil
@@ -133,7 +126,8 @@ cdef class BoostedTree:
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t direction(self, const BoostNode* node) noexcept nogil
-    cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const WideRoom* rooms) except -1 nogil
+    cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const Search* search) except -1 nogil
+    cdef void find_middles(self, const BoostNode* node, const Search* search) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil

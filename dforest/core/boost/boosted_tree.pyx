@@ -30,10 +30,10 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_LIGHT_BITS, DF_TAIL_BITS, df_boost_limits_of, df_boost_sums,
-    df_bounded_step, df_bounds_in_units, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
+    df_bounds_in_units, df_cut_middle, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
     df_unit_of_scores,
 )
-from dforest.rules.bounds cimport df_middle_prediction
+from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_no_bounds
 from dforest.rules.node cimport df_child_of, df_root_of
 
 
@@ -122,6 +122,9 @@ cdef class BoostedTree:
                 raise MemoryError()
             for j in range(n):
                 self.directions[j] = directions[j]
+            self.searched = <df_bounds*> malloc(2 * self.n_outputs * sizeof(df_bounds))
+            if self.searched == NULL:
+                raise MemoryError()
 
     def __dealloc__(self):
         free(self.cuts)
@@ -135,6 +138,9 @@ cdef class BoostedTree:
         free(self.largest)
         free(self.nodes)
         free(self.outputs)
+        free(self.searched)
+        free(self.bounds)
+        free(self.middles)
         free(self.sums)
         free(self.routes)
         free(self.sides)
@@ -203,6 +209,8 @@ cdef class BoostedTree:
             ensure_room(<void**> &self.sums, &self.sums_room, (self.n_nodes + 1) * self.n_outputs, sizeof(df_boost_sums))
         node = &self.nodes[self.n_nodes]
         self.n_nodes += 1
+        if self.directions != NULL:
+            self.add_bounds(parent, is_right)
         node.at = at[0]
         node.parent = parent
         node.left = node.slot = node.cut.feature = -1
@@ -223,6 +231,20 @@ cdef class BoostedTree:
             self.routes[self.n_nodes - 1].sides = -1
             self.routes[self.n_nodes - 1].next = <int32_t> (self.n_nodes - 1)
         return <int32_t> (self.n_nodes - 1)
+
+    cdef int add_bounds(self, int32_t parent, bint is_right) except -1 nogil:
+        """Have the bounds of the last node."""
+        cdef Py_ssize_t k, K = self.n_outputs, last = (self.n_nodes - 1) * K
+        cdef int8_t direction = self.direction(&self.nodes[parent]) if parent >= 0 else 0
+        ensure_room(<void**> &self.bounds, &self.bounds_room, last + K, sizeof(df_bounds))
+        ensure_room(<void**> &self.middles, &self.middle_room, last + K, sizeof(double))
+        for k in range(K):
+            self.middles[last + k] = 0.0
+            self.bounds[last + k] = df_no_bounds()
+            if parent >= 0:
+                self.bounds[last + k] = df_child_bounds(self.bounds[parent * K + k], is_right, direction,
+                                                        self.middles[parent * K + k])
+        return 0
 
     cdef inline BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil:
         """What a node has of each output: [n_outputs]."""
@@ -254,21 +276,12 @@ cdef class BoostedTree:
 
     cdef int split(self, int32_t number) except -1 nogil:
         """Divide a leaf by its best cut, and add its children."""
-        cdef const df_boost_cut* cut = &self.nodes[number].cut
-        cdef df_bounds bounds = bounds_of(&self.nodes[number])
-        cdef df_boost_limits limits = self.limits_of(&self.nodes[number], 0)
-        cdef double middle = 0.0
-        cdef int8_t direction = self.direction(&self.nodes[number])
+        cdef int64_t n_left = self.nodes[number].cut.n_left
         cdef df_open_node children[2]
         cdef int child
         self.divide(&self.nodes[number])
-        if self.directions != NULL:
-            middle = df_middle_prediction(
-                df_bounded_step(&limits, <double> cut.gradient_left, <double> cut.hessian_left, bounds),
-                df_bounded_step(&limits, <double> (cut.gradient - cut.gradient_left),
-                                <double> (cut.hessian - cut.hessian_left), bounds))
         for child in range(2):
-            children[child] = df_child_of(&self.nodes[number].at, child, cut.n_left, direction, middle)
+            children[child] = df_child_of(&self.nodes[number].at, child, n_left, 0, 0.0)     # bounds are elsewhere
         self.nodes[number].left = self.add_node(&children[0], number, False)
         self.add_node(&children[1], number, True)
         for child in range(2):
@@ -299,7 +312,6 @@ cdef class BoostedTree:
 
     cdef int weigh(self, BoostNode* node, int tail_bits) except -1 nogil:
         """Give a node a scale of its own if it is light. IN tail_bits : by how many its derivatives are below its scale then"""
-        cdef BoostScale before
         cdef BoostScale* scale
         cdef const double* kept
         cdef double[2] factors
@@ -324,13 +336,9 @@ cdef class BoostedTree:
         for k in range(self.n_outputs):
             kept = self.kept + 2 * k * self.bundles.data.n_rows
             scale = &self.outputs_of(node)[k].scale
-            before = scale[0]
             scale.exponent_g = scale.narrow_g = df_gradient_exponent(self.largest[k].gradient, DF_GRADIENT_BITS)
             if has_hessian:
                 scale.exponent_h = scale.narrow_h = df_gradient_exponent(self.largest[k].hessian, DF_GRADIENT_BITS)
-            if k == 0:                             # with several outputs there are no bounds
-                set_bounds(node, df_bounds_in_units(bounds_of(node), before.narrow_h - before.narrow_g,
-                                                    scale.narrow_h - scale.narrow_g))
             factors[0] = ldexp(1.0, scale.exponent_g)
             factors[1] = ldexp(1.0, scale.exponent_h)
             self.rows.quantise(&node.at, kept, factors, has_hessian, self.quantised + k * self.plane)
@@ -448,9 +456,9 @@ cdef class BoostedTree:
             self.fill(0, self.histograms.n_items)
             self.team.call(search_item, <void*> self, self.histograms.n_items)
         if self.searches_small:
-            self.choose(self.small, self.cuts, self.searches[0].rooms)
+            self.choose(self.small, self.cuts, &self.searches[0])
         if self.large != NULL:
-            self.choose(self.large, self.cuts + self.histograms.n_items, self.searches[1].rooms)
+            self.choose(self.large, self.cuts + self.histograms.n_items, &self.searches[1])
         return 0
 
     cdef void begin_search(self, int which) noexcept nogil:
@@ -458,7 +466,15 @@ cdef class BoostedTree:
         cdef const BoostNode* node = self.small if which == 0 else self.large
         cdef Search* search = &self.searches[which]
         self.draw_columns(node, self.tried + which * self.bundles.n_columns)
-        search.slot, search.has_words, search.n_rows, search.bounds = node.slot, node.has_words, node.at.n, bounds_of(node)
+        cdef const BoostScale* scale
+        cdef Py_ssize_t k
+        search.slot, search.has_words, search.n_rows = node.slot, node.has_words, node.at.n
+        if self.directions != NULL:
+            search.bounds = self.searched + which * self.n_outputs
+            for k in range(self.n_outputs):
+                scale = &self.outputs_of(node)[k].scale
+                self.searched[which * self.n_outputs + k] = df_bounds_in_units(
+                    self.bounds[(node - self.nodes) * self.n_outputs + k], 0, scale.narrow_h - scale.narrow_g)
         search.totals, search.limits, search.units = self.sums + (node - self.nodes) * self.n_outputs, self.limits, self.units
         search.tried, search.directions = self.tried + which * self.bundles.n_columns, self.directions
         search.rooms = self.histograms.rooms + which * self.bundles.n_wide
@@ -508,8 +524,8 @@ cdef class BoostedTree:
         self.histograms.fill_slot(item, last, self.rows.run(first), first, self.small.at.n, self.quantised, self.small.slot,
                                   self.small.has_words)
 
-    cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const WideRoom* rooms) except -1 nogil:
-        """Take the best cut of all columns that were tried, of equal ones that of the first column. IN rooms : of the search"""
+    cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const Search* search) except -1 nogil:
+        """Take the best cut of all columns that were tried, of equal ones that of the first column. IN search : of the node"""
         cdef const WideRoom* room
         cdef const BundledColumn* column
         cdef Py_ssize_t i, best = -1
@@ -535,9 +551,25 @@ cdef class BoostedTree:
         node.unit = self.unit
         column = &self.bundles.columns[node.cut.feature]
         if node.gain > 0.0 and column.wide >= 0 and column.is_category:
-            room = &rooms[column.wide]
+            room = &search.rooms[column.wide]
             memcpy(self.make_sides(node, room.n_words), room.left, room.n_words * sizeof(uint64_t))
+        if node.gain > 0.0 and self.direction(node) != 0:
+            self.find_middles(node, search)
         return 0
+
+    cdef void find_middles(self, const BoostNode* node, const Search* search) noexcept nogil:
+        """Find where the best cut of a node, which has just been searched, parts the steps of each output."""
+        cdef const df_boost_cut* cut = &node.cut
+        cdef const BoostScale* scale
+        cdef df_boost_sums total = df_boost_sums(cut.gradient, cut.hessian, cut.n)
+        cdef df_boost_sums left = df_boost_sums(cut.gradient_left, cut.hessian_left, cut.n_left)
+        cdef Py_ssize_t k
+        for k in range(self.n_outputs):
+            scale = &self.outputs_of(node)[k].scale
+            if self.n_outputs > 1:                 # a cut has no sums of these
+                left = self.histograms.sums_on_left(cut, search, k, &total)
+            self.middles[(node - self.nodes) * self.n_outputs + k] = ldexp(
+                df_cut_middle(&self.limits[k], left, total, search.bounds[k]), scale.narrow_h - scale.narrow_g)
 
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil:
         """Memory for the sides of the codes of the wide column that a node tests."""

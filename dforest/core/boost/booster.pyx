@@ -78,8 +78,7 @@ cdef class Booster:
     loss : int or Loss
         Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; the loss is then not Huber's, columns
-        are numbers, and there are no monotonic constraints.
+        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; the loss is then not Huber's.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2

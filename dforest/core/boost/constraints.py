@@ -11,7 +11,8 @@ class Constraints(NamedTuple):
     Attributes
     ----------
     directions : ndarray of shape (n_features,), dtype int8, or None
-        What predictions may do as a feature rises: 1: rise, -1: fall, 0: either. None: there are no such constraints.
+        What predictions of each output may do as a feature rises: 1: rise, -1: fall, 0: either. None: there are no such
+        constraints.
     most_features : int
         How many different features may be tested on a path from the root; 0: any number.
     groups : ndarray of shape (n_groups, n_features), dtype uint8, or None

@@ -23,7 +23,7 @@ cdef struct Search:                    # for cuts of a node
     const df_boost_limits* limits      # [n_outputs]
     const double* units                # [n_outputs] what scores are multiplied by to be added up, if there are several outputs
     const uint8_t* tried               # [n_columns] whether a column may have the cut
-    df_bounds bounds
+    const df_bounds* bounds            # [n_outputs] in the node's units; only looked at if there are
     const int8_t* directions           # [n_columns]; NULL: there are no monotonic constraints
     WideRoom* rooms                    # [n_wide]
 
@@ -80,4 +80,6 @@ cdef class Histograms:
                      const df_boost_arrays* unpacked) noexcept nogil
     cdef df_boost_entries entries_of_column(self, const BundledColumn* column, const Search* search, Py_ssize_t output,
                                             const df_boost_arrays* unpacked) noexcept nogil
+    cdef df_boost_sums sums_on_left(self, const df_boost_cut* cut, const Search* search, Py_ssize_t output,
+                                    df_boost_sums* total) noexcept nogil
     cdef void find_cut_of_outputs(self, const BundledColumn* column, const Search* search, df_boost_cut* cut) noexcept nogil

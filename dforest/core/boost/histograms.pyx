@@ -19,8 +19,8 @@ from libc.string cimport memcpy, memset
 from dforest.core.boost.bundles cimport BundledColumn
 from dforest.core.loops cimport (
     DF_BOOST_CODES, DF_BOOST_TILE, DF_OUTPUT_NUMBERS, DF_ROOM_NUMBERS, DF_SUBSET_WORDS, df_boost_arrays, df_boost_constraint,
-    df_boost_cut_in, df_boost_find, df_boost_outputs_at, df_boost_room_at, df_boost_subset_in, df_boost_write_subset,
-    df_whole_lanes, loops,
+    df_boost_cut_in, df_boost_find, df_boost_outputs_at, df_boost_room_at, df_boost_subset_in, df_boost_sums_on_left,
+    df_boost_write_subset, df_whole_lanes, loops,
 )
 from dforest.core.tree.buffers cimport DF_RED_ZONE, ensure_room
 from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
@@ -392,7 +392,7 @@ cdef class Histograms:
             column = &self.bundles.columns[j]
             own = entries_at(entries, column.first)
             if search.directions != NULL:
-                constraint.bounds = search.bounds
+                constraint.bounds = search.bounds[0]
                 constraint.direction = search.directions[j]
             n_codes = column.n_codes + column.has_missing
             if column.default >= 0:
@@ -457,6 +457,7 @@ cdef class Histograms:
         cdef df_boost_entries entries
         cdef const uint16_t* order = NULL
         cdef int n_codes = column.n_codes + column.has_missing, n = column.n_codes
+        cdef df_boost_constraint constraint
         cdef double spread, highest = -1.0
         cdef Py_ssize_t k, widest = 0
         if column.wide >= 0:
@@ -479,8 +480,23 @@ cdef class Histograms:
             order = wide.room.order
         for k in range(self.n_outputs):
             entries = self.entries_of_column(column, search, k, &wide.unpacked)
+            if search.directions != NULL:
+                constraint.bounds = search.bounds[k]
+                constraint.direction = search.directions[column - self.bundles.columns]
             loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, order, n, search.limits + k,
-                                              search.units[k], k == 0, &wide.room, &wide.outputs)
+                                              &constraint if search.directions != NULL else NULL, search.units[k], k == 0,
+                                              &wide.room, &wide.outputs)
         loops.boost.choose_of_outputs(&wide.outputs, n, cut)
         if column.is_category:
             df_boost_write_subset(order, n, column.n_codes, wide.left, wide.n_words, cut)
+
+    cdef df_boost_sums sums_on_left(self, const df_boost_cut* cut, const Search* search, Py_ssize_t output,
+                                    df_boost_sums* total) noexcept nogil:
+        """What a cut of numbers that was found sends to the left, of an output. OUT total : what the node has"""
+        cdef const BundledColumn* column = &self.bundles.columns[cut.feature]
+        cdef int64_t[3 * DF_BOOST_CODES] memory
+        cdef df_boost_arrays unpacked = arrays_at(memory, DF_BOOST_CODES)
+        if column.wide >= 0:
+            unpacked = search.rooms[column.wide].unpacked
+        cdef df_boost_entries entries = self.entries_of_column(column, search, output, &unpacked)
+        return df_boost_sums_on_left(self.kind, &entries, column.n_codes, column.has_missing, cut, total)

@@ -60,9 +60,11 @@
         return df_boost_order(kind, entries, n, smoothing, room);                                                              \
     }                                                                                                                          \
     static void df_boost_add_output_##label(const df_boost_entries *entries, int n_codes, int has_missing,                     \
-                                            const uint16_t *order, int n, const df_boost_limits *limits, double unit,          \
-                                            int is_first, const df_boost_room *room, df_boost_outputs *outputs) {              \
-        df_boost_add_output_in(kind, entries, n_codes, has_missing, order, n, limits, unit, is_first, room, outputs);          \
+                                            const uint16_t *order, int n, const df_boost_limits *limits,                       \
+                                            const df_boost_constraint *constraint, double unit, int is_first,                  \
+                                            const df_boost_room *room, df_boost_outputs *outputs) {                            \
+        df_boost_add_output_in(kind, entries, n_codes, has_missing, order, n, limits, constraint, unit, is_first, room,        \
+                               outputs);                                                                                       \
     }
 
 static void df_boost_choose_of_outputs_loop(const df_boost_outputs *outputs, int n, df_boost_cut *cut) {

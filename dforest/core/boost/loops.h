@@ -27,8 +27,8 @@ typedef double (*df_boost_spread_of)(const df_boost_entries *entries, int n, dou
 typedef int (*df_boost_order_of)(const df_boost_entries *entries, int n, double smoothing, const df_boost_room *room);
 
 typedef void (*df_boost_add_output)(const df_boost_entries *entries, int n_codes, int has_missing, const uint16_t *order, int n,
-                                    const df_boost_limits *limits, double unit, int is_first, const df_boost_room *room,
-                                    df_boost_outputs *outputs);
+                                    const df_boost_limits *limits, const df_boost_constraint *constraint, double unit, int is_first,
+                                    const df_boost_room *room, df_boost_outputs *outputs);
 
 /* Lists are by the kind of words. */
 typedef struct {

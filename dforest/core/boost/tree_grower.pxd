@@ -10,7 +10,6 @@ from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
 from dforest.core.tree.writer cimport TreeWriter
 from dforest.rules.boost cimport df_value_limits
-from dforest.rules.bounds cimport df_bounds
 
 cdef extern from "core/boost/quantile.h" nogil:
     ctypedef struct df_weighed:
@@ -67,7 +66,7 @@ cdef class TreeGrower:
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil
     cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil
-    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil
+    cdef double within_bounds(self, Py_ssize_t output, double value) noexcept nogil
     cdef double value_of(self, double step) noexcept nogil
     cdef int weigh_nodes(self) except -1 nogil
     cdef void weigh_leaf(self, int64_t item) noexcept nogil

@@ -10,12 +10,11 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from dforest.core.boost.boosted_tree cimport bounds_of, set_bounds
 from dforest.core.loops cimport DF_SUBSET_WORDS
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
-from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_bounds_in_units, df_limited_value, df_newton_value
-from dforest.rules.bounds cimport df_child_bounds, df_clip, df_middle_prediction
+from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_limited_value, df_newton_value
+from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
 from dforest.rules.node cimport df_quantiser
 from dforest.rules.weights cimport df_node_weight, df_shift_if_light, df_weigher_of
@@ -119,7 +118,6 @@ cdef class TreeGrower:
         cdef const BoostNode* nodes = self.tree.nodes
         cdef BoostOutput* outputs = self.tree.outputs
         cdef BoostOutput* own
-        cdef df_bounds bounds
         cdef double l1 = self.fit.l1 / self.fit.weight_unit, l2 = self.fit.l2 / self.fit.weight_unit
         for i in range(self.tree.n_nodes * K):
             outputs[i].quantised.gradient = outputs[i].quantised.hessian = 0
@@ -138,17 +136,13 @@ cdef class TreeGrower:
                     own.quantised = df_both_gradient_sums(outputs[node.left * K + k].quantised,
                                                           outputs[(node.left + 1) * K + k].quantised)
                 own.value = df_newton_value(&self.fit.limits, own.quantised, l1, l2)
-            if self.tree.directions != NULL:
-                bounds = self.bounds_of_values(node)
-                outputs[i * K].value = df_clip(outputs[i * K].value, bounds.lower, bounds.upper)
+                if self.tree.directions != NULL:
+                    own.value = self.within_bounds(i * K + k, own.value)
 
-    cdef df_bounds bounds_of_values(self, const BoostNode* node) noexcept nogil:
-        """The bounds of a node's value, from those of its steps, which are in units of narrow gradients."""
-        cdef const BoostScale* scale = &self.tree.outputs_of(node).scale
-        cdef df_bounds bounds = df_bounds_in_units(bounds_of(node), scale.narrow_h - scale.narrow_g, 0)
-        bounds.lower = self.value_of(bounds.lower)
-        bounds.upper = self.value_of(bounds.upper)
-        return bounds
+    cdef double within_bounds(self, Py_ssize_t output, double value) noexcept nogil:
+        """The value of an output of a node, kept within the bounds of its steps. IN output : of [n_nodes, n_outputs]"""
+        cdef df_bounds bounds = self.tree.bounds[output]
+        return df_clip(value, self.value_of(bounds.lower), self.value_of(bounds.upper))
 
     cdef inline double value_of(self, double step) noexcept nogil:
         """The value of a leaf with this step."""
@@ -173,13 +167,14 @@ cdef class TreeGrower:
 
         Bounds of steps become those of values, from each node to its children, which have higher numbers.
         """
-        cdef BoostNode* nodes = self.tree.nodes
-        cdef BoostOutput* outputs = self.tree.outputs      # one for each node
-        cdef BoostNode* node
+        cdef const BoostNode* nodes = self.tree.nodes
+        cdef BoostOutput* outputs = self.tree.outputs
+        cdef df_bounds* bounds = self.tree.bounds
+        cdef df_bounds own
         cdef int64_t deepest = 0
         cdef double values[2]
         cdef double middle
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, k, K = self.tree.n_outputs
         cdef int side
         for i in range(self.tree.n_nodes):
             deepest = max(deepest, nodes[i].at.depth)
@@ -187,15 +182,16 @@ cdef class TreeGrower:
             self.depth = i
             self.team.call(weigh_node, <void*> self, self.tree.n_nodes)
         for i in range(self.tree.n_nodes):
-            node = &nodes[i]
-            if node.left < 0:
-                outputs[i].value = df_clip(outputs[i].value, node.at.lower, node.at.upper)
-                continue
-            for side in range(2):
-                values[side] = df_clip(outputs[node.left + side].value, node.at.lower, node.at.upper)
-            middle = df_middle_prediction(values[0], values[1])
-            for side in range(2):
-                set_bounds(&nodes[node.left + side], df_child_bounds(bounds_of(node), side, self.tree.direction(node), middle))
+            for k in range(K):
+                own = bounds[i * K + k]
+                if nodes[i].left < 0:
+                    outputs[i * K + k].value = df_clip(outputs[i * K + k].value, own.lower, own.upper)
+                    continue
+                for side in range(2):
+                    values[side] = df_clip(outputs[(nodes[i].left + side) * K + k].value, own.lower, own.upper)
+                middle = df_middle_prediction(values[0], values[1])
+                for side in range(2):
+                    bounds[(nodes[i].left + side) * K + k] = df_child_bounds(own, side, self.tree.direction(&nodes[i]), middle)
         return 0
 
     cdef void weigh_leaf(self, int64_t item) noexcept nogil:

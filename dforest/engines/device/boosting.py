@@ -47,6 +47,8 @@ class DeviceBoostingShard(BoostingShard):
         All rows.
     n_sums, n_outputs : int
         How many raw predictions a row has, and for how many of them a tree is.
+    n_middles : int
+        The outputs of a tree; 0: features have no directions.
     """
 
     def __init__(self, device, tuning, problem, weights):
@@ -88,6 +90,7 @@ class DeviceBoostingShard(BoostingShard):
             self.exact_weight = None if weights.exact is None else device.array(weights.exact)
         directions = problem.constraints.directions
         self.directions = None if directions is None else device.array(directions.astype(np.int32))
+        self.n_middles = 0 if directions is None else self.n_outputs
         self.baseline = device.array(np.array(problem.baseline))
         self.limits = device.array(np.array([rules.l1, rules.l2, rules.min_hessian, weights.unit]))
         n, self.per = self.n_all, 2 if self.has_hessian else 1
@@ -190,19 +193,19 @@ class DeviceBoostingShard(BoostingShard):
             self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian, first,
                       self.device.array(np.ascontiguousarray(factors[:, k])), self.quantised, self.per * first)  # fmt: skip
 
-    def find_cuts(self, open_nodes, features, exponents):
-        best = BestCuts(len(open_nodes))
+    def find_cuts(self, open_nodes, features, exponents, bounds):
+        best = BestCuts(len(open_nodes), self.n_middles)
         entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * int(self.is_wide.any())
         most_slots = self.tuning.histogram_bytes // (entry_bytes * int(self.n_entries.sum()))
         if len(open_nodes) <= most_slots and self._are_all(features):
             pairs = self._count_in_slots(open_nodes, features, most_slots)
-            best.take(pairs, *self.best_cuts(open_nodes, pairs, self._slots, exponents))
-            return best.cuts, best.subsets
+            best.take(pairs, *self.best_cuts(pairs, self._slots, exponents, bounds))
+            return best.found
         self._n_slots, self._slots = 0, None
         self._forget_histograms()
         for pairs in self.pairs(features).batches(self.tuning.histogram_bytes // entry_bytes):
-            best.take(pairs, *self.best_cuts(open_nodes, pairs, self.count(open_nodes, pairs), exponents))
-        return best.cuts, best.subsets
+            best.take(pairs, *self.best_cuts(pairs, self.count(open_nodes, pairs), exponents, bounds))
+        return best.found
 
     def _are_all(self, features):
         return features.shape[1] == len(self.n_entries) and bool((features == np.arange(len(self.n_entries))).all())
@@ -318,24 +321,26 @@ class DeviceBoostingShard(BoostingShard):
         n_local = n_bytes if is_own else 8
         self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=tuning.n_items, n_local=n_local)
 
-    def best_cuts(self, open_nodes, pairs, histograms, exponents):
+    def best_cuts(self, pairs, histograms, exponents, bounds):
         """The best cut of each pair.
 
         Parameters
         ----------
-        open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
-            Whose bounds cuts have to keep to, where features have directions.
         pairs : Pairs
         histograms : DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
         exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
             Of narrow gradients and hessians.
+        bounds : ndarray of shape (n_nodes, n_outputs, 2), dtype float64, or None
+            What cuts have to keep to, where features have directions.
 
         Returns
         -------
         cuts : ndarray of shape (n_pairs,), dtype df_boost_cut
         words : ndarray of shape (n_words,), dtype uint64
             Their subsets, one after another.
+        middles : ndarray of shape (n_pairs, n_middles), dtype float64
+            Where they part the steps of nodes.
         """
         device, n = self.device, len(pairs.node)
         lanes = -(-self.n_entries[pairs.feature] // CUT_LANES) * CUT_LANES
@@ -348,17 +353,18 @@ class DeviceBoostingShard(BoostingShard):
         table["entry"], table["word"] = pairs.entries[:-1], pairs.words[:-1]
         memory = device.empty((int(rooms[-1]),), np.float64) if rooms[-1] else None
         subsets = device.empty((int(pairs.words[-1]),), np.uint64) if pairs.words[-1] else None
-        cuts, bounds = device.empty((n,), record("df_boost_cut")), None
-        if self.directions is not None:
-            bounds = device.array(np.stack([open_nodes["lower"], open_nodes["upper"]], axis=1))
+        cuts, middles = device.empty((n,), record("df_boost_cut")), None
+        if bounds is not None:
+            bounds, middles = device.array(np.ascontiguousarray(bounds)), device.empty((n, self.n_middles), np.float64)
         # Categories, and several outputs, are for one item of a group.
         is_shared = self.n_outputs == 1 and not self.is_category[pairs.feature].all()
         n_items = self.tuning.n_items if is_shared else self.tuning.few_items
         device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
                    histograms.shape[1], histograms, self.limits, self.min_samples_leaf,
-                   device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts,
+                   device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts, middles,
                    n_items=n_items, n_local=n_local)  # fmt: skip
-        return cuts.get(), NO_SUBSET if subsets is None else subsets.get()
+        middles = np.zeros((n, 0)) if middles is None else middles.get()
+        return cuts.get(), NO_SUBSET if subsets is None else subsets.get(), middles
 
     def _with_others(self, open_nodes):
         """Nodes, and after them, if some rows were not drawn, the same nodes with the runs of such rows."""

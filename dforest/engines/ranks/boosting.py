@@ -71,32 +71,33 @@ class RankBoostingShard(BoostingShard):
         self.own.quantise_again(self._own(open_nodes), factors)
         self._families.quantise_again(open_nodes)
 
-    def find_cuts(self, open_nodes, features, exponents):
+    def find_cuts(self, open_nodes, features, exponents, bounds):
         node_bytes = SUM_BYTES * self.own.n_outputs * int(self._entries[-1])
         all_features = np.tile(np.arange(len(self.own.n_entries), dtype=features.dtype), (len(features), 1))
         if np.array_equal(features, all_features) and node_bytes <= self.ranks.room:
-            return self._find_all_cuts(open_nodes, exponents, node_bytes)
-        best, own_nodes = BestCuts(len(open_nodes)), self._own(open_nodes)
+            return self._find_all_cuts(open_nodes, exponents, bounds, node_bytes)
+        best, own_nodes = BestCuts(len(open_nodes), self.own.n_middles), self._own(open_nodes)
         for pairs in self.own.pairs(features).batches(self.ranks.room // (SUM_BYTES * self.own.n_outputs)):
-            best.take(pairs, *self._best_cuts(open_nodes, own_nodes, pairs, exponents))
-        return best.cuts, best.subsets
+            best.take(pairs, *self._best_cuts(own_nodes, pairs, exponents, bounds))
+        return best.found
 
     def _own(self, open_nodes):
         """Nodes with their runs among this rank's own rows; None stays what it is."""
         return None if open_nodes is None else self._runs.own_open_nodes(open_nodes)
 
-    def _best_cuts(self, open_nodes, own_nodes, pairs, exponents):
-        """The best cuts of pairs whose histograms there is room for, and their subsets."""
+    def _best_cuts(self, own_nodes, pairs, exponents, bounds):
+        """`best_cuts` of pairs whose histograms there is room for."""
         ranks, own = self.ranks, self.own
         edges = np.searchsorted(pairs.entries, ranks.edges(int(pairs.entries[-1])))  # shares of as many entries, nearly
         sums = np.moveaxis(own.count(own_nodes, pairs).get(), 0, 1)
         sums = ranks.sum_scattered(sums, pairs.entries[edges])
         share = pairs.some(edges[ranks.rank], edges[ranks.rank + 1])
         by_output = own.device.array(np.ascontiguousarray(np.moveaxis(sums, 1, 0)))
-        found = own.best_cuts(open_nodes, share, by_output, exponents)
-        return [np.concatenate(ranks.gather(array)) for array in found]
+        cuts, words, middles = own.best_cuts(share, by_output, exponents, bounds)
+        middles = np.zeros((len(pairs.node), 0)) if bounds is None else np.concatenate(ranks.gather(middles))
+        return np.concatenate(ranks.gather(cuts)), np.concatenate(ranks.gather(words)), middles
 
-    def _find_all_cuts(self, open_nodes, exponents, node_bytes):
+    def _find_all_cuts(self, open_nodes, exponents, bounds, node_bytes):
         """`find_cuts` of all features. node_bytes : of the histograms of a node"""
         ranks, keys = self.ranks, keys_of(open_nodes)
         first, end = self._shares[ranks.rank], self._shares[ranks.rank + 1]
@@ -106,7 +107,7 @@ class RankBoostingShard(BoostingShard):
             sums[key] = self._kept[parent] - sums[sibling]
         for key in keys:
             self._kept.pop(self._families.parent_of(key), None)
-        own = BestCuts(len(keys))
+        own = BestCuts(len(keys), self.own.n_middles)
         if first < end:
             pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(keys), 1)))
             n_entries = int(self._entries[end] - self._entries[first])
@@ -116,7 +117,7 @@ class RankBoostingShard(BoostingShard):
                 if 1 not in self._added:
                     histograms[:, i, :, 1] = histograms[:, i, :, 2]
             histograms = self.own.device.array(histograms.reshape(self.own.n_outputs, -1, 3))
-            own.take(pairs, *self.own.best_cuts(open_nodes, pairs, histograms, exponents))
+            own.take(pairs, *self.own.best_cuts(pairs, histograms, exponents, bounds))
         # Equal on all ranks, as all must count the same nodes: so many as the rank of most entries has room for.
         n_kept = KEPT_ROOM * ranks.room * int(self._entries[-1]) // (node_bytes * self._most_entries)
         for key in keys[: max(0, n_kept - len(self._kept))]:
@@ -144,16 +145,18 @@ class RankBoostingShard(BoostingShard):
         return found
 
     def _best_of_ranks(self, own):
-        """The best cuts of all ranks' shares, and their subsets, given those of this rank's: of equal ones the first one."""
+        """`found` of the best cuts of all ranks' shares, given those of this rank's: of equal ones the first one."""
         cuts = np.stack(self.ranks.gather(own.cuts))
         rank = cuts["score"].argmax(axis=0)
-        best = cuts[rank, np.arange(len(rank))]
+        best, middles = cuts[rank, np.arange(len(rank))], own.middles
+        if self.own.n_middles:
+            middles = np.stack(self.ranks.gather(own.middles))[rank, np.arange(len(rank))]
         if not self.own.n_words.any():
-            return best, own.subsets
+            return best, own.subsets, middles
         words = self.ranks.gather(np.concatenate(own.subsets))
         n_words = np.where(np.isneginf(cuts["score"]), 0, self.own.n_words[cuts["feature"]])
         firsts = np.cumsum(n_words, axis=1) - n_words
-        return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())]
+        return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())], middles
 
     def partition(self, open_nodes, cuts, subsets):
         own = self._own(open_nodes)

@@ -278,8 +278,8 @@ BOOSTING_PARAMETERS = (
         """Monotonicity constraints: how predictions may change as a feature rises and all others stay fixed. 1 means that they
         may only rise, -1 that they may only fall, and 0 that there is no constraint. A dict maps names of columns to these
         numbers. For classification there must be two classes, and the prediction is the probability of the second one.
-        Categorical features can't be constrained. The values of leaves are kept within the bounds that the constrained
-        splits above them set.""",
+        If y has several columns, a constraint holds for the predictions of each of them. Categorical features can't be
+        constrained. The values of leaves are kept within the bounds that the constrained splits above them set.""",
         of=BOOSTING,
         group=COLUMNS,
     ),

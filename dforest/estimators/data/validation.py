@@ -267,7 +267,7 @@ def check_directions(estimator, monotonic_cst):
         raise ValueError(f"{error} The columns of X are {some_of(estimator.feature_names_in_)}") from None
     if not directions.any():
         return directions
-    n = getattr(estimator, "n_classes_", 1)
+    n = np.max(getattr(estimator, "n_classes_", 1))
     if n > 2:
         raise ValueError(
             f"monotonic_cst: Monotonicity constraints are for two classes at most; y has {n} classes: monotonic constraints are "
