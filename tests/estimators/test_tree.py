@@ -282,10 +282,11 @@ def test_copies(kind):
     stored = io.BytesIO()
     joblib.dump(model, stored)
     stored.seek(0)
+    names = set(model.forest_.__dict__)
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), joblib.load(stored)):
         assert same_forest(other, model)
         assert other.get_params() == model.get_params()
-        assert other.forest_.__dict__.keys() == model.forest_.__dict__.keys()
+        assert set(other.forest_.__dict__) == names
         np.testing.assert_array_equal(other.predict(X), model.predict(X))
         np.testing.assert_array_equal(other.feature_importances_, model.feature_importances_)
 
