@@ -107,6 +107,22 @@ def without_traceback(excinfo, style=None):
     return excinfo.exconly()
 
 
+class OutOfDate(pytest.Item):
+    """A test that fails because the list of allowed failures does not fit the tests: pytest-xdist would hide an error here."""
+
+    cls = None
+
+    @classmethod
+    def of(cls, items, why):
+        own = next(item for item in items if item.path.parent == HERE)
+        found = cls.from_parent(own.session, name=f"allowed_failures.toml: {why}", path=HERE / "allowed_failures.toml")
+        found.why = why
+        return found
+
+    def runtest(self):
+        pytest.fail(self.why, pytrace=False)
+
+
 @pytest.hookimpl(tryfirst=True)  # before others deselect any
 def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item.path.parent != HERE or names_ours(item.function)]
@@ -130,7 +146,8 @@ def pytest_collection_modifyitems(config, items):
         return
     gone = [name for name in REASONS if name not in tests]
     if gone:
-        raise pytest.UsageError(f"allowed_failures.toml lists tests that there are not: {', '.join(gone)}")
+        items.append(OutOfDate.of(items, f"allowed_failures.toml lists tests that there are not: {', '.join(gone)}"))
     n_passed = len(tests) - len(REASONS)
     if n_passed < LIST["fewest_passed"]:
-        raise pytest.UsageError(f"{n_passed} of scikit-learn's tests are to pass, fewer than {LIST['fewest_passed']}")
+        why = f"{n_passed} of scikit-learn's tests are to pass, fewer than {LIST['fewest_passed']}"
+        items.append(OutOfDate.of(items, why))
