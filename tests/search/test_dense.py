@@ -145,3 +145,17 @@ def test_thresholds_are_middles_of_values_in_the_node(growth, monkeypatch):
                     continue
                 after = np.searchsorted(values, shown.threshold[node], side="right")
                 assert shown.threshold[node] == values[after - 1] * np.float32(0.5) + values[after] * np.float32(0.5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_the_first_valid_cut_of_lists_of_any_length(n_classes):
+    """Loops that look at eight cuts at a time begin with it, and stay within their memory, as sanitizers say."""
+    for n in range(64, 73):
+        x, y = np.arange(n, dtype=np.float32)[:, None], np.arange(n) * n_classes // n
+        y[1::5] = 0
+        for least in range(1, 9):
+            limits = {"min_samples_leaf": least, "max_depth": 1}
+            trees = dforest.DecisionTreeClassifier(method="dense", **limits), sklearn_tree.DecisionTreeClassifier(**limits)
+            ours, theirs = (tree.fit(x, y).tree_ for tree in trees)
+            left, other = (tree.impurity[1:] @ tree.weighted_n_node_samples[1:] for tree in (ours, theirs))
+            np.testing.assert_allclose(left, other, rtol=1e-12)

@@ -204,8 +204,9 @@ cdef class HistogramBuilder:
         n_counted = min(n_codes, self.tuning.codes_per_record * n_records)
         self.histogram = Histogram(criterion, words, n_counted, min(n_codes, self.tuning.codes_per_mark * n_records))
         self.sorter = Sorter(criterion, words, n_records, tuning.get("insertion_below", 24))
-        # Values, missing ones, all categories, and where values that do not occur are written; up to a multiple of 8.
-        n_values = (min(n_records, n_codes) + 3 + 7) // 8 * 8
+        # Values, missing ones, all categories, and where values that do not occur are written. Loops look at eight at a time, from
+        # the first cut on that is valid, so that they look at seven more.
+        n_values = min(n_records, n_codes) + 3 + 7
         self.left = <int64_t*> malloc(n_values * self.criterion.n_words * sizeof(int64_t))
         self.code = <uint32_t*> malloc(n_values * sizeof(uint32_t))
         self.missing = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
