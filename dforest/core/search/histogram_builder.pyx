@@ -203,6 +203,7 @@ cdef class HistogramBuilder:
             self.tuning.sort_below = <int64_t> 1 << 62
         n_counted = min(n_codes, self.tuning.codes_per_record * n_records)
         self.histogram = Histogram(criterion, words, n_counted, min(n_codes, self.tuning.codes_per_mark * n_records))
+        self.sorter = Sorter(criterion, words, n_records, tuning.get("insertion_below", 24))
         # Values, missing ones, all categories, and where values that do not occur are written. Loops look at eight at a time,
         # from the first valid cut on, so that they look at seven more.
         n_values = min(n_records, n_codes) + 3 + 7
