@@ -277,14 +277,18 @@ static inline double df_bounded_gain(const df_boost_limits *limits, double gradi
     return !(direction * (right - left) >= 0.0) ? -HUGE_VAL : gain > 0.0 ? gain : -1.0;
 }
 
-/* Between the steps of both sides of a cut, by the sums of an output on its left and in the node. Where a side has too little, both
- * have the step of the node, 0 where there is nothing to divide by: then the cut does not divide this one of several outputs. */
-static inline double df_cut_middle(const df_boost_limits *limits, df_boost_sums left, df_boost_sums node, df_bounds bounds) {
+/* Between the steps of both sides of a cut, by the sums of an output on its left and in the node. Where a side has too little, or
+ * the steps have not the direction, both have the step of the node, 0 where there is nothing to divide by: then the cut does not
+ * divide this one of several outputs. */
+static inline double df_cut_middle(const df_boost_limits *limits, df_boost_sums left, df_boost_sums node, df_bounds bounds,
+                                   int direction) {
     const double h_left = (double)left.hessian, h_right = (double)(node.hessian - left.hessian), h = (double)node.hessian;
     double of_left, of_right;
     if (df_is_enough(limits, left.count, h_left) && df_is_enough(limits, node.count - left.count, h_right)) {
         of_left = df_bounded_step(limits, (double)left.gradient, h_left, bounds);
         of_right = df_bounded_step(limits, (double)(node.gradient - left.gradient), h_right, bounds);
+        if (!(direction * (of_right - of_left) >= 0.0))
+            of_left = of_right = df_bounded_step(limits, (double)node.gradient, h, bounds);
     } else if (h + limits->l2 > 0.0)
         of_left = of_right = df_bounded_step(limits, (double)node.gradient, h, bounds);
     else

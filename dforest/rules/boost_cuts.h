@@ -468,21 +468,21 @@ DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *
     return spread;
 }
 
-/* Add the scores of an output under constraints, which have no common part: see below. A cut whose sides have not its direction in
- * this output is refused for good. INOUT sums : -HUGE_VAL: refused; -1: no output has been enough so far */
+/* Add the scores of an output under constraints, which have no common part: see below. INOUT sums : -1: no output has been divided so
+ * far */
 DF_NEVER_INLINE void df_boost_add_bounded(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_cut *node,
                                           const df_boost_limits *limits, const double *scores, double unit, double *sums) {
     for (int i = 0; i < n; i++) {
         const int64_t count = first->n[i] + rest.count, h = first->h[i] + rest.hessian;
         if (df_is_enough(limits, count, (double)h) && df_is_enough(limits, node->n - count, (double)(node->hessian - h)) &&
-            sums[i] >= -1.0)
-            sums[i] = scores[i] < -1.0 ? -HUGE_VAL : (sums[i] > 0.0 ? sums[i] : 0.0) + (scores[i] > 0.0 ? scores[i] * unit : 0.0);
+            scores[i] >= -1.0) /* below: it has not the direction */
+            sums[i] = (sums[i] > 0.0 ? sums[i] : 0.0) + (scores[i] > 0.0 ? scores[i] * unit : 0.0);
     }
 }
 
 /* Add the scores of an output, of the cuts after each of n entries. A cut is valid if both its sides have rows enough, and Hessian
- * enough in one output at least; an output that has less adds what it adds to the node, as if the cut did not divide it. In all
- * others its sides must have its direction.
+ * enough in one output at least; an output that has less adds what it adds to the node, as if the cut did not divide it. So does
+ * one in which the sides have not the direction of a constraint.
  * order : [n] of categories; NULL: by code; constraint : in this output, or NULL; unit : what scores are multiplied by;
  * is_first : of the outputs */
 DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entries *entries, int n_codes, int has_missing,

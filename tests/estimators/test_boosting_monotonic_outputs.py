@@ -102,16 +102,18 @@ def test_random_models_are_the_naive_twins_and_monotonic(seed, loss, cst, weight
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of a model that is constant
-def test_a_cut_is_refused_that_goes_the_wrong_way_in_one_output():
+def test_a_cut_does_not_divide_an_output_that_would_go_the_wrong_way():
     X = np.repeat([0.0, 1.0], 20)[:, None]
     rising, level, falling = X[:, 0], np.ones(40), -0.1 * X[:, 0]
 
-    def n_leaves(*outputs):
-        model = HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=5, monotonic_cst=[1])
-        return len(model.fit(X, np.column_stack(outputs)).forest_.feature) // 2 + 1
+    def steps(*outputs):
+        model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=5, monotonic_cst=[1])
+        return np.diff(model.fit(X, np.column_stack(outputs)).predict([[0.0], [1.0]]), axis=0)[0].tolist()
 
-    assert n_leaves(rising, level) == n_leaves(rising, rising) == 2
-    assert n_leaves(rising, falling) == n_leaves(falling, rising) == n_leaves(falling, falling) == 1
+    assert steps(rising, level) == steps(rising, falling) == [1.0, 0.0]
+    assert steps(falling, rising) == [0.0, 1.0]
+    assert steps(rising, rising) == [1.0, 1.0]
+    assert steps(falling, falling) == [0.0, 0.0]
 
 
 def test_bounds_are_those_of_each_output():

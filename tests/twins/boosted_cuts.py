@@ -48,18 +48,17 @@ class Judge:
         """The step of some rows."""
         return within(-shrunk(float(sums[0]), self.l1) / (float(sums[1]) + self.l2), self.bounds)
 
-    def steps(self, left, right):
-        """Those of both sides of a cut, which are the node's where a side has too little."""
-        if self.is_enough(left) and self.is_enough(right):
+    def is_divided(self, left, right, feature):
+        """Whether both sides of a cut have enough, and their steps the direction of a constraint."""
+        if not (self.is_enough(left) and self.is_enough(right)):
+            return False
+        return self.limits.monotonic is None or self.limits.monotonic[feature] * (self.step(right) - self.step(left)) >= 0.0
+
+    def steps(self, left, right, feature):
+        """Those of both sides of a cut, which are the node's where it is not divided."""
+        if self.is_divided(left, right, feature):
             return self.step(left), self.step(right)
         return (self.step(self.total) if float(self.total[1]) + self.l2 > 0.0 else within(0.0, self.bounds),) * 2
-
-    def is_ordered(self, left, right, feature):
-        """Whether the steps of both sides have the direction of a constraint."""
-        if self.limits.monotonic is None:
-            return True
-        steps = self.steps(left, right)
-        return self.limits.monotonic[feature] * (steps[1] - steps[0]) >= 0.0
 
     def score(self, left, right):
         """What cuts are compared by."""
@@ -106,16 +105,14 @@ def best_cut(rows, columns, features, integers, limits, bounds):
             for rest_left in (False, True) if n_rest > 0 else (False,):
                 left = [add(a, b) for a, b in zip(below, rest, strict=True)] if rest_left else below
                 right = [less(judge.total, a) for judge, a in zip(judges, left, strict=True)]
-                enough = [judge.is_enough(a) and judge.is_enough(b) for judge, a, b in zip(judges, left, right, strict=True)]
-                if not any(enough):
-                    continue
-                if not all(judge.is_ordered(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)):
+                divided = [judge.is_divided(a, b, feature) for judge, a, b in zip(judges, left, right, strict=True)]
+                if not any(divided):
                     continue
                 if len(judges) == 1:
                     score = judges[0].score(left[0], right[0])
                 else:
                     score = 0.0
-                    for judge, a, b, unit, is_valid in zip(judges, left, right, units, enough, strict=True):
+                    for judge, a, b, unit, is_valid in zip(judges, left, right, units, divided, strict=True):
                         score += (max(judge.score(a, b), 0.0) if is_valid else judge.common()) * unit
                 if score > best_score:
                     best_score = score

@@ -41,8 +41,9 @@ The rules:
   and a step v changes the loss by (2 G + (H + l2) v) v / 2. The gain of a cut is twice what the two steps of its sides save,
   compared with that of the node; a cut of a constrained feature is only valid if the steps have its direction. The middle of
   the two steps is a bound of both children then. Leaves are kept within their bounds; if they are refitted, bounds are found
-  anew, from the refitted values of all nodes. Several outputs have bounds each, and the cut must have its direction in all. In an
-  output in which a side has too little, both sides have the step of the node, 0 where there is nothing to divide by.
+  anew, from the refitted values of all nodes. Several outputs have bounds each, and the cut must have its direction in one. An
+  output in which it has not, or in which a side has too little, is not divided: both sides have the step of the node, 0 where
+  there is nothing to divide by.
 - Features are drawn among those that have two codes or more among all training rows.
 - With interaction constraints, given as sets of features, a node tries the features of those sets that have all features tested
   above it.
@@ -399,7 +400,7 @@ def children_bounds(cut, node, sides, limits):
     steps = []
     for integers, bounds in zip(node.integers, node.bounds, strict=True):
         judge = Judge(node.rows, integers, limits, bounds)
-        steps.append([scaled(step, judge.unit) for step in judge.steps(*(sums_of(side, integers) for side in sides))])
+        steps.append([scaled(step, judge.unit) for step in judge.steps(*(sums_of(side, integers) for side in sides), cut.feature)])
     return all_parted(node.bounds, steps, limits.monotonic[cut.feature])
 
 

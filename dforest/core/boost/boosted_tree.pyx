@@ -154,7 +154,7 @@ cdef class BoostedTree:
         are light
         IN kept : [n_outputs, n_rows, 2] or NULL; scales : [n_outputs]
         IN has_tail : whether derivatives have a heavy tail, so that nodes may be light without it
-        IN heaviest : weight of all rows
+        IN heaviest : the weight of the heaviest of all rows
         """
         cdef int64_t n_leaves = 1
         cdef int32_t number
@@ -465,9 +465,9 @@ cdef class BoostedTree:
         """Draw columns for the small node, 0, or the large one, 1, and say where all is that its cuts depend on."""
         cdef const BoostNode* node = self.small if which == 0 else self.large
         cdef Search* search = &self.searches[which]
-        self.draw_columns(node, self.tried + which * self.bundles.n_columns)
         cdef const BoostScale* scale
         cdef Py_ssize_t k
+        self.draw_columns(node, self.tried + which * self.bundles.n_columns)
         search.slot, search.has_words, search.n_rows = node.slot, node.has_words, node.at.n
         if self.directions != NULL:
             search.bounds = self.searched + which * self.n_outputs
@@ -569,7 +569,8 @@ cdef class BoostedTree:
             if self.n_outputs > 1:                 # a cut has no sums of these
                 left = self.histograms.sums_on_left(cut, search, k, &total)
             self.middles[(node - self.nodes) * self.n_outputs + k] = ldexp(
-                df_cut_middle(&self.limits[k], left, total, search.bounds[k]), scale.narrow_h - scale.narrow_g)
+                df_cut_middle(&self.limits[k], left, total, search.bounds[k], self.direction(node)),
+                scale.narrow_h - scale.narrow_g)
 
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil:
         """Memory for the sides of the codes of the wide column that a node tests."""

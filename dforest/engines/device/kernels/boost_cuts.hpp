@@ -65,7 +65,7 @@ static inline void df_boost_find_of_outputs(const df_column *column, const int32
         const df_boost_entries entries = entries_of(k);
         df_boost_sums total;
         const df_boost_sums left = df_boost_sums_on_left(DF_WIDE_WORDS, &entries, n_codes, has_missing, cut, &total);
-        middles[k] = df_cut_middle(&limit, left, total, df_boost_constraint_in(bounds, k, direction).bounds);
+        middles[k] = df_cut_middle(&limit, left, total, df_boost_constraint_in(bounds, k, direction).bounds, direction);
     }
     if (order)
         df_boost_write_subset(order, n, n_codes, subset, (n_all + 63) / 64, cut);
@@ -201,7 +201,7 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
                 if (n_outputs == 1 && direction) {
                     const df_boost_sums left = {cut->gradient_left, cut->hessian_left, cut->n_left};
                     const df_boost_sums total = {cut->gradient, cut->hessian, cut->n};
-                    own_middles[0] = df_cut_middle(&limit, left, total, constraint.bounds);
+                    own_middles[0] = df_cut_middle(&limit, left, total, constraint.bounds, direction);
                 }
                 cut->feature = pair->feature;
             });
