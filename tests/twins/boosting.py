@@ -400,7 +400,8 @@ def children_bounds(cut, node, sides, limits):
     steps = []
     for integers, bounds in zip(node.integers, node.bounds, strict=True):
         judge = Judge(node.rows, integers, limits, bounds)
-        steps.append([scaled(step, judge.unit) for step in judge.steps(*(sums_of(side, integers) for side in sides), cut.feature)])
+        of_sides = judge.steps(*(sums_of(side, integers) for side in sides), cut.feature)
+        steps.append([scaled(step, judge.unit) for step in of_sides])
     return all_parted(node.bounds, steps, limits.monotonic[cut.feature])
 
 
