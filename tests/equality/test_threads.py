@@ -79,7 +79,7 @@ def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning,
     if criterion in ("gini", "entropy", "log_loss"):
         kinds = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier]
         y = np.digitize(y, np.quantile(y, [0.5] if constrained else [0.3, 0.6, 0.8]))
-    for turn, (kind, max_leaf_nodes) in enumerate(product(kinds, [None, 60])):
+    for turn, (kind, max_leaf_nodes) in enumerate(product(kinds, [None, 90])):
         model = kind(
             n_estimators=5, criterion=criterion, method=method, max_leaf_nodes=max_leaf_nodes, max_features=3, random_state=1,
             categorical_features=[2, 3], ordinal_features=[1, 4], monotonic_cst=[1, 0, 0, 0, -1] if constrained else None,
