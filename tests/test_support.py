@@ -166,6 +166,10 @@ def asked(feature, kind, folder):
             "importances": [{"variable_importance": "mda_raw"}],
             "early stopping": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, "scoring": scoring}
                                for scoring in ("loss", "r2", looks_at_rows)],
+            "refit": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, **chosen}
+                      for chosen in ({"refit": True}, {"validation_folds": 3, "scoring": looks_at_rows})],
+            "refit, warm start": [{"early_stopping": True, "warm_start": True, **chosen}
+                                  for chosen in ({"refit": True}, {"validation_folds": "auto"})],
             "own loss": [{"loss": OwnSquares()}],
             "own leaves": [{"loss": OwnLeaves()}],
             "own intercept": [{"loss": OwnIntercept()}, {"loss": OwnRange()}],
@@ -179,7 +183,7 @@ def asked(feature, kind, folder):
         return make
 
     fits = [(maker(chosen), given) for chosen in parameters]
-    if feature in ("checkpoint", "early stopping", "kept data"):
+    if feature in ("checkpoint", "early stopping", "refit", "kept data"):
         fits += [(make, given | {"X": SPARSE}) for make, given in fits]
     if feature == "several outputs":
         labels = np.column_stack([CLASSES if is_forest else CLASSES > 0, BOTH[:, 1] > 0])

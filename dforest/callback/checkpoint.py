@@ -25,7 +25,6 @@ from dforest.engines.base import GrownTree
 from dforest.estimators.data.agreement import comparable
 from dforest.estimators.data.validation import check_number, file_path_of, path_of
 from dforest.estimators.growth import growth_of
-from dforest.estimators.subclasses import every_parameter
 
 MAGIC = b"dforest checkpoint 3\n"
 FRAME = struct.Struct("<QI")
@@ -63,8 +62,9 @@ class Checkpoint(FitRecords):
     -----
     Parameters that do not change trees may differ from those of the fit that wrote the file: `n_jobs`, `device` and `verbose`;
     of forests also `n_estimators`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`; of boosted
-    trees also `max_iter`, `scoring`, `tol`, `n_iter_no_change` and `use_best_model`. If `random_state` is not an integer, the
-    seed is taken from the file. X may be sparse in one fit and dense in the other.
+    trees also `max_iter`, `scoring`, `tol`, `n_iter_no_change` and `use_best_model`. With `refit` or `validation_folds`, the file
+    has the trees that are grown on all rows, and the search for their number, which comes before, is repeated. If `random_state`
+    is not an integer, the seed is taken from the file. X may be sparse in one fit and dense in the other.
 
     Objects of yours, such as a loss or a criterion, are compared by their ``repr``, or by the names of their classes if these
     define none: whether their code is the same is not known. With a loss whose derivatives of a row depend on other things than
@@ -321,11 +321,10 @@ def _checked(header):
 
 def _header_of_fit(growth):
     """What is known of a fit before its data are: a dict of what JSON has."""
-    parameters = every_parameter(growth.estimator)
     return {
         "version": version("dforest"),
         "estimator": type(growth.estimator).__name__,
-        "parameters": {name: comparable(value) for name, value in sorted(parameters.items()) if name not in growth.free},
+        "parameters": {name: comparable(value) for name, value in sorted(growth.parameters.items()) if name not in growth.free},
     }
 
 

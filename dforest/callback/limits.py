@@ -64,7 +64,8 @@ class MemoryLimit(FitRecords):
     Before the first tree of a forest, or of boosted trees, the memory is estimated, as by the method `estimate_memory`. While
     trees are grown, their nodes are counted; if there are so many more than expected that another tree or iteration would exceed
     the limit, the fit ends with the trees grown so far. As memory is not measured, which tree is the last depends on the trees
-    alone.
+    alone. With `refit` or `validation_folds`, this is about the trees that all rows grow; what the search for their number takes
+    before, `estimate_memory` tells.
 
     Parameters
     ----------

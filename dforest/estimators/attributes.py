@@ -57,7 +57,15 @@ ATTRIBUTES = (
     Attribute(
         "n_iter_",
         "int",
-        "Number of iterations that the model has: those that were grown, or with `use_best_model` those up to the best one.",
+        """Number of iterations that the model has: those that were grown, or with `use_best_model` those up to the best one;
+        after a refit, those that all rows have grown.""",
+        BOOSTING,
+    ),
+    Attribute(
+        "learning_rate_, max_iter_",
+        "float, int",
+        """The learning rate of the last `fit`, and the largest number of iterations that it allowed: what `learning_rate` and
+        `max_iter` say, or what "auto" meant.""",
         BOOSTING,
     ),
     Attribute(
@@ -65,7 +73,7 @@ ATTRIBUTES = (
         "int or None",
         """Number of iterations, from 1 on, after which the score that decides about early stopping was highest, and of equally
         good numbers the lowest: ``validation_score_[best_iteration_]``, or with ``validation_fraction=None`` the entry of
-        `train_score_`, is `best_score_`. None if there was no early stopping.""",
+        `train_score_`, is `best_score_`. After a refit it is the number of the search. None if there was no early stopping.""",
         BOOSTING,
     ),
     Attribute(
@@ -89,8 +97,8 @@ ATTRIBUTES = (
         "train_score_, validation_score_",
         "ndarray of shape (n_iterations + 1,), dtype float64",
         """Scores of the training rows and of the rows held out, before the first iteration and after each one that was grown,
-        those that were dropped included. An array is empty if the last `fit` had no early stopping, or if there are no such
-        rows.""",
+        those that were dropped included. With `validation_folds` they are means over the folds. An array is empty if the last
+        `fit` had no early stopping, or if there are no such rows.""",
         BOOSTING,
     ),
     Attribute(

@@ -24,6 +24,7 @@ import numpy as np
 from dforest.engines.base import GrownTree
 from dforest.engines.fitting import forest_of
 from dforest.estimators.data.agreement import digest_of_rows
+from dforest.estimators.subclasses import every_parameter
 
 
 def growth_of(estimator, callback):
@@ -134,6 +135,11 @@ class Growth(ABC):
         """What the first rank has found that has a callback which needs "checkpoint". A collective, if there is such a rank."""
         first = self._tasks.first_with("checkpoint")
         return found if first is None or self._ranks.size == 1 else self._ranks.gather_objects(found)[first]
+
+    @property
+    def parameters(self):
+        """The parameters of the fit, by name; where trees depend on what one means for the data, that is its value."""
+        return every_parameter(self.estimator)
 
     def agree_on_seeds(self, drawn):
         """Set `seeds`: those that were drawn, unless a callback knows better. A collective."""

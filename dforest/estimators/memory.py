@@ -39,6 +39,9 @@ class FitMemory:
         Bytes that out-of-bag estimates and importances by permutation take once the trees are grown.
     n_leaves : int
         Approximate number of leaves of a tree.
+    search, search_on_device : int
+        Bytes that the search for the number of iterations takes before the trees of the model are grown, copies of rows included,
+        and those of a device's memory. They are 0 unless boosted trees are refitted: see `refit` and `validation_folds`.
 
     Examples
     --------
@@ -56,6 +59,8 @@ class FitMemory:
     growth: MemoryEstimate | BoostingMemoryEstimate | LevelMemoryEstimate
     estimates: int
     n_leaves: int
+    search: int = 0
+    search_on_device: int = 0
 
     @property
     def forest(self):
@@ -70,12 +75,13 @@ class FitMemory:
     @property
     def on_device(self):
         """Most bytes that growing takes at a time of the memory of a device, if that is not the host's: int; not in `total`."""
-        return getattr(self.growth, "on_device", 0)
+        return max(self.search_on_device, getattr(self.growth, "on_device", 0))
 
     @property
     def total(self):
         """Most bytes that the fit takes at a time, be it while columns are coded, while trees are grown or afterwards: int."""
-        return self.data + max(self.codes + max(self.coding, self.growth.total), self.forest + self.estimates)
+        of_growth = self.codes + max(self.coding, self.growth.total)
+        return self.data + max(self.search, of_growth, self.forest + self.estimates)
 
     def __str__(self):
         n_threads = self.growth.n_threads
@@ -87,6 +93,8 @@ class FitMemory:
             "the forest": self.forest,
             "estimates afterwards": self.estimates,
         }
+        if self.search:
+            pieces = {"searching iterations": self.search, **pieces}
         lines = [f"{name:<24}{n_bytes / 2**20:>12.1f} MiB" for name, n_bytes in pieces.items()]
         lines.append(f"{'at most at a time':<24}{self.total / 2**20:>12.1f} MiB")
         if self.on_device:

@@ -143,6 +143,12 @@ def _several_outputs_and(name):
     return said
 
 
+def _refit_and_warm_start(fit):
+    asks = [f"validation_folds={fit.estimator.validation_folds!r}"] * (fit.estimator.validation_folds != 1)
+    asks += ["refit=True"] * bool(fit.estimator.refit)
+    return f"{' and '.join(asks)} with warm_start=True" if asks and fit.estimator.warm_start else None
+
+
 FEATURES = {
     "classes": Feature("classes"),
     "numbers": Feature("numbers"),
@@ -184,6 +190,8 @@ FEATURES = {
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
+    "refit": Feature("`refit`, `validation_folds`", kinds=(BOOSTING,)),
+    "refit, warm start": Feature("`refit` or `validation_folds`, with `warm_start`", _refit_and_warm_start, (BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
@@ -211,6 +219,8 @@ REFUSALS = [
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output",
             "boosted trees, one column, or no monotonic constraints", FORESTS),
+    Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
+            "refit=False and validation_folds=1, or warm_start=False", (BOOSTING,)),
 ]  # fmt: skip
 
 

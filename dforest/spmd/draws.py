@@ -116,3 +116,38 @@ def stratified(share, n_draws, seed, classes, n_classes, ranks):
         if n_of_class[k]:
             drawn[members] = subsampled(of_members, int(n_of_class[k]), of_class) > 0
     return drawn
+
+
+def dealt(share, n_parts, seed, classes, n_classes, ranks):
+    """Which part each own row falls into, if all ranks' rows are dealt out to parts, the rows of each class evenly. A collective.
+
+    The numbers of rows of two parts, and of their rows of one class, differ by one at most.
+
+    Parameters
+    ----------
+    share : RowShare
+    n_parts : int
+    seed : int
+        Below 2**64.
+    classes : ndarray of shape (n_own,)
+        Class numbers.
+    n_classes : int
+    ranks : Communicator
+
+    Returns
+    -------
+    ndarray of shape (n_own,), dtype int64
+    """
+    part, n_before = np.zeros(len(classes), np.int64), 0
+    for k, of_class in enumerate(tree_seeds(seed, range(n_classes)).tolist()):
+        left = np.flatnonzero(classes == k)
+        of_left = share.of_some(ranks, classes == k)
+        n_members = of_left.n_rows
+        for j, of_part in enumerate(tree_seeds(of_class, range(n_parts)).tolist()):
+            n_draws = n_members // n_parts + ((j - n_before) % n_parts < n_members % n_parts)
+            if n_draws:
+                drawn = subsampled(of_left, n_draws, of_part) > 0
+                part[left[drawn]] = j
+                left, of_left = left[~drawn], of_left.of_some(ranks, ~drawn)
+        n_before += n_members
+    return part

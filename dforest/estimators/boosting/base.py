@@ -4,7 +4,6 @@ How a fit goes: X -> codes -> trees, iteration by iteration -> `forest_`, whose 
 leaves the estimator as it was.
 """
 
-import sys
 from abc import abstractmethod
 from copy import copy
 from dataclasses import replace
@@ -24,9 +23,11 @@ from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
+from dforest.estimators.boosting.held_out import hold_out
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.permutation import PermutationPart
+from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.boosting.rows import (
     Sample,
@@ -36,10 +37,10 @@ from dforest.estimators.boosting.rows import (
     check_given,
     check_offset,
     check_targets,
-    hold_out,
     scored_rows,
 )
 from dforest.estimators.boosting.scores import make_monitor
+from dforest.estimators.boosting.search import choose_iterations, is_searched, search_iterations
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
@@ -62,7 +63,6 @@ from dforest.estimators.state import StatePart
 from dforest.estimators.support import DEVICE, Fit, check_support, places_of
 from dforest.warning import warn
 
-AUTO_STOPPING_ABOVE = 10_000  # rows
 MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that store more become dense
 
 
@@ -174,12 +174,17 @@ class BoostingEstimator(
         seeds = tasks.agree(self._draw_seeds(grown))
         n_trees = self.n_trees_per_iteration_
         n_before = 0 if grown is None else grown.n_trees // n_trees
-        growth = self._growth = BoostedGrowth(self, tasks, ranks, n_before, self.max_iter, n_trees, to_score)
+        growth = self._growth = BoostedGrowth(self, tasks, ranks, n_before, self.max_iter_, n_trees, to_score)
         growth.begin()
         growth.agree_on_seeds(seeds)
         seed, self._row_seed = growth.seeds
-        training, held_out = self._held_out(training, held_out, ranks)
-        self._grow(training, held_out, grown, seed, growth, engine_on(device, count_threads(self.n_jobs), ranks), ranks)
+        engine, searched = engine_on(device, count_threads(self.n_jobs), ranks), None
+        if is_searched(self, held_out is not None, ranks.total(len(training.y))):
+            n_iterations, searched = search_iterations(self, training, seed, engine, ranks)
+            growth.n_wanted = n_iterations * n_trees
+        else:
+            training, held_out = self._held_out(training, held_out, ranks)
+        self._grow(training, held_out, grown, seed, growth, engine, ranks, searched)
         del self._growth
 
     def _learn(self, partitions, to_score, ranks, places, grown):
@@ -199,8 +204,7 @@ class BoostingEstimator(
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
-        is_scored = is_given or n_rows > AUTO_STOPPING_ABOVE if self.early_stopping == "auto" else bool(self.early_stopping)
-        self.do_early_stopping_ = is_scored
+        choose_iterations(self, n_rows, is_given)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         told = zip(partitions, parts, strict=True)
@@ -277,14 +281,17 @@ class BoostingEstimator(
                 f"offset is {'' if self._has_offset else 'not '}given, but warm_start=True goes on with trees grown "
                 f"with{'' if has_offset else 'out'} one"
             )
-        if self.max_iter < grown.n_trees // loss.n_trees_per_iteration:
+        if self.max_iter_ < grown.n_trees // loss.n_trees_per_iteration:
             raise ValueError(
-                f"max_iter={self.max_iter} must be larger than or equal to "
+                f"max_iter={self.max_iter_} must be larger than or equal to "
                 f"n_iter_={grown.n_trees // loss.n_trees_per_iteration} when warm_start==True, which keeps the trees there are"
             )
 
-    def _grow(self, training, held_out, grown, seed, growth, engine, ranks):
-        """Grow the iterations that lack, and set `forest_` and all that tells of the fit."""
+    def _grow(self, training, held_out, grown, seed, growth, engine, ranks, searched):
+        """Grow the iterations that lack, and set `forest_` and all that tells of the fit.
+
+        searched : the `Monitor` of a search that has found the number of iterations, or None
+        """
         loss, n_trees = self._loss, self.n_trees_per_iteration_
         if grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
@@ -292,25 +299,27 @@ class BoostingEstimator(
         baseline = self._baseline(training, grown, ranks)
         n_threads = count_threads(self.n_jobs)
         forest, monitor, session = grown, None, None
-        if self.do_early_stopping_:
+        if self.do_early_stopping_ and searched is None:
             monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads, ranks)
             monitor.begin(grown, loss.n_sums)
-        scored = (None, None) if monitor is None else (monitor.training, monitor.held_out)
+        told = monitor or searched
+        scored = (None, None) if told is None else (told.training, told.held_out)
+        keeps_first = self.use_best_model and monitor is not None
 
         def fitted(forest):
             """The attributes that are set when a forest has been grown."""
             if forest is None:
                 return None
             scores = [np.array([] if rows is None else rows.scores) for rows in scored]
-            n_best, score = (None, None) if monitor is None else monitor.best()
+            n_best, score = (None, None) if told is None else told.best()
             return {
-                "forest_": first_trees(forest, n_best * n_trees) if n_best and self.use_best_model else forest,
+                "forest_": first_trees(forest, n_best * n_trees) if keeps_first else forest,
                 "fit_report_": replace(
                     FitReport(engine.name) if session is None else session.report(), n_trees=forest.n_trees - growth.n_before
                 ),
                 "train_score_": scores[0],
                 "validation_score_": scores[1],
-                "score_history_": {} if monitor is None else monitor.history(),
+                "score_history_": {} if told is None else told.history(),
                 "best_iteration_": n_best,
                 "best_score_": score,
             }
@@ -318,25 +327,29 @@ class BoostingEstimator(
         growth.tell_of_begin(fitted, grown)
         if growth.n_trees < growth.n_wanted:
             problem = self._state_problem(training, baseline, seed, ranks, engine)
-            settings = {"n_categories": self._features.n_categories, "criterion": "squared_error", "splitter": None}
+            settings, n_wanted = self._tree_settings(), growth.n_wanted // n_trees
             resumed, has_ended = growth.start(problem, training, held_out, monitor, engine, **settings)
             forest = grown if resumed is None else resumed
             problem = self._going_on(problem, training, forest)
             if not has_ended:
-                on_iteration = (lambda n: self._report(n, monitor)) if self.verbose else None
+                on_iteration = (lambda n: tell_iteration(self, n, n_wanted, monitor)) if self.verbose else None
                 with engine.open(problem) as session:
                     first = 0 if forest is None else forest.n_trees // n_trees
                     forest = grow(
-                        session, problem, training.X.dtype, range(first, self.max_iter), forest, monitor, on_iteration,
+                        session, problem, training.X.dtype, range(first, n_wanted), forest, monitor, on_iteration,
                         growth if growth.is_watched else None, n_threads, **settings,
                     )  # fmt: skip
                     self._check_raw(forest, session.raw_sums)
             if self.verbose and monitor is not None:
-                self._report_stop(monitor)
+                tell_stop(self, monitor, "these are kept" if self.use_best_model else "all are kept")
             warn_of_no_split(self, forest, training, ranks)
             warn_of_no_gain(self, forest, monitor, held_out, ranks)
         vars(self).update(fitted(forest))
         growth.tell_of_end(forest)
+
+    def _tree_settings(self):
+        """What a `Forest` of the trees knows beside their problem."""
+        return {"n_categories": self._features.n_categories, "criterion": "squared_error", "splitter": None}
 
     def _min_hessian(self):
         """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
@@ -359,7 +372,7 @@ class BoostingEstimator(
             self._features.n_categories, counts_missing=False, max_stored=MAX_STORED,
         )  # fmt: skip
         rules = BoostingRules(
-            learning_rate=self.learning_rate,
+            learning_rate=self.learning_rate_,
             max_leaf_nodes=self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
             max_depth=self.max_depth and min(self.max_depth, n_rows),
             min_samples_leaf=min(self.min_samples_leaf, n_rows + 1),
@@ -392,36 +405,9 @@ class BoostingEstimator(
         of_rows = [sums.min(), sums.max()] if sums.size else []  # a rank may have no rows
         if not np.isfinite([forest.leaf_value.min(), forest.leaf_value.max(), *of_rows]).all():
             raise ValueError(
-                f"learning_rate={self.learning_rate} makes raw predictions leave the range of float64 within "
+                f"learning_rate={self.learning_rate_} makes raw predictions leave the range of float64 within "
                 f"{forest.n_trees // self.n_trees_per_iteration_} iterations; allowed are lower rates"
             )
-
-    def _report(self, n_iterations, monitor):
-        every = 1 if self.verbose > 1 else max(1, self.max_iter // 10)
-        if n_iterations % every and n_iterations != self.max_iter:
-            return
-        line = f"{n_iterations} of {self.max_iter} iterations"
-        if monitor is not None:
-            has_names = len(monitor.training.measures) > 1
-            for name, which, score in monitor.scores_after(n_iterations):
-                line += f", {which} {name if has_names else 'score'} {score:.6g}"
-        print(line, file=sys.stderr)
-
-    def _report_stop(self, monitor):
-        """Tell that scores ended the growing of trees, if they did."""
-        n_iterations = len(monitor.deciding_scores) - 1
-        if n_iterations == self.max_iter or monitor.earliest():
-            return
-        which = "training" if monitor.held_out is None else "validation"
-        name = next(iter(monitor.training.measures)) if len(monitor.training.measures) > 1 else "score"
-        n_best, score = monitor.best()
-        kept = "these are" if self.use_best_model else "all are"
-        print(
-            f"stopped after {n_iterations} of {self.max_iter} iterations, as the {which} {name} has not risen by more than "
-            f"tol={self.tol:g} in the last {self.n_iter_no_change}: it was best, {score:.6g}, after the first {n_best}; {kept} "
-            "kept",
-            file=sys.stderr,
-        )
 
     @property
     def n_iter_(self):

@@ -95,14 +95,34 @@ class ScoredRows:
         self._sums = None
 
 
+class MeanScores:
+    """What several groups of rows score on average, each by trees of its own: they are told as those of `ScoredRows` are.
+
+    Parameters
+    ----------
+    parts : list of ScoredRows
+    """
+
+    def __init__(self, parts):
+        self._parts, self.measures = parts, parts[0].measures
+
+    @property
+    def history(self):
+        return {name: np.mean([part.history[name] for part in self._parts], axis=0).tolist() for name in self.measures}
+
+    @property
+    def scores(self):
+        return next(iter(self.history.values()))
+
+
 class Monitor:
     """Scores of the iterations, and whether to go on.
 
     Parameters
     ----------
     stopping : Stopping
-    training : ScoredRows
-    held_out : ScoredRows or None
+    training : ScoredRows, or MeanScores
+    held_out : ScoredRows, MeanScores, or None
         None: there are none, and the training rows' scores decide.
     """
 

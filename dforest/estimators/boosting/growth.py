@@ -39,6 +39,10 @@ class BoostedGrowth(Growth):
         return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given, self._ranks)
 
     @property
+    def parameters(self):
+        return super().parameters | {"learning_rate": self.estimator.learning_rate_}
+
+    @property
     def is_watched(self):
         """Whether any rank has callbacks."""
         return self._tasks.are_watched

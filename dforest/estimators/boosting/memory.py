@@ -9,6 +9,7 @@ from dforest.engines.boosting_memory import bytes_of_waiting
 from dforest.engines.fitting import engine_on
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
+from dforest.estimators.boosting.search import folds_of, is_searched
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.memory import (
@@ -80,11 +81,18 @@ class BoostingMemoryPart:
             places, device = place_of_fit(model, [*partition[1:], *to_score], ranks)
             training, held_out = model._learn([partition], to_score, ranks, places, None)
             seed, model._row_seed = ranks.first(model._draw_seeds(None))
-            training, held_out = model._held_out(training, held_out, ranks)
-            engine = engine_on(device, count_threads(model.n_jobs), ranks)
-            problem = model._state_problem(training, model._baseline(training, None, ranks), seed, ranks, engine)
-            given = *partition[1:], *to_score
-            return memory_of(model, problem, training, held_out, model.max_iter, engine, given, ranks)
+            engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)
+
+            def estimated(training, held_out):
+                problem = model._state_problem(training, model._baseline(training, None, ranks), seed, ranks, engine)
+                return memory_of(model, problem, training, held_out, model.max_iter_, engine, given, ranks)
+
+            if not is_searched(model, held_out is not None, ranks.total(len(training.y))):
+                return estimated(*model._held_out(training, held_out, ranks))
+            folds = folds_of(model, training, ranks)  # whose trees grow side by side
+            of_fold = estimated(*folds[0])
+            search = {"search": len(folds) * of_fold.total, "search_on_device": len(folds) * of_fold.on_device}
+            return replace(estimated(training, None), **search)
 
 
 def memory_of(estimator, problem, training, held_out, n_iterations, engine, given, ranks):

@@ -90,21 +90,23 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "learning_rate",
-        "float",
+        'float or "auto"',
         0.1,
-        [Interval(Real, 0, None, closed="neither")],
+        [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         """Factor, above 0, by which the values of leaves are multiplied before they are added up. A lower rate needs more
-        iterations.""",
+        iterations. "auto" means 0.05 where `max_iter` allows 200 iterations or more, and for fewer of them more, 10 / `max_iter`,
+        up to 0.3. The attribute `learning_rate_` has the rate of the last `fit`.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
     Parameter(
         "max_iter",
-        "int",
+        'int or "auto"',
         100,
-        [Interval(Integral, 1, MAX_TREES, closed="both")],
+        [Interval(Integral, 1, MAX_TREES, closed="both"), StrOptions({"auto"})],
         """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two
-        classes, one tree for each class.""",
+        classes, one tree for each class. "auto" means 1,000, of which early stopping takes the best number, or 100 with
+        ``early_stopping=False``. The attribute `max_iter_` has the number of the last `fit`.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
@@ -299,8 +301,8 @@ BOOSTING_PARAMETERS = (
         '"auto" or bool',
         "auto",
         [StrOptions({"auto"}), "boolean"],
-        """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
-        has more than 10,000 rows.""",
+        """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, if X
+        has more than 10,000 rows, or if ``max_iter="auto"``.""",
         of=BOOSTING,
         group=STOPPING,
     ),
@@ -340,6 +342,34 @@ BOOSTING_PARAMETERS = (
         class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. None means that the
         scores of the training rows decide. If `fit` is given validation rows, none are held out. For ranking, whole queries
         are held out, and these are numbers and shares of queries.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "validation_folds",
+        'int or "auto"',
+        1,
+        [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        """Number of folds of the rows of X, each of which is held out once for early stopping. 1 means that rows are held out
+        once, as `validation_fraction` says. With 2 or more, the rows are dealt out to so many folds at random, those of each
+        class evenly. The trees for all folds grow side by side, each on the rows of the other folds, and the mean of the folds'
+        scores decides when growing stops. Then trees are grown anew on all rows, as with ``refit=True``. This takes as many
+        times the time and memory, and pays where rows are few: "auto" means 5 below 2,000 rows, and else 1. If `fit` is given
+        validation rows, none are held out, and a number above 1 is refused; so it is with ``validation_fraction=None``. For
+        ranking, whole queries are dealt out.""",
+        of=BOOSTING,
+        group=STOPPING,
+    ),
+    Parameter(
+        "refit",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether, after early stopping by rows that were held out of X, trees are grown anew on all rows, so that none are lost.
+        The number of iterations is the one that was found, times the number of all rows over that of the rows that the search
+        grew trees on, rounded, and at most `max_iter`. `train_score_`, `validation_score_`, `score_history_`, `best_iteration_`
+        and `best_score_` tell of the search; `forest_`, `n_iter_` and `fit_report_` of the trees that are grown on all rows, and
+        callbacks see these alone. Where no rows of X were held out, there is nothing to refit.""",
         of=BOOSTING,
         group=STOPPING,
     ),

@@ -1,7 +1,5 @@
 """The rows of a boosted fit: those that trees are grown on, and those that are scored for early stopping."""
 
-from math import ceil
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +15,7 @@ from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import stratified, subsampled
+from dforest.spmd.draws import dealt, stratified, subsampled
 
 MAX_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
 
@@ -70,10 +68,25 @@ class Sample(NamedTuple):
 
     def draw_queries(self, n_draws, seed, ranks):
         """Which of the rows belong to so many queries, drawn of all that have rows: ndarray of bool. A collective."""
+        own, n_queries = self._queries_with_rows(ranks)
+        return (subsampled(RowShare.whole(n_queries), n_draws, seed) > 0)[own]
+
+    def deal(self, n_parts, seed, n_classes, ranks):
+        """Which of so many parts each row falls into, if all are dealt out: ndarray of int64. A collective.
+
+        Of ranking, whole queries are dealt out. seed, n_classes : as of `draw`
+        """
+        if self.queries is not None:
+            own, n_queries = self._queries_with_rows(ranks)
+            return dealt(RowShare.whole(n_queries), n_parts, seed, np.zeros(n_queries), 1, ALONE)[own]
+        share = self.share or RowShare.whole(len(self.y))
+        return dealt(share, n_parts, seed, self.y if n_classes else np.zeros(len(self.y)), n_classes or 1, ranks)
+
+    def _queries_with_rows(self, ranks):
+        """(the place of each row's query among all that have rows, how many these are). A collective."""
         numbers, own = np.unique(self.queries, return_inverse=True)
         of_all = np.sort(np.concatenate(ranks.gather(numbers)))
-        drawn = subsampled(RowShare.whole(len(of_all)), n_draws, seed) > 0
-        return drawn[np.searchsorted(of_all, numbers)][own]
+        return np.searchsorted(of_all, numbers)[own], len(of_all)
 
 
 class ToScore(NamedTuple):
@@ -196,6 +209,12 @@ def check_given(estimator, to_score, has_offset):
         raise ValueError("X_val is provided, but y_val was not provided; allowed are both or neither")
     if X is None and y is not None:
         raise ValueError("y_val is provided, but X_val was not provided; allowed are both or neither")
+    n_folds = estimator.validation_folds
+    if n_folds not in (1, "auto") and (X is not None or estimator.validation_fraction is None):
+        why = "X_val and y_val are given" if X is not None else "validation_fraction=None"
+        raise ValueError(
+            f"validation_folds={n_folds}, and {why}, so that no rows of X are held out; allowed are then 1 and \"auto\""
+        )
     if X is not None and estimator.early_stopping is False:
         raise ValueError(
             "X_val and y_val are passed to fit while at the same time early_stopping=False; allowed are then "
@@ -253,44 +272,3 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
 def count_strata(estimator):
     """How many classes have their share of the rows that are drawn; 0: of numbers and of several outputs none has."""
     return len(estimator.classes_) if is_classifier(estimator) and not isinstance(estimator.classes_, list) else 0
-
-
-def hold_out(estimator, sample, ranks):
-    """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective.
-
-    For ranking, whole queries are divided, and counted.
-    """
-    n_classes = count_strata(estimator)
-    n, held = ranks.total(len(sample.y)), estimator.validation_fraction
-    what, n_members = "rows", np.zeros(0, np.int64)
-    if sample.queries is not None:
-        n, what = ranks.total(len(np.unique(sample.queries))), "queries"
-    n_held = held if isinstance(held, Integral) else ceil(held * n)
-    try:
-        if n_classes:
-            n_members = ranks.sum(np.bincount(sample.y.astype(np.intp), minlength=n_classes).astype(np.int64))
-            if (n_members == 1).any():
-                label = estimator.classes_[n_members == 1].tolist()[0]
-                raise ValueError(
-                    f"the class {label!r} has one row; allowed are two: The least populated class in y has only 1 member"
-                )
-        least = max(1, np.count_nonzero(n_members))
-        if not least <= min(n_held, n - n_held):
-            name = "n_samples" if what == "rows" else "n_queries"
-            raise ValueError(f"{n_held} of {name}={n} would be held out; allowed are numbers from {least} to {n - least}")
-        if sample.queries is None:
-            chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
-        else:
-            chosen = sample.draw_queries(n_held, estimator._row_seed, ranks)
-        if n_classes:
-            n_left = ranks.sum(np.bincount(sample.y[~chosen].astype(np.intp), minlength=n_classes).astype(np.int64))
-            if (n_left < (n_members > 0)).any():
-                label = estimator.classes_[n_left < (n_members > 0)].tolist()[0]
-                raise ValueError(f"no row of the class {label!r} would be left to train on")
-        check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
-    except ValueError as error:
-        raise ValueError(
-            f"validation_fraction={held} of {n} {what} can't be held out for early stopping: {str(error).rstrip('.')}. Give "
-            "X_val and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
-        ) from None
-    return sample.take(~chosen, ranks), sample.take(chosen, ranks)

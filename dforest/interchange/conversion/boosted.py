@@ -17,6 +17,7 @@ from dforest.engines.fit_report import FitReport
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
+from dforest.estimators.boosting.search import choose_iterations
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.interchange.conversion.links import meaning, sum_rounding
 from dforest.interchange.conversion.probes import check_same
@@ -256,9 +257,11 @@ def boosted_estimator(estimator, forest, features, classes=None):
     estimator._has_offset, estimator._row_seed = None, 0  # the former is not known
     estimator.n_trees_per_iteration_ = estimator._loss.n_trees_per_iteration
     estimator.forest_, estimator.fit_report_ = forest, FitReport("cpu")
-    estimator.do_early_stopping_, estimator.score_history_ = False, {}
+    estimator.score_history_ = {}
     estimator.train_score_, estimator.validation_score_ = np.array([]), np.array([])
     estimator.best_iteration_ = estimator.best_score_ = None
+    choose_iterations(estimator, 0, is_given=False)
+    estimator.do_early_stopping_ = False
     return estimator
 
 

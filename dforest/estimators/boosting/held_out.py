@@ -1,0 +1,93 @@
+"""Which rows of X are held out of a boosted fit, to be scored for early stopping: some of them once, or all of them in turn."""
+
+from math import ceil
+from numbers import Integral
+
+import numpy as np
+
+from dforest.estimators.boosting.rows import check_targets, count_strata
+
+FOLDS_BELOW, N_FOLDS = 2_000, 5  # rows; how many folds "auto" means there
+
+
+def count_folds(estimator, n_rows):
+    """How many folds are held out in turn, given the number of rows of all ranks; 1: rows are held out once."""
+    if estimator.validation_folds == "auto":
+        return N_FOLDS if n_rows < FOLDS_BELOW else 1
+    return estimator.validation_folds
+
+
+def hold_out(estimator, sample, ranks):
+    """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective.
+
+    For ranking, whole queries are divided, and counted.
+    """
+    n, what = _count(sample, ranks)
+    held = estimator.validation_fraction
+    n_held = held if isinstance(held, Integral) else ceil(held * n)
+    n_classes = count_strata(estimator)
+    try:
+        n_members = _count_members(estimator, sample, n_classes, ranks)
+        least = max(1, np.count_nonzero(n_members))
+        if not least <= min(n_held, n - n_held):
+            name = "n_samples" if what == "rows" else "n_queries"
+            raise ValueError(f"{n_held} of {name}={n} would be held out; allowed are numbers from {least} to {n - least}")
+        if sample.queries is None:
+            chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
+        else:
+            chosen = sample.draw_queries(n_held, estimator._row_seed, ranks)
+        return _divided(estimator, sample, chosen, n_members, ranks)
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction={held} of {n} {what} can't be held out for early stopping: {str(error).rstrip('.')}. Give "
+            "X_val and y_val, or choose another fraction, validation_fraction=None or early_stopping=False"
+        ) from None
+
+
+def hold_out_in_turn(estimator, sample, n_folds, ranks):
+    """Divide rows as `hold_out` does, once for each of some folds, two at least: each row is held out once. A collective."""
+    n, what = _count(sample, ranks)
+    n_classes = count_strata(estimator)
+    try:
+        if n_folds > n:
+            raise ValueError(f"allowed are numbers from 1 to {n}")
+        n_members = _count_members(estimator, sample, n_classes, ranks)
+        fold = sample.deal(n_folds, estimator._row_seed, n_classes, ranks)
+        return [_divided(estimator, sample, fold == k, n_members, ranks) for k in range(n_folds)]
+    except ValueError as error:
+        raise ValueError(
+            f"validation_folds={estimator.validation_folds} of {n} {what} can't be held out in turn for early stopping: "
+            f"{str(error).rstrip('.')}. Give X_val and y_val, or choose fewer folds or early_stopping=False"
+        ) from None
+
+
+def _count(sample, ranks):
+    """(how many rows or queries can be held out, what they are). A collective."""
+    if sample.queries is None:
+        return ranks.total(len(sample.y)), "rows"
+    return ranks.total(len(np.unique(sample.queries))), "queries"
+
+
+def _count_members(estimator, sample, n_classes, ranks):
+    """How many rows each class has; of numbers there are none. Raises ValueError if one has a single row. A collective."""
+    n_members = _members(sample.y, n_classes, ranks)
+    if (n_members == 1).any():
+        label = estimator.classes_[n_members == 1].tolist()[0]
+        raise ValueError(f"the class {label!r} has one row; allowed are two: The least populated class in y has only 1 member")
+    return n_members
+
+
+def _members(y, n_classes, ranks):
+    if not n_classes:
+        return np.zeros(0, np.int64)
+    return ranks.sum(np.bincount(y.astype(np.intp), minlength=n_classes).astype(np.int64))
+
+
+def _divided(estimator, sample, chosen, n_members, ranks):
+    """(the rows that are left, those that are chosen). Raises ValueError if no trees can be grown on the former. A collective."""
+    n_left = _members(sample.y[~chosen], len(n_members), ranks)
+    if (n_left < (n_members > 0)).any():
+        label = estimator.classes_[n_left < (n_members > 0)].tolist()[0]
+        raise ValueError(f"no row of the class {label!r} would be left to train on")
+    check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
+    return sample.take(~chosen, ranks), sample.take(chosen, ranks)
