@@ -112,6 +112,9 @@ def asked(feature, kind, folder):
         given["offset"] = X[:, 3]
     elif feature == "outputs, monotonic":
         given["y"], parameters = BOTH, [{"monotonic_cst": [1, 0, 0, 0]}]
+    elif feature == "label order":
+        given["X"] = np.column_stack([X[:, :2], np.arange(N) % 40, X[:, 3]])
+        parameters = [{"categorical_features": [2], "categorical_split": "order"}]
     elif feature == "outputs, categories":
         given["y"], parameters = BOTH, [{"categorical_features": [2]}]
     elif feature == "outputs, many codes":

@@ -96,6 +96,11 @@ cdef class Subsample(SamplingPlan):
     cdef uint32_t own_seed
 
 
+cdef class WithLabelOrder(SamplingPlan):
+    cdef readonly SamplingPlan plan
+    cdef readonly bint counts_order
+
+
 # How many of a node's draws go to its left half: see df_draws_to_left.
 cdef int64_t draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil
 

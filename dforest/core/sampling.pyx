@@ -33,7 +33,7 @@ import numpy as np
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport df_add_to_long
 from dforest.rules.random cimport DF_BLOCK
-from dforest.rules.sampling cimport df_draws_to_left, df_subsampled_before
+from dforest.rules.sampling cimport df_draws_to_left, df_orders_labels, df_subsampled_before
 
 MAX_ROWS = 2**32 - 1           # numbers of rows have 32 bits
 MAX_DRAWS = 2**32 - 1          # counts of draws have 32 bits
@@ -196,6 +196,10 @@ cdef class SamplingPlan:
             for block in range(first, last):
                 self.draw_block(tree, n, block, &n_draws[(block - first) * self.width], &out[(block - first) * DF_BLOCK])
         return result
+
+    def used(self):
+        """The plan of all rows that a tree uses, as it draws them or they order its labels: rows of count 0 are out of bag."""
+        return self
 
     def block_draws(self, n_rows, seed):
         """How many draws of a tree fall into each block of rows: ndarray of shape (n_blocks,), dtype int64."""
@@ -384,6 +388,76 @@ cdef class Subsample(SamplingPlan):
         for i in range(n_draws[0]):
             counts[i] = 1
         return n_draws[0]
+
+
+@final
+cdef class WithLabelOrder(SamplingPlan):
+    """The draws of another plan, of trees that order labels by some of the rows that they do not draw.
+
+    Of these rows, two of three order the labels of columns that have many, see `dforest.core.grow.label_order`, and the others
+    are out of bag.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        Which rows a tree draws, and how often.
+    counts_order : bool, default=False
+        Whether rows that order labels count as if they were drawn once: see `used`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.core.sampling import Bootstrap, WithLabelOrder
+    >>> plan = WithLabelOrder(Bootstrap(1000))
+    >>> drawn, used = plan.counts(1000, seed=0) > 0, plan.used().counts(1000, seed=0) > 0
+    >>> bool((drawn <= used).all()), round(float((used & ~drawn).sum() / (~drawn).sum()), 1)
+    (True, 0.7)
+    """
+
+    parameters = ("plan", "counts_order")
+
+    def __cinit__(self, SamplingPlan plan not None, bint counts_order=False):
+        self.plan, self.counts_order = plan, counts_order
+        self.leaves_rows_out = plan.leaves_rows_out
+        self.width, self.only_rows = plan.width, plan.only_rows
+
+    @property
+    def description(self):
+        return self.plan.description + "; two thirds of the other rows order labels"
+
+    def used(self):
+        return WithLabelOrder(self.plan, True)
+
+    def count_draws(self, n_rows, seed=None):
+        return self.plan.count_draws(n_rows, seed)
+
+    cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.plan.tree_draws(n_rows)
+
+    cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.plan.max_draws(n_rows)
+
+    cdef int check_rows(self, Py_ssize_t n_rows) except -1:
+        return self.plan.check_rows(n_rows)
+
+    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                  Helpers* helpers) except -1 nogil:
+        return self.plan.deal(seed, n_rows, first, last, n_draws, helpers)
+
+    cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
+                         uint32_t* counts) noexcept nogil:
+        cdef Py_ssize_t i
+        self.plan.draw_block(seed, n_rows, block, n_draws, counts)
+        if self.counts_order:
+            for i in range(rows_of_block(n_rows, block)):
+                if counts[i] == 0:
+                    counts[i] = df_orders_labels(seed, block * DF_BLOCK + i)
+
+    cdef Py_ssize_t list_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws, uint32_t* rows,
+                               uint32_t* counts) noexcept nogil:
+        if self.counts_order:
+            return SamplingPlan.list_block(self, seed, n_rows, block, n_draws, rows, counts)
+        return self.plan.list_block(seed, n_rows, block, n_draws, rows, counts)
 
 
 @final

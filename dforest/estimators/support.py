@@ -100,6 +100,10 @@ def _own_criterion(fit):
     return None if isinstance(criterion, str) else f"criterion={criterion!r}"
 
 
+def _label_order(fit):
+    return 'categorical_split="order"' if fit.estimator.categorical_split == "order" else None
+
+
 def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
 
@@ -178,6 +182,7 @@ FEATURES = {
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "preferred features": Feature("`feature_weights`, `always_split_features`", _preferred_features, FORESTS),
+    "label order": Feature('`categorical_split="order"`', _label_order, FORESTS),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
@@ -211,6 +216,7 @@ REFUSALS = [
     Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
             FORESTS),
     Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
+    Refusal("label order", (DEVICE, RANKS), "labels are ordered by one process that has all rows", '"subset"', FORESTS),
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",

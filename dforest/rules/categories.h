@@ -4,12 +4,23 @@
  * the share of the node's largest class; with numbers, the mean of the targets. With two classes, and for squared error, the
  * best of all subsets is among these (Fisher 1958; Breiman et al. 1984).
  *
- * A random cut sends a random subset left. */
+ * A random cut sends a random subset left.
+ *
+ * The means of a column's many labels say more of the node's own rows than of the labels. So a tree may have an *order of labels*,
+ * made by rows that it does not draw: the *key* of a label is its mean response in these rows, less that of all of them, and
+ * shrunk to 0 where the label has little weight. Labels of equal keys have one *rank*, from 0 on, and stay together. A cut sends
+ * the labels up to a rank left, those that the node does not have among them. Missing values have the key 0 if the node has
+ * none, and so have labels that are unknown. */
 #ifndef DFOREST_RULES_CATEGORIES_H
 #define DFOREST_RULES_CATEGORIES_H
 
 #include "criteria.h"
 #include "random.h"
+
+enum {
+    DF_LABELS_ORDERED_ABOVE = 30, /* the labels of a column of more than these are ordered by rows that the tree does not draw */
+    DF_LABEL_PRIOR = 3            /* rows of the mean weight that the mean of all rows counts for, in the key of a label */
+};
 
 /* The word of a node's largest class, of equal ones the first. IN total : [n_words] the node's statistic: draws, weight, and the
  * weight of each class */
@@ -28,6 +39,12 @@ static inline double df_class_response(const int64_t *statistic, int64_t largest
 /* The mean response of a category, with numbers: the mean of its integer targets above `mean`, the node's rounded down. */
 static inline double df_target_response(const int64_t *statistic, int is_wide, int64_t mean) {
     return df_offset_sum(statistic[2], df_high_word(statistic, is_wide), statistic[1], mean) / (double)statistic[1];
+}
+
+/* The key of a label in a tree's order. response : the label's mean response; mean : that of all rows that order labels; weight :
+ * the label's; row_weight : the mean weight of a row */
+static inline double df_label_key(double response, double mean, double weight, double row_weight) {
+    return (response - mean) * (weight / (weight + DF_LABEL_PRIOR * row_weight));
 }
 
 /* Whether a category comes before another one: if its mean response is lower, or equal and the category itself is lower. */

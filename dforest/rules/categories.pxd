@@ -4,6 +4,9 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.rules.random cimport df_stream
 
 cdef extern from "rules/categories.h" nogil:
+    enum:
+        DF_LABELS_ORDERED_ABOVE
+    double df_label_key(double response, double mean, double weight, double row_weight)
     int64_t df_largest_class(const int64_t* total, int64_t n_words)
     double df_class_response(const int64_t* statistic, int64_t largest)
     double df_target_response(const int64_t* statistic, bint is_wide, int64_t mean)

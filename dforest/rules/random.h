@@ -30,6 +30,7 @@ enum {
     DF_PERMUTATION = 5,     /* order of a tree's out-of-bag rows; path = the feature */
     DF_SUBSAMPLE_SHARE = 6, /* which blocks have their share of drawn rows rounded up; path = 0 */
     DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; path = the block's number */
+    DF_LABEL_ORDER = 8,     /* which rows order labels; path = the row's number */
     DF_CUSTOM = 64          /* from here on: whatever user-defined splitters draw */
 };
 

@@ -133,4 +133,12 @@ static inline int64_t df_write_records(int64_t first, int64_t n, const uint32_t 
     return n_records;
 }
 
+/* Whether a row that a tree has not drawn orders the tree's labels (categories.h): two of three such rows do, and the others are
+ * out of bag. */
+static inline int df_orders_labels(uint32_t seed, uint64_t row) {
+    df_stream stream;
+    df_stream_open(&stream, seed, row, DF_LABEL_ORDER);
+    return df_below(&stream, 3) < 2;
+}
+
 #endif

@@ -99,6 +99,8 @@ def problems(draw):
         parameters["n_random_splits"] = draw(st.sampled_from([1, 1, 1, 2, 5]))
     if draw(st.booleans()) and (len(set(y.tolist())) <= 2 or criterion not in ("gini", "entropy")):
         parameters["monotonic_cst"] = np.where(kinds == 2, 0, rng.integers(-1, 2, p))
+    if parameters["bootstrap"] and criterion != "absolute_error" and draw(st.booleans()):
+        parameters["categorical_split"] = "order"
     if parameters["bootstrap"]:
         parameters["max_samples"] = draw(st.sampled_from([None, 0.5, 1]))
         n = {None: n, 0.5: max(1, round(0.5 * n)), 1: 1}[parameters["max_samples"]]

@@ -169,7 +169,7 @@ def test_rank_0_warns_of_the_rows_of_all_ranks():
         warnings.simplefilter("always")
         found = estimate_by_ranks(model, Cut(np.array([0, 30, 40, 40]), np.arange(3)), 3, X, X[:, 0])
     (message,) = [str(one.message) for one in caught if "OOB scores" in str(one.message)]
-    assert f"{found[2].n_never_oob_} of 40 rows were drawn by each of the 2 trees" in message
+    assert f"{found[2].n_never_oob_} of 40 rows are out of the bag of none of the 2 trees" in message
 
 
 def test_targets_of_other_ranks_set_the_scale():

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from twins.labels import label_ranks
 from twins.sampling import AllRows
 from twins.splits import Split, best_split, feature_order, weighted_feature_order
 
@@ -75,7 +76,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         Number of categories of each feature; 0 if it is not categorical.
     ordinal : list of bool, optional
         Whether each feature is ordinal.
-    categorical_split : {"subset", "one_hot"}
+    categorical_split : {"subset", "one_hot", "order"}
+        "order" is that of rows which the tree does not draw, for columns of many labels: see `twins.labels`.
     monotonic_cst : list of {-1, 0, 1}, optional
         Whether predictions fall with each feature, are free, or rise with it.
     skip_constant_features : bool
@@ -112,6 +114,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     counts = (sampling or AllRows()).counts(n_rows, seed).tolist()
     root = [Record(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
     drawn, root_shift = weights.of_node(root, 0)
+    ranks = label_ranks(columns, counts, y, weight, n_classes, seed) if categorical_split == "order" else None
     root_weight = math.ldexp(float(statistic(drawn, n_classes)[1]), -root_shift)
 
     def find_split(draws, path, depth, scale, shift, bounds, used):
@@ -153,7 +156,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                                categorical_split=categorical_split, constraints=constraints, bounds=bounds,
                                skip_constant_features=skip_constant_features, times=times,
                                n_always=len(always_tried), n_random_splits=n_random_splits,
-                               factors=factors_at(depth, used))
+                               factors=factors_at(depth, used), label_ranks=ranks)
         if split is not None:
             exponent = (TARGET_POWER[criterion] * scale.exponent if is_regression and times is None else 0) + shift
             decrease = Fraction(split.score) / Fraction(2) ** exponent

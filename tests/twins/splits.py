@@ -33,10 +33,16 @@ class Split(NamedTuple):
 # Tests of a column: (list of codes, threshold), in the order of preference among equal scores ---------
 
 
-def all_tests(draws, column, n_classes, categorical_split):
-    """Every test of a column, of which the last divides missing values from the rest."""
+def all_tests(draws, column, n_classes, categorical_split, ranks=None):
+    """Every test of a column, of which the last divides missing values from the rest.
+
+    With ranks of its labels, a test has the highest rank on the left in place of a threshold.
+    """
     codes = codes_of(draws, column)
-    if column.kind == CATEGORICAL and categorical_split == "one_hot":
+    if ranks is not None:
+        for rank in sorted({ranks[code] for code in codes}):
+            yield [code for code in codes if ranks[code] <= rank], rank
+    elif column.kind == CATEGORICAL and categorical_split == "one_hot":
         for code in codes:
             yield [code], math.nan
         if codes:
@@ -51,12 +57,16 @@ def all_tests(draws, column, n_classes, categorical_split):
             yield codes[: i + 1], math.inf if is_last else threshold_between(column, codes[i], codes[i + 1])
 
 
-def random_test(draws, column, stream, categorical_split):
+def random_test(draws, column, stream, categorical_split, ranks=None):
     """One random test of a column. If only one of its values is in the node, the test divides it from missing ones."""
     codes = codes_of(draws, column)
     if not codes:
         return
-    if column.kind == CATEGORICAL:
+    if ranks is not None:
+        lowest, highest = min(ranks[code] for code in codes), max(ranks[code] for code in codes)
+        last = lowest + (stream.below(highest - lowest) if highest > lowest else 0)
+        yield [code for code in codes if ranks[code] <= last], last
+    elif column.kind == CATEGORICAL:
         left = codes
         if len(codes) > 1:
             left = [codes[stream.below(len(codes))]] if categorical_split == "one_hot" else random_subset(codes, stream)
@@ -214,6 +224,7 @@ def best_split(
     n_always=0,
     n_random_splits=1,
     factors=None,
+    label_ranks=None,
 ):
     """The best split of a node, by trying every test, or one random test of each feature.
 
@@ -246,6 +257,9 @@ def best_split(
         How many random tests of each feature are tried.
     factors : list of float, optional
         What the score of each feature's best test is multiplied by, before features are compared.
+    label_ranks : dict of int to list of list of int, optional
+        Of features whose labels are ordered, the ranks of the labels, and last that of missing values, by the share of each
+        class, or in one order: see `twins.labels`.
 
     Returns
     -------
@@ -262,14 +276,20 @@ def best_split(
         by_code = {}
         for draw in draws:
             by_code.setdefault(int(column.codes[draw.row]), []).append(draw)
-        if place >= n_always and (len(by_code) > 1 or not skip_constant_features):
+        orders = (label_ranks or {}).get(feature)
+        ranks = None
+        different = len(by_code)
+        if orders is not None:
+            ranks = orders[total[2:].index(max(total[2:])) if len(orders) > 1 else 0]
+            different = len({tuple(order[code] for order in orders) if code != column.missing else None for code in by_code})
+        if place >= n_always and (different > 1 or not skip_constant_features):
             n_counted += 1
         statistics = {code: statistic(members, n_classes) for code, members in by_code.items()}
         if stream_of is None:
-            searches = [all_tests(draws, column, n_classes, categorical_split)]
+            searches = [all_tests(draws, column, n_classes, categorical_split, ranks)]
         else:
             stream = stream_of(feature)
-            searches = [random_test(draws, column, stream, categorical_split) for _ in range(n_random_splits)]
+            searches = [random_test(draws, column, stream, categorical_split, ranks) for _ in range(n_random_splits)]
         found, rank, found_in = None, (), None
         for k, (codes, threshold) in ((k, test) for k, tests in enumerate(searches) for test in tests):
             if found is not None and found_in != k:  # cuts are compared by their evenness within a search only
@@ -306,9 +326,13 @@ def best_split(
                         if criterion == "path_length" and column.kind == CATEGORICAL:  # or with the rarest category
                             missing_left = min(by_code, key=lambda code: (statistics[code][0], code)) in codes
                     subset = None
-                    if column.kind == CATEGORICAL:
+                    if ranks is not None:  # all labels have a side, and so have missing values if none is here
+                        if column.missing not in by_code:
+                            missing_left = ranks[-1] <= threshold
+                        subset = [code for code, rank in enumerate(ranks[:-1]) if (rank <= threshold) != missing_left]
+                    elif column.kind == CATEGORICAL:
                         subset = sorted(c for c in by_code if c != column.missing and (c not in codes) == missing_left)
-                    found = Split(feature, missing_left, threshold, subset, score, values)
+                    found = Split(feature, missing_left, threshold if ranks is None else math.nan, subset, score, values)
         if found is not None and factors is not None:
             found = found._replace(score=found.score * factors[feature])
         if found is not None and (best is None or found.score > best.score):

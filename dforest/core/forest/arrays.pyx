@@ -472,6 +472,20 @@ class Forest:
         t = self._number(t)
         return self.plans[t].counts(int(self.n_rows[t]), int(self.seeds[t]))
 
+    def left_out(self, t):
+        """Return which rows are out of bag of tree `t`: ndarray of shape (n_rows[t],), dtype bool.
+
+        The tree has neither drawn them (`row_counts`) nor ordered labels by them. Rows have the numbers that `row_counts` has.
+        """
+        t = self._number(t)
+        return self.plans[t].used().counts(int(self.n_rows[t]), int(self.seeds[t])) == 0
+
+    @property
+    def used_plans(self):
+        """The plans by which rows of count 0 are out of bag, a tree each: tuple of `SamplingPlan`. See `left_out`."""
+        used = {plan: plan.used() for plan in set(self.plans)}
+        return tuple(used[plan] for plan in self.plans)
+
     def as_dict(self):
         """Return the arrays of nodes and leaves by name: a dict. Forests have equal trees if all arrays have equal bytes."""
         return {name: getattr(self, name) for name in names_of(self.objective)}

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport Block
+from dforest.core.grow.label_order cimport LabelOrder
 from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
 from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.records cimport Drawing
@@ -110,6 +111,7 @@ cdef class Grower:
     cdef bint keeps_leaves                 # of the trees that this grower begins: see TreeRecords.rows
     # Its parts
     cdef readonly Drawing drawing          # None: records are given
+    cdef LabelOrder label_order            # None: labels are ordered node by node
     cdef NodeDecision decision
     cdef Block block
     cdef readonly SmallSubtree small       # depth first

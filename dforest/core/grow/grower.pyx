@@ -58,6 +58,7 @@ from dforest.core.grow.team cimport SharedTask
 from dforest.core.grow.tree cimport (
     begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
 )
+from dforest.core.sampling cimport WithLabelOrder
 from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.threads cimport check_signals
 from dforest.core.tree.split_heap cimport free_split_heap, note_node, pop_split, push_split
@@ -290,6 +291,10 @@ cdef class Grower:
         if self.decision.limits.max_depth < 32:
             max_leaves = min(max_leaves, <int64_t> 1 << self.decision.limits.max_depth)
         self.writer.reserve(max_leaves)
+        if drawing is not None and type(drawing.plan) is WithLabelOrder:
+            self.label_order = LabelOrder(data, criterion)
+            if not self.label_order.is_needed:
+                self.label_order = None
 
     def __dealloc__(self):
         free_records(&self.own)
@@ -327,12 +332,15 @@ cdef class Grower:
         number_records(tree_records, 0, tree_records.n)
         self.tree_records = tree_records
         tree_records.exact_weight = self.drawing.exact_weight
+        tree_records.label_ranks = self.label_order.ranks if self.label_order is not None else NULL
         self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
         self.path.leave(-1)
         at = df_root_of(tree_records.n, seed)
         root = first_node(&at)
         self.fill_node(&root, &node)
         self.decision.open(&node, False, &root.sums)
+        if self.label_order is not None:
+            self.label_order.fill(&node, seed)
         take_scale(&root, &node)
         root_weight = df_shifted_weight(node.statistics[1], node.weight_shift)
         begin_tree(tree_records, tree, seed, root_weight, df_leaf_rules_of(&self.decision.limits, root_weight, 0))
@@ -405,6 +413,7 @@ cdef class Grower:
         node.scale.exponent = open_node.at.exponent
         node.scale.range = open_node.at.range
         node.weight_shift = open_node.at.weight_shift
+        node.label_ranks = self.tree_records.label_ranks
         node.lower = open_node.at.lower
         node.upper = open_node.at.upper
         node.path_features = self.path.features

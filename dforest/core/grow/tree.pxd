@@ -23,6 +23,7 @@ cdef struct TreeRecords:           # room for [capacity] records; all 0 before i
     uint32_t seed                  # of its random numbers
     double root_weight             # of all its draws, in the units of all rows' integers
     const double* exact_weight     # [n_rows] see Node.exact_weight
+    const uint32_t* const* label_ranks     # see Node.label_ranks
     LeafRules rules                # what a side of each split has at least
     int n_parts                    # begun so far; they are numbered from 0, the one with the root
     int n_open                     # begun and not finished

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.search.cuts cimport Categories
+from dforest.core.search.categories cimport Categories
 from dforest.core.search.division cimport Divisions
 from dforest.rules.random cimport DF_CUSTOM
 from dforest.core.search.splitter cimport CodeRange, code_range

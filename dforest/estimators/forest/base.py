@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
+from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
 from dforest.core.grow.trainer import tree_seeds
-from dforest.core.sampling import AllRows
+from dforest.core.sampling import AllRows, WithLabelOrder
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
@@ -47,6 +48,7 @@ from dforest.estimators.saving import SavingPart
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.state import StatePart
 from dforest.estimators.support import DEVICE, Fit, check_support, places_of
+from dforest.sampling import BlockSampling, GroupSampling, RowSampling
 
 SPLITTERS = {
     ("hist", "best"): HistSplitter,
@@ -57,6 +59,7 @@ SPLITTERS = {
 
 # Size thresholds of the machinery, for tests: they change the speed, never the forest.
 TUNING = {}
+DRAWN_BESIDE_ORDER = 0.75  # draws of a tree, as a share of the rows, if other rows order labels
 DRAWN_UP_TO = 0.25  # draws of all trees, as a share of the rows: if there are more, all rows get codes
 MAX_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
 
@@ -289,11 +292,13 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
         needs_rows = splitter.needs_rows or splitter.has_own_tests
+        self._check_label_order(plan, rows)
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._targets(rows, plan)
         objective = self._objective(rows)
-        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, sampling.largest_tree(n_rows)))
+        most_draws = max(sampling.largest_tree(n_rows), n_rows * isinstance(sampling, WithLabelOrder))
+        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, most_draws))
         directions = check_directions(self, self.monotonic_cst)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(
@@ -329,7 +334,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         is_possible = (
             engine.takes_drawn and splitter.runs_on(None) and self.method == "dense"  # where only the order of codes matters
             and not self.is_ordinal_.any() and not plan.balances_draws and not rows.is_divided
-            and isinstance(rows.parts[0], np.ndarray) and not isinstance(sampling, AllRows)
+            and isinstance(rows.parts[0], np.ndarray) and not isinstance(sampling, AllRows | WithLabelOrder)
         )  # fmt: skip
         if not is_possible or n_trees * sampling.largest_tree(n_rows) > TUNING.get("drawn_up_to", DRAWN_UP_TO) * n_rows:
             return None
@@ -339,7 +344,26 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
 
     def _sampling(self, plan, rows):
         """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
-        return sampling_plan(plan.sampling, getattr(self, "classes_", None), plan.max_samples, rows)
+        orders_labels = self.categorical_split == "order" and (self._features.n_categories > LABELS_ORDERED_ABOVE).any()
+        max_samples = plan.max_samples
+        if orders_labels and max_samples is None and plan.sampling == RowSampling(replace=True):
+            max_samples = DRAWN_BESIDE_ORDER
+        found = sampling_plan(plan.sampling, getattr(self, "classes_", None), max_samples, rows)
+        return WithLabelOrder(found) if orders_labels else found
+
+    def _check_label_order(self, plan, rows):
+        """Raise ValueError if labels are to be ordered by rows that trees don't draw, and cannot be."""
+        if self.categorical_split != "order":
+            return
+        criterion, given = self._own_criterion(), 'categorical_split="order"'
+        if plan.sampling is None:
+            raise ValueError(f'{given} needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"')
+        if isinstance(plan.sampling, GroupSampling | BlockSampling):
+            raise ValueError(f'{given} with bootstrap={self.bootstrap!r}, whose rows are drawn together; allowed is "subset"')
+        if criterion in ("absolute_error", "logrank", "logrank_score", "path_length"):
+            raise ValueError(f'{given} with the criterion {criterion!r}, which has no mean targets; allowed is "subset"')
+        if rows.y.ndim == 2:
+            raise ValueError(f'{given} with a y of {rows.y.shape[1]} columns, which have a mean each; allowed is "subset"')
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""

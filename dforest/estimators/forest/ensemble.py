@@ -238,8 +238,8 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                 found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
             if found.n_never and rows.ranks.rank == 0:
                 warn(
-                    f"Some inputs do not have OOB scores: {found.n_never} of {rows.n_rows} rows were drawn by each of the "
-                    f"{self.forest_.n_trees} trees; more trees leave out more rows",
+                    f"Some inputs do not have OOB scores: {found.n_never} of {rows.n_rows} rows are out of the bag of none of "
+                    f"the {self.forest_.n_trees} trees; more trees leave out more rows",
                     UserWarning,
                 )
             self._set_oob_score_and_attributes(rows, found)

@@ -402,7 +402,7 @@ class SurvivalForest(SurvivalReportPart, ExportPart, PartialDependencePart, Shap
         at = self.event_times_[places]
         if len(at) < 2:
             return np.nan
-        left_out = np.stack([forest.row_counts(t)[numbers] == 0 for t in range(forest.n_trees)], axis=1)
+        left_out = np.stack([forest.left_out(t)[numbers] for t in range(forest.n_trees)], axis=1)
 
         def survival_of(own):
             leaves = packed.apply(X[own], n_threads)

@@ -114,7 +114,7 @@ def _rise_of_all(forest, rows, n_threads):
     rise = np.zeros((forest.n_trees, forest.n_features))
 
     def look(t, _):
-        out = np.flatnonzero(forest.row_counts(t) == 0)
+        out = np.flatnonzero(forest.left_out(t))
         changed, y, packed = np.ascontiguousarray(X[out]), rows.y[out], forest.tree(t).packed()
         error = error_of(y, packed.mean(changed, 1)) if len(out) else np.nan
         if np.isnan(error):
@@ -159,7 +159,7 @@ def local_rise(forest, rows, n_threads):
         return (found[:, 0] * factor - y) ** 2
 
     def add_tree(t):
-        out, asked, copies = np.flatnonzero(forest.row_counts(t) == 0), np.flatnonzero(used[t]), {}
+        out, asked, copies = np.flatnonzero(forest.left_out(t)), np.flatnonzero(used[t]), {}
         own, packed = np.ascontiguousarray(X[out]), forest.tree(t).packed()
         before = errors(packed, own, y[out])
 

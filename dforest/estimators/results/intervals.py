@@ -112,7 +112,7 @@ def _errors_out_of_bag(forest, output, data, n_threads):
     """The errors of the trees that left each training row out: ndarray of shape (n_rows,), NaN if there are none."""
     forest = forest.of_output(output)
     exponent = square_exponent(data.y.min(), data.y.max(), forest.leaf_value.min(), forest.leaf_value.max())
-    draws = TreeDraws(forest.plans, forest.seeds, len(data.y), n_threads)
+    draws = TreeDraws(forest.used_plans, forest.seeds, len(data.y), n_threads)
     packed = forest.packed_leaves(n_threads=n_threads)
     sums, _, n_votes, _, _ = predict_out_of_bag(packed, data.X, data.y, None, draws, exponent, n_threads)
     if not n_votes.any():

@@ -185,17 +185,17 @@ class NeighbourPart:
             yield first, self.forest_.packed(n_threads=n_threads).apply(X[first : first + n], n_threads)
 
     def _blocks_out_of_bag(self):
-        """`_blocks` of the training rows, in which trees that drew a row do not count for it."""
+        """`_blocks` of the training rows, in which a tree does not count for rows that are not out of its bag."""
         forest, data = self.forest_, self._training_rows()
-        drawn = np.empty((forest.n_trees, -(-len(data.y) // 8)), np.uint8)
+        used = np.empty((forest.n_trees, -(-len(data.y) // 8)), np.uint8)
 
         def mark(t, _):
-            drawn[t] = np.packbits(forest.row_counts(t) > 0)
+            used[t] = np.packbits(~forest.left_out(t))
 
         each(forest.n_trees, mark, count_threads(self.n_jobs))
         for first, leaf in self._blocks(data.X):
             end = first + len(leaf)
-            bits = np.unpackbits(drawn[:, first // 8 : -(-end // 8)], axis=1)[:, first % 8 :][:, : len(leaf)]
+            bits = np.unpackbits(used[:, first // 8 : -(-end // 8)], axis=1)[:, first % 8 :][:, : len(leaf)]
             leaf[bits.T.astype(bool)] = -1
             yield first, leaf
 

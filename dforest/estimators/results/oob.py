@@ -159,16 +159,16 @@ def row_ranges_of(forest, rows, n_threads, device=None, dealer=None):
     """
     if not rows.is_divided:
         n_threads = n_threads if device is None else count_threads(-1)
-        return [(rows.parts[0], slice(None), TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads))]
+        return [(rows.parts[0], slice(None), TreeDraws(forest.used_plans, forest.seeds, rows.n_rows, n_threads))]
     dealer = dealer or DrawDealer(rows.ranks, rows.n_rows, rows.share)
-    dealt = dealer.deal(forest.plans, forest.seeds, n_threads)
+    dealt = dealer.deal(forest.used_plans, forest.seeds, n_threads)
     row_ranges, end = [], 0
     for part, first in zip(rows.parts, rows.share.starts.tolist(), strict=True):
         begin, end = end, end + len(part)
         if len(part):
             blocks = np.searchsorted(dealer.blocks, [first // BLOCK, (first + len(part) - 1) // BLOCK])
             of_block = dealt[:, blocks[0] : blocks[1] + 1]
-            draws = TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads, (first, len(part)), of_block)
+            draws = TreeDraws(forest.used_plans, forest.seeds, rows.n_rows, n_threads, (first, len(part)), of_block)
             row_ranges.append((part, slice(begin, end), draws))
     return row_ranges
 
@@ -241,7 +241,7 @@ class Predictor:
     """
 
     def __init__(self, forest, rows, voting, n_threads):
-        self._draws = TreeDraws(forest.plans, forest.seeds, rows.n_rows, n_threads)
+        self._draws = TreeDraws(forest.used_plans, forest.seeds, rows.n_rows, n_threads)
         self._n_threads, several = n_threads, rows.y.ndim == 2
         self._outputs = []
         for o in range(rows.y.shape[1] if several else 1):

@@ -307,7 +307,7 @@ class ImportanceDisplay(_Display):
                 std = None
             elif kind == "mda_raw":  # the mean over trees that left out any row
                 forest = estimator.forest_
-                n_estimates = sum(bool((forest.row_counts(t) == 0).any()) for t in range(forest.n_trees)) or None
+                n_estimates = sum(bool(forest.left_out(t).any()) for t in range(forest.n_trees)) or None
         else:
             if kind == "permutation" and isinstance(estimator, BoostedTrees):
                 found = estimator.permutation_importance(X, y, **queries, **settings)

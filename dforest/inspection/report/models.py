@@ -94,7 +94,7 @@ class ForestModel(Model):
         It returns NaN for rows that all trees drew.
         """
         forest = self.forest
-        left_out = np.stack([forest.row_counts(t)[chosen] == 0 for t in range(forest.n_trees)], axis=1)
+        left_out = np.stack([forest.left_out(t)[chosen] for t in range(forest.n_trees)], axis=1)
         n_out = left_out.sum(axis=1)
         ones = np.ones(n_out.sum())
         starts, votes = np.concatenate([[0], np.cumsum(n_out)]), forest.leaf_votes(getattr(self.estimator, "voting", "soft"))

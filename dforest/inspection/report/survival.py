@@ -109,7 +109,7 @@ def survival_functions(estimator, X, numbers, places):
     left_out = None
     if numbers is not None:
         own = np.searchsorted(estimator._batches[-1].row_numbers(), numbers)
-        left_out = np.stack([forest.row_counts(t)[own] == 0 for t in range(forest.n_trees)], axis=1)
+        left_out = np.stack([forest.left_out(t)[own] for t in range(forest.n_trees)], axis=1)
     leaves = forest.packed().apply(X, n_threads)
     return estimator._curves.means(forest, leaves, places, True, n_threads, left_out)
 

@@ -27,7 +27,7 @@ from dforest.core.boost.constraints import Constraints
 from dforest.core.component import Component
 from dforest.core.draws import Groups, Strata
 from dforest.core.objective import OBJECTIVES
-from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample
+from dforest.core.sampling import AllRows, Bootstrap, DrawnElsewhere, SamplingPlan, Subsample, WithLabelOrder
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.isolation import ExtendedSplitter
 from dforest.core.sparse_rows import SparseRows
@@ -49,7 +49,7 @@ _RECORDS = {
     for cls in (
         *OBJECTIVES, AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, Constraints, DrawnElsewhere, Features, FitReport,
         Groups, GroupSampling, LeafCurves, Loss, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
-        Subsample, TrainingData, WeightedSampling,
+        Subsample, TrainingData, WeightedSampling, WithLabelOrder,
     )
 }  # fmt: skip
 # Splitters, criteria and losses of dforest, by the names of their classes.

@@ -1,0 +1,232 @@
+"""Labels of columns that have many, ordered by rows that a tree does not draw: `categorical_split="order"`."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.rings import examples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from twins import naive
+from twins.labels import orders_labels
+from twins.sampling import twin_of
+
+import dforest
+from dforest import (
+    DecisionTreeClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from dforest.sampling import GroupSampling
+
+FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
+ALL = pytest.mark.parametrize("kind", FORESTS)
+
+
+def problem(kind, seed=0, n=600, n_labels=80, n_classes=3, effect=2.0):
+    """Two columns of numbers and one of labels, each of which has an effect of its own, spread by so much; some are missing."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.standard_normal((n, 3)), 1)
+    X[:, 1] = rng.integers(0, n_labels, n)
+    y = X[:, 0] + effect * rng.standard_normal(n_labels)[X[:, 1].astype(int)] + rng.standard_normal(n) / 2
+    X[rng.random(n) < 0.05, 1] = np.nan
+    if kind in (RandomForestClassifier, ExtraTreesClassifier):
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    return X, y
+
+
+def make(kind, n_trees=5, **parameters):
+    given = {"categorical_features": [1], "categorical_split": "order", "bootstrap": True, "random_state": 0}
+    return kind(n_trees, **given | parameters)
+
+
+def by_number(X):
+    """X with the numbers of labels in place of these."""
+    known = ~np.isnan(X[:, 1])
+    X = X.copy()
+    X[known, 1] = np.unique(X[known, 1], return_inverse=True)[1]
+    return X
+
+
+def in_use(forest):
+    """How many splits test the column of labels."""
+    return int((forest.feature == 1).sum())
+
+
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_every_node_is_that_of_the_twin(assert_twin, data):
+    kind = data.draw(st.sampled_from(FORESTS))
+    is_classifier = kind in (RandomForestClassifier, ExtraTreesClassifier)
+    seed, n = data.draw(st.integers(0, 2**32)), data.draw(st.integers(60, 200))
+    n_classes = data.draw(st.sampled_from([2, 3, 5, 70]))
+    X, y = problem(kind, seed, n, data.draw(st.sampled_from([33, 60, 300])), n_classes)
+    if is_classifier and n_classes == 70:
+        y = np.random.default_rng(seed).integers(0, 5, n) * 15 + y // 10
+    rng = np.random.default_rng(seed)
+    weight = data.draw(st.sampled_from([None, rng.integers(1, 5, n).astype(float), rng.random(n) + 1e-3]))
+    parameters = {
+        "criterion": data.draw(st.sampled_from(["gini", "entropy"] if is_classifier else ["squared_error"])),
+        "method": data.draw(st.sampled_from(["hist", "dense"])),
+        "max_features": data.draw(st.integers(1, 3)),
+        "skip_constant_features": data.draw(st.booleans()),
+        "max_leaf_nodes": data.draw(st.sampled_from([None, 9])),
+        "min_samples_leaf": data.draw(st.sampled_from([1, 3])),
+        "splitter": data.draw(st.sampled_from(["best", "random"])),
+    }
+    sampling = {"bootstrap": data.draw(st.sampled_from([True, "subsample"]))}
+    sampling["max_samples"] = data.draw(st.sampled_from([None, 0.4]))
+    forest = make(kind, 2, **parameters, **sampling).fit(X, y, weight).forest_
+    X, y = by_number(X), np.unique(y, return_inverse=True)[1] if is_classifier else y
+    for t in range(2):
+        twin = naive.grow_tree(
+            X, y, sample_weight=weight, n_classes=forest.objective.n_classes, sampling=twin_of(forest.plans[t]),
+            seed=forest.seeds[t], n_categories=forest.n_categories.tolist(), ordinal=[False] * 3, categorical_split="order",
+            **parameters,
+        )  # fmt: skip
+        assert_twin(forest, t, naive.flatten(twin, X.dtype))
+
+
+@ALL
+def test_threads_change_nothing(kind, extremes, tuning, assert_equal):
+    """Also where threads share nodes and subtrees."""
+    X, y = problem(kind, n=3000, n_labels=400)
+    first = None
+    for extreme in extremes:
+        for n_jobs in (1, 4):
+            with tuning(extreme):
+                forest = make(kind, n_jobs=n_jobs).fit(X, y)
+            first = first or forest
+            assert_equal(first, forest, (extreme, n_jobs))
+    assert in_use(first.forest_) > 20
+
+
+@ALL
+def test_rows_that_order_labels_are_not_out_of_bag(kind):
+    X, y = problem(kind)
+    model = make(kind, 12, oob_score=True).fit(X, y)
+    forest = model.forest_
+    for t in range(12):
+        drawn = forest.row_counts(t) > 0
+        assert drawn.sum() == len(np.unique(model.estimators_samples_[t])) < 0.6 * len(X)  # of 0.75 n draws
+        orders = [not drawn[row] and orders_labels(forest.seeds[t], row) for row in range(len(X))]
+        np.testing.assert_array_equal(forest.left_out(t), ~drawn & ~np.array(orders))
+    # Estimates are those of the trees that left a row out.
+    left_out = np.stack([forest.left_out(t) for t in range(12)])
+    own = [tree.predict_proba(by_number(X)) if hasattr(tree, "classes_") else tree.predict(by_number(X))[:, None]
+           for tree in model.estimators_]  # fmt: skip
+    n_out = left_out.sum(axis=0)
+    expected = np.full((len(X), own[0].shape[1]), np.nan)
+    np.divide((left_out[:, :, None] * own).sum(axis=0), n_out[:, None], out=expected, where=n_out[:, None] > 0)
+    found = model.oob_decision_function_ if hasattr(model, "classes_") else model.oob_prediction_[:, None]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_column_of_row_numbers_is_never_used():
+    """No row that orders labels has a label that is drawn, so all keys are equal."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(500), rng.permutation(500)])
+    y = (X[:, 0] + rng.standard_normal(500) > 0).astype(int)
+    for kind, seed in ((RandomForestClassifier, 1), (ExtraTreesClassifier, 2)):
+        forest = make(kind, 20, random_state=seed, max_features=1).fit(X, y)
+        assert forest.feature_importances_[1] == 0.0
+    assert RandomForestClassifier(20, categorical_features=[1], random_state=1).fit(X, y).feature_importances_[1] > 0.3
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+def test_random_targets_are_not_learnt(kind):
+    """With y at random, labels are worth no more than a column of noise, in the bag's estimate and with new rows."""
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.standard_normal(800), rng.integers(0, 250, 800), rng.standard_normal(800)])
+        y = rng.standard_normal(800)
+        model = make(kind, 60, random_state=seed, oob_score=True, min_samples_leaf=20).fit(X[:400], y[:400])
+        new = ((model.predict(X[400:]) - y[400:]) ** 2).mean() / y[400:].var()
+        known = ~np.isnan(model.oob_prediction_)
+        errors.append([new, ((model.oob_prediction_ - y[:400])[known] ** 2).mean() / y[:400].var()])
+    new, out_of_bag = np.mean(errors, axis=0)
+    assert 0.97 < new < 1.08
+    assert 0.97 < out_of_bag < 1.08
+
+
+@pytest.mark.parametrize(("kind", "effect"), [(RandomForestRegressor, 0.25), (ExtraTreesRegressor, 2.0)])
+def test_order_serves_new_rows_better(kind, effect):
+    """Where many labels have weak effects, means in nodes overfit; random sets of labels say little of strong ones either.
+
+    With best cuts and strong effects, means in nodes are the better order, as more rows make them.
+    """
+    scores = []
+    for seed in range(6):
+        X, y = problem(kind, seed, 1600, 300, effect=effect)
+        models = [make(kind, 40, categorical_split=split).fit(X[:600], y[:600]) for split in ("order", "subset")]
+        scores.append([model.score(X[600:], y[600:]) for model in models])
+    order, subset = np.mean(scores, axis=0)
+    assert order > subset + 0.02
+
+
+@ALL
+def test_unseen_labels_take_the_place_of_the_mean(kind):
+    """In a node without missing values they go where the key 0 does, whatever side has more rows."""
+    X, y = problem(kind)
+    X = X[~np.isnan(X[:, 1])]
+    y = y[: len(X)]
+    frame = pd.DataFrame(X, columns=list("abc")).assign(b=lambda frame: frame.b.astype(str).astype("category"))
+    model = make(kind, categorical_features="from_dtype").fit(frame, y)
+    assert in_use(model.forest_) > 5
+    new = frame.assign(b=pd.Categorical(["never seen"] * len(frame)))
+    missing = frame.assign(b=pd.Categorical([None] * len(frame), categories=frame.b.cat.categories))
+    np.testing.assert_array_equal(model.predict(new), model.predict(missing))
+
+
+@ALL
+def test_models_are_kept_whole(kind, tmp_path, assert_equal):
+    """In pickles and files, with the plan; and a warm start goes on."""
+    X, y = problem(kind)
+    model = make(kind, 6).fit(X, y)
+    model.save(tmp_path / "model")
+    for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model")):
+        assert_equal(model, other)
+        assert other.forest_.plans == model.forest_.plans
+        np.testing.assert_array_equal(other.forest_.left_out(3), model.forest_.left_out(3))
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    warm = make(kind, 2, warm_start=True).fit(X, y)
+    assert_equal(model, warm.set_params(n_estimators=6).fit(X, y))
+
+
+def test_few_labels_are_parted_as_by_subset(assert_equal):
+    """Trees then draw as many rows as ever, and the others are out of bag."""
+    X, y = problem(RandomForestClassifier, n_labels=30)
+    models = [make(RandomForestClassifier, categorical_split=split).fit(X, y) for split in ("order", "subset")]
+    assert_equal(*models)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (RandomForestClassifier(bootstrap=False), "needs trees that leave rows out; allowed are forests with bootstrap=True"),
+        (DecisionTreeClassifier(), "needs trees that leave rows out"),
+        (RandomForestRegressor(criterion="absolute_error"), "with the criterion 'absolute_error', which has no mean targets"),
+        (RandomForestClassifier(bootstrap=GroupSampling()), "whose rows are drawn together"),
+        (IsolationForest(), "with the criterion 'path_length'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_refused(model, message):
+    """With the reason; a model is left as it was."""
+    X, y = problem(RandomForestClassifier)
+    model.set_params(categorical_features=[1], categorical_split="order")
+    given = {"groups": np.arange(len(X))} if isinstance(model.get_params().get("bootstrap"), GroupSampling) else {}
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, **given)
+    assert not hasattr(model, "forest_")
+
+
+def test_several_columns_of_y_are_refused():
+    X, y = problem(RandomForestRegressor)
+    with pytest.raises(ValueError, match="with a y of 2 columns, which have a mean each"):
+        make(RandomForestRegressor).fit(X, np.column_stack([y, y]))
