@@ -2,6 +2,7 @@
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -88,12 +89,12 @@ def resets_peaks():
     return sys.platform == "linux"
 
 
-def measured(*problem):
-    """(bytes that a fit takes, bytes that were expected): the median of three fits."""
+def measured(*problem, which=statistics.median):
+    """(bytes that a fit takes, bytes that were expected): the median of three fits, or another one, by what they take."""
     command, path = [sys.executable, "-P", "-c", MEASURED, json.dumps(problem)], str(Path(__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([path, os.environ.get("PYTHONPATH", "")])}
     runs = [subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout for _ in range(3)]
-    return sorted(json.loads(run) for run in runs)[1]
+    return which(json.loads(run) for run in runs)
 
 
 @pytest.mark.slow
@@ -131,8 +132,11 @@ def test_a_fit_takes_what_is_estimated(problem):
     ids=lambda problem: problem[0],
 )
 def test_a_fit_elsewhere_takes_what_is_estimated(problem, place):
-    """Within two fifths: of a device whose memory is the host's, and of two ranks together."""
-    peak, expected = measured(*problem, place)
+    """Within two fifths: of a device whose memory is the host's, and of two ranks together, whose peaks need not coincide.
+
+    The one of three fits counts that takes most.
+    """
+    peak, expected = measured(*problem, place, which=max)
     assert 0.6 * peak <= expected <= 1.4 * peak, f"{peak / 2**20:.0f} MiB, and {expected / 2**20:.0f} were expected"
 
 
