@@ -163,6 +163,12 @@ _FORESTS = _ANYWHERE | {
     "score(X, y) is for test rows": "xtest ytest",
     "predict_proba gives probabilities of every classification forest": "probability",
     "Categories are split by sets where categorical_features names them": "respect_unordered_factors",
+    'categorical_split="order" orders many labels by shrunk means of rows that a tree does not draw': (
+        "cat_smooth cat_l2 max_cat_threshold min_data_per_group"
+    ),
+    'categorical_split="one_hot" divides single categories from the others, however many there are': (
+        "max_cat_to_onehot one_hot_max_size"
+    ),
     "Forests do not learn from errors: HistGradientBoostingClassifier and HistGradientBoostingRegressor do": (
         "learning_rate eta num_boost_round reg_lambda reg_alpha lambda_l1 lambda_l2"
     ),
