@@ -39,6 +39,9 @@ def grown(kind, X, y, **common):
         estimator = dforest.RandomForestRegressor(4, **common).fit(X, y)
     elif kind == "classes":
         estimator = dforest.ExtraTreesClassifier(4, **common).fit(X, classes)
+    elif kind == "ordered labels":
+        common |= {"bootstrap": True, "categorical_split": "order"}
+        estimator = (dforest.RandomForestRegressor if len(X) % 2 else dforest.ExtraTreesRegressor)(4, **common).fit(X, y)
     elif kind == "tree of several":
         estimator = dforest.DecisionTreeRegressor(max_depth=4, **common).fit(X, several)
     elif kind == "boosted":
@@ -61,7 +64,7 @@ def grown(kind, X, y, **common):
     seed=st.integers(0, 10**6),
     n=st.integers(5, 80),
     columns=st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=4),
-    kind=st.sampled_from(["forest", "classes", "tree of several", "boosted", "ranker", "isolation"]),
+    kind=st.sampled_from(["forest", "classes", "ordered labels", "tree of several", "boosted", "ranker", "isolation"]),
 )
 def test_any_model(seed, n, columns, kind):
     rng = np.random.default_rng(seed)

@@ -198,6 +198,15 @@ def test_models_are_kept_whole(kind, tmp_path, assert_equal):
     assert_equal(model, warm.set_params(n_estimators=6).fit(X, y))
 
 
+@ALL
+def test_shapley_values_add_up_to_predictions(kind):
+    X, y = problem(kind)
+    model = make(kind).fit(X, y)
+    found = model.shap_values(X[:40])
+    expected = model.predict_proba(X[:40]) if hasattr(model, "classes_") else model.predict(X[:40])
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, expected, atol=1e-12)
+
+
 def test_few_labels_are_parted_as_by_subset(assert_equal):
     """Trees then draw as many rows as ever, and the others are out of bag."""
     X, y = problem(RandomForestClassifier, n_labels=30)
