@@ -171,8 +171,9 @@ def asked(feature, kind, folder):
                                for scoring in ("loss", "r2", looks_at_rows)],
             "refit": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, **chosen}
                       for chosen in ({"refit": True}, {"validation_folds": 3, "scoring": looks_at_rows})],
+            "dforest's defaults": [{"defaults": "dforest", "max_iter": "auto", "learning_rate": 0.5, "max_leaf_nodes": 4}],
             "refit, warm start": [{"early_stopping": True, "warm_start": True, **chosen}
-                                  for chosen in ({"refit": True}, {"validation_folds": "auto"})],
+                                  for chosen in ({"refit": True}, {"validation_folds": 3})],
             "own loss": [{"loss": OwnSquares()}],
             "own leaves": [{"loss": OwnLeaves()}],
             "own intercept": [{"loss": OwnIntercept()}, {"loss": OwnRange()}],

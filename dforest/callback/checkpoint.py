@@ -25,6 +25,7 @@ from dforest.engines.base import GrownTree
 from dforest.estimators.data.agreement import comparable
 from dforest.estimators.data.validation import check_number, file_path_of, path_of
 from dforest.estimators.growth import growth_of
+from dforest.estimators.subclasses import every_parameter
 
 MAGIC = b"dforest checkpoint 3\n"
 FRAME = struct.Struct("<QI")
@@ -321,14 +322,15 @@ def _checked(header):
 
 def _header_of_fit(growth):
     """What is known of a fit before its data are: a dict of what JSON has."""
+    parameters = every_parameter(growth.estimator)
     return {
         "version": version("dforest"),
         "estimator": type(growth.estimator).__name__,
-        "parameters": {name: comparable(value) for name, value in sorted(growth.parameters.items()) if name not in growth.free},
+        "parameters": {name: comparable(value) for name, value in sorted(parameters.items()) if name not in growth.free},
     }
 
 
 def _header_of_data(growth):
-    """Digests of the data of a fit, by name, also of what its columns are."""
+    """Digests of the data of a fit, by name, also of what its columns are, and the parameters that were chosen for the data."""
     kinds = growth.estimator._features.kinds.tolist()
-    return {**growth.digests, "X": f"{growth.digests['X']} {kinds}"}
+    return {**growth.digests, **growth.chosen, "X": f"{growth.digests['X']} {kinds}"}

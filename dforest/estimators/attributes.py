@@ -62,10 +62,10 @@ ATTRIBUTES = (
         BOOSTING,
     ),
     Attribute(
-        "learning_rate_, max_iter_",
-        "float, int",
-        """The learning rate of the last `fit`, and the largest number of iterations that it allowed: what `learning_rate` and
-        `max_iter` say, or what "auto" meant.""",
+        "learning_rate_, max_iter_, l2_regularization_, max_features_, validation_fraction_, validation_folds_, refit_, "
+        "n_iter_no_change_",
+        "float, int or bool",
+        """What the parameters of these names meant in the last `fit`, where "auto" leaves it to `defaults`.""",
         BOOSTING,
     ),
     Attribute(

@@ -24,7 +24,6 @@ import numpy as np
 from dforest.engines.base import GrownTree
 from dforest.engines.fitting import forest_of
 from dforest.estimators.data.agreement import digest_of_rows
-from dforest.estimators.subclasses import every_parameter
 
 
 def growth_of(estimator, callback):
@@ -137,9 +136,9 @@ class Growth(ABC):
         return found if first is None or self._ranks.size == 1 else self._ranks.gather_objects(found)[first]
 
     @property
-    def parameters(self):
-        """The parameters of the fit, by name; where trees depend on what one means for the data, that is its value."""
-        return every_parameter(self.estimator)
+    def chosen(self):
+        """Values of parameters that trees depend on and that were chosen for the data: dict by name."""
+        return {}
 
     def agree_on_seeds(self, drawn):
         """Set `seeds`: those that were drawn, unless a callback knows better. A collective."""

@@ -148,8 +148,8 @@ def _several_outputs_and(name):
 
 
 def _refit_and_warm_start(fit):
-    asks = [f"validation_folds={fit.estimator.validation_folds!r}"] * (fit.estimator.validation_folds != 1)
-    asks += ["refit=True"] * bool(fit.estimator.refit)
+    asks = [f"validation_folds={fit.estimator.validation_folds!r}"] * (fit.estimator.validation_folds not in (1, "auto"))
+    asks += ["refit=True"] * (fit.estimator.refit not in (False, "auto"))
     return f"{' and '.join(asks)} with warm_start=True" if asks and fit.estimator.warm_start else None
 
 
@@ -197,6 +197,7 @@ FEATURES = {
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
     "refit": Feature("`refit`, `validation_folds`", kinds=(BOOSTING,)),
     "refit, warm start": Feature("`refit` or `validation_folds`, with `warm_start`", _refit_and_warm_start, (BOOSTING,)),
+    "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
@@ -226,7 +227,7 @@ REFUSALS = [
             "Monotonicity constraints are not supported with multiple output",
             "boosted trees, one column, or no monotonic constraints", FORESTS),
     Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
-            "refit=False and validation_folds=1, or warm_start=False", (BOOSTING,)),
+            'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
 ]  # fmt: skip
 
 

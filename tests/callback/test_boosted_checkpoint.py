@@ -99,9 +99,9 @@ def test_a_seed_of_its_own(tmp_path):
     [
         ({"offset": np.ones(300)}, "for another offset than"),
         ({"sample_weight": np.arange(300) + 1.0}, "for another sample_weight than"),
-        ({"learning_rate": 0.3}, "learning_rate=0.1, and this fit has learning_rate=0.3"),
+        ({"learning_rate": 0.3}, "learning_rate='auto', and this fit has learning_rate=0.3"),
         ({"loss": OwnSquares(True)}, r"loss=.OwnSquares\(is_constant=False\)., and this fit has loss=.OwnSquares\(is_cons"),
-        ({"validation_fraction": 0.3}, "validation_fraction=0.1, and this fit has validation_fraction=0.3"),
+        ({"validation_fraction": 0.3}, "validation_fraction='auto', and this fit has validation_fraction=0.3"),
         ({"interaction_cst": [{3, 4}]}, "interaction_cst=.*and this fit has interaction_cst"),
         ({"random_state": 1}, "random_state=1 means another seed"),
         ({"X_val": np.zeros((9, 5)), "y_val": np.arange(9.0)}, "for another X than"),

@@ -423,7 +423,7 @@ def test_parameters_that_a_warm_start_goes_on_with(tmp_path):
         estimator = dforest.from_xgboost(weighted)
     assert estimator.class_weight == {1: 3.0} and estimator.max_leaf_nodes is None and estimator.max_depth == 6
     booster.save_model(tmp_path / "model.json")
-    assert dforest.from_xgboost(tmp_path / "model.json").learning_rate == 0.1
+    assert dforest.from_xgboost(tmp_path / "model.json").learning_rate_ == 0.1
 
 
 def test_early_stopping_and_files(tmp_path):

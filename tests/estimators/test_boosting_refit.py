@@ -14,7 +14,7 @@ import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.callback import Checkpoint
 from dforest.engines.rows import RowShare
-from dforest.estimators.boosting.held_out import FOLDS_BELOW, N_FOLDS
+from dforest.estimators.boosting.defaults import FOLDS_BELOW, N_FOLDS
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import dealt
 from dforest.spmd.threads import ThreadGroup
@@ -86,7 +86,7 @@ def test_no_more_iterations_than_allowed():
 
 
 @pytest.mark.parametrize("given", [{"X_val": True}, {"validation_fraction": None}, {"early_stopping": False}])
-@pytest.mark.parametrize("asked", [{"refit": True}, {"validation_folds": "auto"}])
+@pytest.mark.parametrize("asked", [{"refit": True}, {"validation_folds": 1}])
 def test_where_no_rows_are_held_out_nothing_is_grown_anew(given, asked):
     X, y, model = rows_of("squared_error")
     scored = {"X_val": X[300:], "y_val": y[300:]} if given.get("X_val") else {}
@@ -98,10 +98,14 @@ def test_where_no_rows_are_held_out_nothing_is_grown_anew(given, asked):
 def test_folds_where_rows_are_few(n_rows):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 2))
-    model = HistGradientBoostingRegressor(max_iter=2, early_stopping=True, refit=True, random_state=0, max_leaf_nodes=3)
+    model = HistGradientBoostingRegressor(max_iter=2, early_stopping=True, defaults="dforest", random_state=0, max_leaf_nodes=3)
     n_folds = N_FOLDS if n_rows < FOLDS_BELOW else 1
     auto, expected = (clone(model).set_params(validation_folds=n).fit(X, X[:, 0]) for n in ("auto", n_folds))
     assert_equal_models(auto, expected)
+    assert auto.validation_folds_ == n_folds and auto.refit_
+    assert clone(model).set_params(validation_fraction=0.1).fit(X, X[:, 0]).validation_folds_ == 1
+    warm = clone(model).set_params(warm_start=True).fit(X, X[:, 0])
+    assert warm.validation_folds_ == 1 and not warm.refit_
 
 
 def test_ranking_holds_whole_queries_out():
@@ -157,22 +161,60 @@ def test_what_cannot_be_is_refused():
             clone(model).set_params(**{name: value}).fit(X, y)
 
 
-def test_what_auto_means():
-    X, y, model = rows_of("squared_error", max_leaf_nodes=3)
-    model.set_params(early_stopping="auto", max_iter="auto", learning_rate="auto").fit(X, y)
-    assert (model.max_iter_, model.learning_rate_, model.do_early_stopping_) == (1000, 0.05, True)
-    expected = clone(model).set_params(early_stopping=True, max_iter=1000, learning_rate=0.05).fit(X, y)
-    assert_equal_models(model, expected)
-    model.set_params(early_stopping=False).fit(X, y)
-    assert (model.max_iter_, model.learning_rate_, model.n_iter_) == (100, 0.1, 100)
-    for max_iter, rate in ((1, 0.3), (50, 0.2), (150, 10 / 150), (201, 0.05)):
-        assert model.set_params(max_iter=max_iter).fit(X, y).learning_rate_ == rate
-    model.set_params(early_stopping="auto", learning_rate=0.7, max_iter=3).fit(X, y)
-    assert (model.max_iter_, model.learning_rate_, model.do_early_stopping_) == (3, 0.7, False)
+OURS = {
+    "learning_rate": 0.05, "max_iter": 1000, "l2_regularization": 1.0, "max_features": 0.5, "validation_fraction": 0.15,
+    "validation_folds": 5, "refit": True, "n_iter_no_change": 50, "early_stopping": True,
+}  # fmt: skip
+THEIRS = {
+    "learning_rate": 0.1, "max_iter": 100, "l2_regularization": 0.0, "max_features": 1.0, "validation_fraction": 0.1,
+    "validation_folds": 1, "refit": False, "n_iter_no_change": 10, "early_stopping": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("defaults", "values"), [("dforest", OURS), ("scikit-learn", THEIRS)])
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor, HistGradientBoostingRanker])
+def test_what_auto_means(kind, defaults, values):
+    """Fits by "auto" are fits by these values; each may be given, and is then taken."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    given = {"X": X, "y": (X[:, 0] + rng.normal(size=200) > 0).astype(int)}
+    if kind is HistGradientBoostingRanker:
+        given["qid"] = np.arange(200) // 10
+    model = kind(defaults=defaults, max_leaf_nodes=4, random_state=0)
+    auto = clone(model).fit(**given)
+    assert_equal_models(auto, clone(model).set_params(**values).fit(**given))
+    assert {name: getattr(auto, f"{name}_") for name in values if name != "early_stopping"} == {
+        name: value for name, value in values.items() if name != "early_stopping"
+    }
+    assert auto.do_early_stopping_ == values["early_stopping"]
+    other = {"learning_rate": 0.5, "max_iter": 3, "l2_regularization": 2.0, "max_features": 2, "validation_fraction": 30}
+    chosen = clone(model).set_params(**other).fit(**given)
+    assert {name: getattr(chosen, f"{name}_") for name in other} == other and not chosen.do_early_stopping_
+
+
+@pytest.mark.parametrize(("max_iter", "rate"), [(1, 0.1), (100, 0.1), (160, 10 / 160), (201, 0.05)])
+def test_the_rate_follows_the_iterations(max_iter, rate):
+    X = np.arange(60.0)[:, None]
+    model = HistGradientBoostingRegressor(defaults="dforest", max_iter=max_iter, max_leaf_nodes=2).fit(X, X[:, 0])
+    assert model.learning_rate_ == rate and not model.do_early_stopping_
+
+
+def test_where_rows_cannot_be_held_out_nothing_stops():
+    X, y, _ = problem("log_loss", n=60)
+    model = HistGradientBoostingClassifier(defaults="dforest", max_leaf_nodes=3, random_state=0)
+    y[0] = "d"  # a class of one row
+    assert_equal_models(model.fit(X, y), clone(model).set_params(early_stopping=False).fit(X, y))
+    assert (model.n_iter_, model.max_iter_, model.learning_rate_, model.do_early_stopping_) == (100, 100, 0.1, False)
+    counts = np.zeros(60)
+    counts[3] = 2.0  # no fold without this row has a mean above 0
+    assert not HistGradientBoostingRegressor("poisson", defaults="dforest").fit(X, counts).do_early_stopping_
+    for parameters in ({"early_stopping": True}, {"early_stopping": True, "validation_folds": 3}):
+        with pytest.raises(ValueError, match="can't be held out.*the class 'd' has one row"):
+            clone(model).set_params(**parameters).fit(X, y)
 
 
 def test_copies_and_files_have_what_was_found(tmp_path):
-    X, y, model = rows_of("log_loss", refit=True, learning_rate="auto", max_iter="auto")
+    X, y, model = rows_of("log_loss", defaults="dforest", refit=True, learning_rate="auto", max_iter="auto")
     model.fit(X, y).save(tmp_path / "model.safetensors")
     for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.safetensors")):
         assert_equal_models(model, other)
@@ -193,10 +235,10 @@ def test_callbacks_see_the_trees_of_all_rows(asked, tmp_path):
 
 
 def test_a_checkpoint_is_of_one_rate(tmp_path):
-    X, y, model = rows_of("squared_error", learning_rate="auto", early_stopping=False, max_iter=20)
+    X, y, model = rows_of("squared_error", defaults="dforest", learning_rate="auto", early_stopping=False, max_iter=20)
     clone(model).set_callbacks(Checkpoint(tmp_path / "one")).fit(X, y)
-    with pytest.raises(ValueError, match=r"written with learning_rate=0.3, and this fit has learning_rate=0.25"):
-        model.set_params(max_iter=40).set_callbacks(Checkpoint(tmp_path / "one")).fit(X, y)
+    with pytest.raises(ValueError, match=r"was written for another learning_rate than that of this fit"):
+        model.set_params(max_iter=140).set_callbacks(Checkpoint(tmp_path / "one")).fit(X, y)
 
 
 def test_what_is_printed():

@@ -21,9 +21,9 @@ from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.constraints import constraints_of
+from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
-from dforest.estimators.boosting.held_out import hold_out
 from dforest.estimators.boosting.loop import first_trees, grow
 from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.permutation import PermutationPart
@@ -40,7 +40,7 @@ from dforest.estimators.boosting.rows import (
     scored_rows,
 )
 from dforest.estimators.boosting.scores import make_monitor
-from dforest.estimators.boosting.search import choose_iterations, is_searched, search_iterations
+from dforest.estimators.boosting.search import divisions_of, is_searched, search_iterations
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
@@ -179,11 +179,13 @@ class BoostingEstimator(
         growth.agree_on_seeds(seeds)
         seed, self._row_seed = growth.seeds
         engine, searched = engine_on(device, count_threads(self.n_jobs), ranks), None
-        if is_searched(self, held_out is not None, ranks.total(len(training.y))):
-            n_iterations, searched = search_iterations(self, training, seed, engine, ranks)
-            growth.n_wanted = n_iterations * n_trees
+        divisions = divisions_of(self, training, held_out, ranks)
+        if is_searched(self, divisions, held_out):
+            n_iterations, searched = search_iterations(self, training, divisions, seed, engine, ranks)
         else:
-            training, held_out = self._held_out(training, held_out, ranks)
+            ((training, held_out),) = divisions
+            n_iterations = self.max_iter_
+        growth.n_wanted = n_iterations * n_trees
         self._grow(training, held_out, grown, seed, growth, engine, ranks, searched)
         del self._growth
 
@@ -204,7 +206,7 @@ class BoostingEstimator(
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
-        choose_iterations(self, n_rows, is_given)
+        choose_values(self, n_rows, is_given)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         told = zip(partitions, parts, strict=True)
@@ -228,12 +230,6 @@ class BoostingEstimator(
             None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
         return training, scored_rows(self, to_score, ranks)
-
-    def _held_out(self, training, held_out, ranks):
-        """(the rows to train on, those to be scored or None), given those of `_learn`. A collective."""
-        if self.do_early_stopping_ and held_out is None and self.validation_fraction is not None:
-            return hold_out(self, training, ranks)
-        return training, held_out
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
@@ -365,7 +361,7 @@ class BoostingEstimator(
     def _state_problem(self, training, baseline, seed, ranks, engine):
         """The `BoostingProblem` that an engine is given in a fit without trees yet."""
         X, y, weight, bin_weight, offset, queries, share = training
-        n_rows, asked = ranks.total(len(y)), self.max_features
+        n_rows, asked = ranks.total(len(y)), self.max_features_
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
         columns = coded_columns(
             engine, ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds,
@@ -377,7 +373,7 @@ class BoostingEstimator(
             max_depth=self.max_depth and min(self.max_depth, n_rows),
             min_samples_leaf=min(self.min_samples_leaf, n_rows + 1),
             min_hessian=self._min_hessian(),
-            l2=self.l2_regularization,
+            l2=self.l2_regularization_,
             max_features=count_features(asked, X.shape[1]) if isinstance(asked, Integral) else float(asked),
             max_delta_step=np.inf if self.max_delta_step is None else float(self.max_delta_step),
             colsample_bytree=float(self.colsample_bytree),

@@ -1,5 +1,6 @@
 """The growth of boosted trees while iterations come: what callbacks are told of it, and what they may ask for."""
 
+from dforest.estimators.boosting.defaults import SCIKIT_LEARN
 from dforest.estimators.boosting.memory import memory_of
 from dforest.estimators.growth import Growth
 
@@ -39,8 +40,9 @@ class BoostedGrowth(Growth):
         return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given, self._ranks)
 
     @property
-    def parameters(self):
-        return super().parameters | {"learning_rate": self.estimator.learning_rate_}
+    def chosen(self):
+        names = [name for name in SCIKIT_LEARN if name not in self.free and getattr(self.estimator, name) == "auto"]
+        return {name: getattr(self.estimator, f"{name}_") for name in names}
 
     @property
     def is_watched(self):

@@ -7,15 +7,6 @@ import numpy as np
 
 from dforest.estimators.boosting.rows import check_targets, count_strata
 
-FOLDS_BELOW, N_FOLDS = 2_000, 5  # rows; how many folds "auto" means there
-
-
-def count_folds(estimator, n_rows):
-    """How many folds are held out in turn, given the number of rows of all ranks; 1: rows are held out once."""
-    if estimator.validation_folds == "auto":
-        return N_FOLDS if n_rows < FOLDS_BELOW else 1
-    return estimator.validation_folds
-
 
 def hold_out(estimator, sample, ranks):
     """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective.
@@ -23,7 +14,7 @@ def hold_out(estimator, sample, ranks):
     For ranking, whole queries are divided, and counted.
     """
     n, what = _count(sample, ranks)
-    held = estimator.validation_fraction
+    held = estimator.validation_fraction_
     n_held = held if isinstance(held, Integral) else ceil(held * n)
     n_classes = count_strata(estimator)
     try:
@@ -56,7 +47,7 @@ def hold_out_in_turn(estimator, sample, n_folds, ranks):
         return [_divided(estimator, sample, fold == k, n_members, ranks) for k in range(n_folds)]
     except ValueError as error:
         raise ValueError(
-            f"validation_folds={estimator.validation_folds} of {n} {what} can't be held out in turn for early stopping: "
+            f"validation_folds={n_folds} of {n} {what} can't be held out in turn for early stopping: "
             f"{str(error).rstrip('.')}. Give X_val and y_val, or choose fewer folds or early_stopping=False"
         ) from None
 

@@ -9,7 +9,7 @@ from dforest.engines.boosting_memory import bytes_of_waiting
 from dforest.engines.fitting import engine_on
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
-from dforest.estimators.boosting.search import folds_of, is_searched
+from dforest.estimators.boosting.search import divisions_of, is_searched
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.memory import (
@@ -87,11 +87,11 @@ class BoostingMemoryPart:
                 problem = model._state_problem(training, model._baseline(training, None, ranks), seed, ranks, engine)
                 return memory_of(model, problem, training, held_out, model.max_iter_, engine, given, ranks)
 
-            if not is_searched(model, held_out is not None, ranks.total(len(training.y))):
-                return estimated(*model._held_out(training, held_out, ranks))
-            folds = folds_of(model, training, ranks)  # whose trees grow side by side
-            of_fold = estimated(*folds[0])
-            search = {"search": len(folds) * of_fold.total, "search_on_device": len(folds) * of_fold.on_device}
+            divisions = divisions_of(model, training, held_out, ranks)
+            of_first, n_folds = estimated(*divisions[0]), len(divisions)
+            if not is_searched(model, divisions, held_out):
+                return of_first
+            search = {"search": n_folds * of_first.total, "search_on_device": n_folds * of_first.on_device}
             return replace(estimated(training, None), **search)
 
 
@@ -117,7 +117,7 @@ def memory_of(estimator, problem, training, held_out, n_iterations, engine, give
     if estimator.do_early_stopping_:
         scores = 16 * n_sums * min(n_rows, MAX_SCORED)
     if estimator.do_early_stopping_ and held_out is not None:
-        n_ahead = min(estimator.n_iter_no_change + 1, n_iterations) * problem.n_trees_per_iteration
+        n_ahead = min(estimator.n_iter_no_change_ + 1, n_iterations) * problem.n_trees_per_iteration
         scores += 16 * n_sums * len(held_out.y) + bytes_of_waiting(problem, n_ahead, n_leaves)
     n_trees = n_iterations * problem.n_trees_per_iteration
     growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=scores)

@@ -7,62 +7,51 @@ fit is to which the rows held out are given.
 
 from contextlib import ExitStack
 
+from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.early_stopping import MeanScores, Monitor, Stopping
 from dforest.estimators.boosting.gains import warn_of_no_gain
-from dforest.estimators.boosting.held_out import count_folds, hold_out, hold_out_in_turn
+from dforest.estimators.boosting.held_out import hold_out, hold_out_in_turn
 from dforest.estimators.boosting.loop import grow
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.data.validation import count_threads
 
-STOPS_ABOVE = 10_000  # rows, with early_stopping="auto" and a number as max_iter
-MOST_ITERATIONS, FEW_ITERATIONS = 1_000, 100  # what max_iter="auto" means, with early stopping and without
-LEAST_RATE, MOST_RATE = 0.05, 0.3  # between which learning_rate="auto" is
 
+def divisions_of(estimator, sample, given, ranks):
+    """How rows are divided: list of (the rows that trees are grown on, those that are scored or None). A collective.
 
-def choose_iterations(estimator, n_rows, is_given):
-    """Set `do_early_stopping_`, `max_iter_` and `learning_rate_`.
-
-    Parameters
-    ----------
-    estimator : BoostingEstimator
-    n_rows : int
-        Rows of X, of all ranks.
-    is_given : bool
-        Whether `fit` is given rows to be scored.
-    """
-    is_free, stops = estimator.max_iter == "auto", estimator.early_stopping
-    stops = is_given or is_free or n_rows > STOPS_ABOVE if stops == "auto" else bool(stops)
-    most = (MOST_ITERATIONS if stops else FEW_ITERATIONS) if is_free else estimator.max_iter
-    rate = estimator.learning_rate
-    if rate == "auto":
-        rate = min(MOST_RATE, max(LEAST_RATE, 10 / most))
-    estimator.do_early_stopping_, estimator.max_iter_, estimator.learning_rate_ = stops, most, rate
-
-
-def is_searched(estimator, is_given, n_rows):
-    """Whether the number of iterations is searched before all rows grow the model.
+    If more than one, or if the estimator is to be refitted, rows come back when the number of iterations is known. Where rows
+    cannot be held out, and nothing but dforest's defaults asks for it, nothing stops early.
 
     Parameters
     ----------
     estimator : BoostingEstimator
-        Of which it is known whether growing stops early.
-    is_given : bool
-        Whether `fit` is given rows to be scored: then none of X are held out.
-    n_rows : int
-        Those of X, of all ranks.
+        Of which it is known what its parameters mean.
+    sample : Sample
+        All rows of X.
+    given : Sample or None
+        The rows to be scored that `fit` is given.
+    ranks : Communicator
     """
-    holds_out = estimator.do_early_stopping_ and not is_given and estimator.validation_fraction is not None
-    return holds_out and (estimator.refit or count_folds(estimator, n_rows) > 1)
+    if not estimator.do_early_stopping_ or given is not None or estimator.validation_fraction_ is None:
+        return [(sample, given)]
+    n_folds, n_rows = estimator.validation_folds_, ranks.total(len(sample.y))
+    try:
+        return [hold_out(estimator, sample, ranks)] if n_folds == 1 else hold_out_in_turn(estimator, sample, n_folds, ranks)
+    except ValueError:
+        choose_values(estimator, n_rows, is_given=False, can_stop=False)
+        if estimator.do_early_stopping_:
+            raise
+    return [(sample, None)]
 
 
-def folds_of(estimator, sample, ranks):
-    """The folds: list of (the rows that trees are grown on, those that are scored). A collective."""
-    n_folds = count_folds(estimator, ranks.total(len(sample.y)))
-    return [hold_out(estimator, sample, ranks)] if n_folds == 1 else hold_out_in_turn(estimator, sample, n_folds, ranks)
+def is_searched(estimator, divisions, given):
+    """Whether the number of iterations is searched before all rows grow the model: see `divisions_of`."""
+    holds_out = divisions[0][1] is not given
+    return holds_out and (estimator.refit_ or len(divisions) > 1)
 
 
-def search_iterations(estimator, sample, seed, engine, ranks):
+def search_iterations(estimator, sample, divisions, seed, engine, ranks):
     """Find how many iterations all rows are to grow. A collective.
 
     Parameters
@@ -71,6 +60,8 @@ def search_iterations(estimator, sample, seed, engine, ranks):
         Its parameters, and what is known of the data.
     sample : Sample
         All rows.
+    divisions : list of (Sample, Sample)
+        As of `divisions_of`.
     seed : int
         Of the trees.
     engine : Engine
@@ -85,7 +76,6 @@ def search_iterations(estimator, sample, seed, engine, ranks):
         Which has the mean scores of the folds.
     """
     n_threads, n_most, folds, sessions = count_threads(estimator.n_jobs), estimator.max_iter_, [], ExitStack()
-    divisions = folds_of(estimator, sample, ranks)
     with sessions:
         for rows, held_out in divisions:
             baseline = estimator._baseline(rows, None, ranks)

@@ -143,7 +143,7 @@ class Study:
             numbers, name = np.arange(1, len(training) + 1), name_of(clean(name)).removeprefix("neg_").replace("_", " ")
             kept = {
                 "n_kept": self.model.n_steps if self.model.n_steps < len(training) else None,
-                "n_iter_no_change": self.estimator.n_iter_no_change,
+                "n_iter_no_change": self.estimator.n_iter_no_change_,
             }
             if held_out is None:
                 return Curve(numbers, training, name, is_error, "of training rows", "iteration", **kept)

@@ -16,8 +16,8 @@ from dforest.core.sampling import DrawnElsewhere
 from dforest.engines.fit_report import FitReport
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.boosting.constraints import constraints_of
+from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
-from dforest.estimators.boosting.search import choose_iterations
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.interchange.conversion.links import meaning, sum_rounding
 from dforest.interchange.conversion.probes import check_same
@@ -260,7 +260,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
     estimator.score_history_ = {}
     estimator.train_score_, estimator.validation_score_ = np.array([]), np.array([])
     estimator.best_iteration_ = estimator.best_score_ = None
-    choose_iterations(estimator, 0, is_given=False)
+    choose_values(estimator, 0, is_given=False)
     estimator.do_early_stopping_ = False
     return estimator
 

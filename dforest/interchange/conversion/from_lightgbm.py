@@ -245,7 +245,7 @@ def _integer(fields, name, who="model"):
 def _estimator_for(facts, parameters, n_sums):
     """An estimator, not fitted, with the loss of a model. Raises ValueError if there is none for its objective."""
     if "objective" not in facts:  # it was the user's own
-        return boosted_kind("squared_error")()
+        return boosted_kind("squared_error")(defaults="scikit-learn")
     words = facts["objective"].split(" ")
     name, details = words[0], dict(word.partition(":")[::2] for word in words[1:])
     is_link_ours = "sqrt" not in details and float(details.get("sigmoid", 1)) == 1
@@ -259,7 +259,7 @@ def _estimator_for(facts, parameters, n_sums):
         given["quantile"] = float(parameters.get("alpha", 0.9))
     if loss == "tweedie":
         loss, given = tweedie(float(parameters.get("tweedie_variance_power", 1.5)))
-    return boosted_kind(loss)(loss=loss, **given)
+    return boosted_kind(loss)(loss=loss, defaults="scikit-learn", **given)
 
 
 def _array(tree, name, n, dtype, t):

@@ -111,7 +111,8 @@ def from_sklearn(model, *, verify=True):
         raise TypeError(f"model is of the type {type(model).__name__}; allowed are scikit-learn's {allowed}")
     check_is_fitted(model)
     if issubclass(kind, BoostingEstimator):
-        return give_boosted_trees(_with_parameters_of(model, kind(), {"max_iter": model.n_iter_}), model, verify)
+        estimator = _with_parameters_of(model, kind(defaults="scikit-learn"), {"max_iter": model.n_iter_})
+        return give_boosted_trees(estimator, model, verify)
     is_isolation = isinstance(model, sklearn.ensemble.IsolationForest)
     if not is_isolation and model.n_outputs_ != 1:
         raise ValueError(f"model has {model.n_outputs_} outputs; allowed is one: fit a model for each column of y")

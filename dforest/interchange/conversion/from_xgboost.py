@@ -247,7 +247,7 @@ def _estimator_for(objective, n_classes, n_targets):
     if loss == "tweedie":
         given["loss"], more = tweedie(float(objective["tweedie_regression_param"]["tweedie_variance_power"]))
         given |= more
-    return boosted_kind(given["loss"])(**given), link
+    return boosted_kind(given["loss"])(defaults="scikit-learn", **given), link
 
 
 def _json(text):

@@ -1,0 +1,56 @@
+"""What "auto" means as the value of a parameter of boosted trees: dforest's defaults for given rows, or scikit-learn's.
+
+The former are those that measured best on real tables: a low rate, as many iterations as rows held out ask for, then all rows;
+and chance in columns, with some regularisation.
+"""
+
+STOPS_ABOVE = 10_000  # rows, where max_iter is a number
+FOLDS_BELOW, N_FOLDS = 2_000, 5  # rows; how many folds there are
+MOST_ITERATIONS, FEW_ITERATIONS = 1_000, 100  # with early stopping, and without
+LEAST_RATE, MOST_RATE = 0.05, 0.1
+
+SCIKIT_LEARN = {
+    "learning_rate": 0.1,
+    "max_iter": 100,
+    "l2_regularization": 0.0,
+    "max_features": 1.0,
+    "validation_fraction": 0.1,
+    "validation_folds": 1,
+    "refit": False,
+    "n_iter_no_change": 10,
+}  # fmt: skip
+
+
+def choose_values(estimator, n_rows, is_given, can_stop=True):
+    """Set `do_early_stopping_` and, for each parameter that may be "auto", the attribute of its name with an underscore.
+
+    Parameters
+    ----------
+    estimator : BoostingEstimator
+    n_rows : int
+        Rows of X, of all ranks.
+    is_given : bool
+        Whether `fit` is given rows to be scored.
+    can_stop : bool
+        Whether rows can be held out, as far as is known. If not, only what says so stops early.
+    """
+    ours = estimator.defaults == "dforest"
+    is_free, stops = ours and estimator.max_iter == "auto", estimator.early_stopping
+    if stops == "auto":
+        stops = is_given or n_rows > STOPS_ABOVE or is_free and can_stop
+    most = (MOST_ITERATIONS if stops else FEW_ITERATIONS) if is_free else estimator.max_iter
+    is_few = n_rows < FOLDS_BELOW and estimator.validation_fraction == "auto"
+    values = {
+        "max_iter": most,
+        "learning_rate": most if most == "auto" else min(MOST_RATE, max(LEAST_RATE, 10 / most)),
+        "l2_regularization": 1.0,
+        "max_features": 0.5,
+        "validation_fraction": 0.15,
+        "validation_folds": N_FOLDS if is_few and not estimator.warm_start else 1,
+        "refit": not estimator.warm_start,
+        "n_iter_no_change": 50,
+    }
+    estimator.do_early_stopping_ = bool(stops)
+    for name, value in (values if ours else SCIKIT_LEARN).items():
+        given = getattr(estimator, name)
+        setattr(estimator, f"{name}_", value if isinstance(given, str) else given)
