@@ -109,6 +109,7 @@ const df_loops DF_OF_SET(df_loops) = {
     .extent64 = df_extent64_loop,
     .side32 = df_side32_loop,
     .side64 = df_side64_loop,
+    .up_to = df_up_to_loop,
     .ones = df_ones_loop,
     .below = df_below_loop,
     .draw_block = df_draw_block_loop,

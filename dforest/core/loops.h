@@ -49,6 +49,7 @@ typedef struct {
     void (*extent64)(const uint64_t *code, int64_t n, uint64_t missing, df_extent *extent);
     uint64_t (*side32)(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last);
     uint64_t (*side64)(const uint64_t *code, const uint64_t *word, int64_t n, uint64_t last);
+    void (*up_to)(const uint32_t *ranks, int64_t n, uint32_t last, uint64_t *bits);
     int64_t (*ones)(uint32_t seed, uint64_t node, int64_t first, int64_t n);
     int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right, int64_t *n_draws);
     void (*draw_block)(uint32_t seed, int64_t block, int64_t n, int64_t n_draws, uint32_t *counts);

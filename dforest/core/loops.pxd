@@ -264,6 +264,7 @@ cdef extern from "core/loops.h" nogil:
         void (*extent64)(const uint64_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
         uint64_t (*side32)(const uint32_t* code, const uint64_t* word, int64_t n, uint32_t last) noexcept nogil
         uint64_t (*side64)(const uint64_t* code, const uint64_t* word, int64_t n, uint64_t last) noexcept nogil
+        void (*up_to)(const uint32_t* ranks, int64_t n, uint32_t last, uint64_t* bits) noexcept nogil
         int64_t (*ones)(uint32_t seed, uint64_t node, int64_t first, int64_t n) noexcept nogil
         int64_t (*below)(uint32_t seed, uint64_t node, int64_t first, int64_t n, uint32_t left, uint32_t right,
                          int64_t* n_draws) noexcept nogil

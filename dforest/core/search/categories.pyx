@@ -20,10 +20,14 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
+from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport LONE, RUN, SINGLES
 from dforest.core.types cimport MAX_LABEL_ORDERS, in_subset
 from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn, df_largest_class
 from dforest.rules.random cimport df_below
+
+cdef extern from "core/search/scan.h" nogil:
+    int df_lowest_bit(uint64_t x)
 
 
 cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
@@ -197,16 +201,19 @@ cdef class Categories:
     cdef bint draw_rank(self, const Column* column, df_stream* stream) noexcept nogil:
         """Let those of `present`, at least one, go left that are up to a random rank: from the lowest to below the highest.
         Return whether they are tied in all orders."""
-        cdef Py_ssize_t i, n = 0
-        cdef uint32_t code, lowest = 0xFFFFFFFF, highest = 0
-        for code in range(<uint32_t> column.n_codes):
-            if in_subset(self.present, code):
-                self.codes[n] = code
+        cdef Py_ssize_t at, i, n = 0, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef uint32_t lowest = 0xFFFFFFFF, highest = 0
+        cdef uint64_t rest
+        for at in range(n_words):
+            rest = self.present[at]
+            self.left_ones[at] = 0
+            while rest:
+                self.codes[n] = <uint32_t> (at * 64 + df_lowest_bit(rest))
+                lowest = min(lowest, self.ranks[self.codes[n]])
+                highest = max(highest, self.ranks[self.codes[n]])
+                rest &= rest - 1
                 n += 1
-                lowest = min(lowest, self.ranks[code])
-                highest = max(highest, self.ranks[code])
         self.last = lowest + (df_below(stream, highest - lowest) if highest > lowest else 0)
-        memset(self.left_ones, 0, (column.n_codes + 63) // 64 * sizeof(uint64_t))
         for i in range(n):
             if self.ranks[self.codes[i]] <= self.last:
                 self.left_ones[self.codes[i] >> 6] |= <uint64_t> 1 << (self.codes[i] & 63)
@@ -214,14 +221,14 @@ cdef class Categories:
 
     cdef void write_up_to(self, const Column* column, uint32_t last, bint has_missing, Split* best) noexcept nogil:
         """Write the payload of a split that sends all categories up to a rank left, and missing values if the node has none."""
-        cdef uint32_t code
-        cdef Py_ssize_t n_words = (<Py_ssize_t> column.n_codes + 63) // 64
+        cdef Py_ssize_t at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
         if not has_missing:
             best.missing_left = self.ranks[column.n_codes] <= last
-        memset(self.subset, 0, n_words * sizeof(uint64_t))
-        for code in range(<uint32_t> column.n_codes):
-            if (self.ranks[code] <= last) != best.missing_left:
-                self.subset[code >> 6] |= <uint64_t> 1 << (code & 63)
+        loops.up_to(self.ranks, column.n_codes, last, self.subset)
+        if best.missing_left:
+            for at in range(n_words):
+                self.subset[at] = ~self.subset[at]
+            self.subset[n_words - 1] &= <uint64_t> -1 >> (64 * n_words - column.n_codes)
         best.payload = self.subset
         best.n_payload_words = n_words
 

@@ -47,4 +47,23 @@ typedef struct {
 DF_SIDE_LOOPS(32)
 DF_SIDE_LOOPS(64)
 
+/* Which of up to 32 ranks, below 2^31, are up to one: a bit for each. */
+DF_INLINE uint32_t df_ranks_up_to(const uint32_t *ranks, int n, int32_t last) {
+    uint32_t bits = 0;
+    for (int i = 0; i < n; i++)
+        bits |= (int32_t)ranks[i] <= last ? (uint32_t)1 << i : 0;
+    return bits;
+}
+
+/* Which of n ranks are up to one. OUT bits : [(n + 63) / 64] a bit for each, and 0 behind the last */
+DF_INLINE void df_up_to_loop(const uint32_t *ranks, int64_t n, uint32_t last, uint64_t *bits) {
+    int64_t i = 0;
+    for (; i + 64 <= n; i += 64)
+        bits[i / 64] = df_ranks_up_to(ranks + i, 32, (int32_t)last)
+                       | (uint64_t)df_ranks_up_to(ranks + i + 32, 32, (int32_t)last) << 32;
+    if (i < n)
+        bits[i / 64] = df_ranks_up_to(ranks + i, (int)(n - i < 32 ? n - i : 32), (int32_t)last)
+                       | (n - i > 32 ? (uint64_t)df_ranks_up_to(ranks + i + 32, (int)(n - i - 32), (int32_t)last) << 32 : 0);
+}
+
 #endif
