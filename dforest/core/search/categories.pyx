@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport LONE, RUN, SINGLES
-from dforest.core.types cimport MAX_LABEL_ORDERS, in_subset
+from dforest.core.types cimport MAX_LABEL_ORDERS
 from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn, df_largest_class
 from dforest.rules.random cimport df_below
 
