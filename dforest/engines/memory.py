@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dforest.core.data import DataView, row_bytes
 from dforest.core.grow.block import block_memory
 from dforest.core.grow.trainer import bucketed_columns
-from dforest.core.sampling import Bootstrap
+from dforest.core.sampling import Bootstrap, WithLabelOrder
 from dforest.core.search.feature_order import MANY_FEATURES
 from dforest.core.search.splitter import RandomSplitter
 
@@ -187,6 +187,8 @@ def _rows_bytes(problem, widths, has_blocks):
 
 def distinct_rows(plan, n_rows):
     """How many rows a tree draws, about."""
+    if isinstance(plan, WithLabelOrder):
+        plan = plan.plan
     if isinstance(plan, Bootstrap):
         return min(n_rows, math.ceil(-n_rows * math.expm1(-plan.n_draws / n_rows)))
     return plan.max_records(n_rows)

@@ -8,7 +8,7 @@ import pytest
 from helpers.rings import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from twins import naive
+from twins import intervals, naive
 from twins.labels import orders_labels
 from twins.sampling import twin_of
 
@@ -21,6 +21,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.core.predict.permutation import permute_values
 from dforest.sampling import GroupSampling
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
@@ -117,13 +118,34 @@ def test_rows_that_order_labels_are_not_out_of_bag(kind):
         np.testing.assert_array_equal(forest.left_out(t), ~drawn & ~np.array(orders))
     # Estimates are those of the trees that left a row out.
     left_out = np.stack([forest.left_out(t) for t in range(12)])
-    own = [tree.predict_proba(by_number(X)) if hasattr(tree, "classes_") else tree.predict(by_number(X))[:, None]
-           for tree in model.estimators_]  # fmt: skip
+    own = [tree.predict_proba(X) if hasattr(tree, "classes_") else tree.predict(X)[:, None] for tree in model.estimators_]
     n_out = left_out.sum(axis=0)
     expected = np.full((len(X), own[0].shape[1]), np.nan)
     np.divide((left_out[:, :, None] * own).sum(axis=0), n_out[:, None], out=expected, where=n_out[:, None] > 0)
     found = model.oob_decision_function_ if hasattr(model, "classes_") else model.oob_prediction_[:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_other_estimates_out_of_bag_take_the_same_rows():
+    """Intervals, forest weights and importances: rows that order labels are not left out."""
+    X, y = problem(RandomForestRegressor, n=150, n_labels=40)
+    model = make(RandomForestRegressor, 30, keep_training_data=True, variable_importance="mda_raw").fit(X, y)
+    forest = model.forest_
+    used = np.array([~forest.left_out(t) for t in range(30)]).T
+    there, trees = (np.array([tree.predict(rows) for tree in model.estimators_]).T for rows in (X[:9], X))
+    for method, rule in (("oob", intervals.by_errors), ("jackknife+ab", intervals.by_jackknife)):
+        expected = [rule(own, trees, used, y, 0.8) for own in there]
+        np.testing.assert_allclose(model.predict_interval(X[:9], 0.8, method), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="is for rows drawn with replacement and equal chances"):
+        model.predict_interval(X[:9], 0.8, "infinitesimal")
+    rises = []
+    for t, tree in enumerate(model.estimators_):
+        rows = np.flatnonzero(forest.left_out(t))
+        changed = X[rows]
+        before = ((tree.predict(changed) - y[rows]) ** 2).mean()
+        (changed[:, 1],) = permute_values([changed[:, 1].copy()], [forest.seeds[t]], [1], 1)
+        rises.append(((tree.predict(changed) - y[rows]) ** 2).mean() - before)
+    assert model.variable_importance_[1] == pytest.approx(np.mean(rises), rel=1e-9)
 
 
 def test_a_column_of_row_numbers_is_never_used():

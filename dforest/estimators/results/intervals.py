@@ -132,7 +132,7 @@ def _by_jackknife(forest, output, data, X, level, n_threads):
     errors = np.abs(_errors_out_of_bag(forest, output, data, n_threads))
     seen = ~np.isnan(errors)
     errors, n = errors[seen], int(seen.sum())
-    left_out = _counts(forest, n_threads)[:, seen] == 0
+    left_out = _by_tree(forest.left_out, forest.n_trees, n_threads)[:, seen]
     n_out, columns = left_out.sum(axis=0), max(1, _BLOCK_BYTES // (8 * forest.n_trees))
     # 0.1 * 10 is to count as 1, although 1 - 0.9 is a little less than 0.1.
     low, high = int(np.floor((1 - level) * (n + 1) + _ROUNDING)), int(np.ceil(level * (n + 1) - _ROUNDING))
@@ -152,7 +152,8 @@ def _by_jackknife(forest, output, data, X, level, n_threads):
 
 
 def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
-    counts, n_trees, power = _counts(forest, n_threads), forest.n_trees, next_power(_leaf_values(forest, output))
+    n_trees, power = forest.n_trees, next_power(_leaf_values(forest, output))
+    counts = _by_tree(forest.row_counts, n_trees, n_threads)
     n_draws = np.mean([plan.count_draws(len(data.y)) for plan in forest.plans])
     ends, n_lost = np.empty((len(X), 2)), 0
     at_a_time = max(1, _BLOCK_BYTES // (8 * n_trees))
@@ -180,16 +181,16 @@ def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
     return ends
 
 
-def _counts(forest, n_threads):
-    """How often each tree drew each training row: ndarray of shape (n_trees, n_rows) of the smallest type."""
-    counts = [None] * forest.n_trees
+def _by_tree(of_tree, n_trees, n_threads):
+    """What a function tells of each tree and its training rows, counts or masks: (n_trees, n_rows) of the smallest type."""
+    found = [None] * n_trees
 
-    def count(t, _):
-        own = forest.row_counts(t)
-        counts[t] = own.astype(np.min_scalar_type(own.max()))
+    def look(t, _):
+        own = of_tree(t)
+        found[t] = own.astype(np.min_scalar_type(own.max()))
 
-    each(forest.n_trees, count, n_threads)
-    return np.stack(counts)
+    each(n_trees, look, n_threads)
+    return np.stack(found)
 
 
 def _leaf_values(forest, output):
