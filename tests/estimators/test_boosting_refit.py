@@ -122,7 +122,7 @@ def test_ranking_holds_whole_queries_out():
         scored = {"X_val": X[held], "y_val": y[held], "qid_val": qid[held]}
         scores.append(clone(alone).fit(X[own], y[own], qid=qid[own], **scored).validation_score_)
     assert np.array_equal(model.validation_score_, np.mean(scores, axis=0)[: len(model.validation_score_)])
-    with pytest.raises(ValueError, match="validation_folds=32 of 31 queries can't be held out in turn.*from 1 to 31"):
+    with pytest.raises(ValueError, match="validation_folds=32 of 31 queries can't be held out in turn.*from 1 to n_queries=31"):
         model.set_params(validation_folds=32).fit(X, y, qid=qid)
 
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_is_refused():
     for scored, parameters in (({"X_val": X, "y_val": y}, {}), ({}, {"validation_fraction": None})):
         with pytest.raises(ValueError, match=r"validation_folds=3, and .*so that no rows of X are held out; allowed are then 1"):
             clone(model).set_params(**parameters).fit(X, y, **scored)
-    with pytest.raises(ValueError, match=r"validation_folds=401 of 400 rows can't be held out in turn.*from 1 to 400"):
+    with pytest.raises(ValueError, match=r"validation_folds=401 of 400 rows can't be held out in turn.*from 1 to n_samples=400"):
         clone(model).set_params(validation_folds=401).fit(X, y)
     y[0] = "r"
     with pytest.raises(ValueError, match="validation_folds=3 of 400 rows can't .* the class 'r' has one row; allowed are two"):

@@ -39,6 +39,7 @@ ESTIMATORS = [
     HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=1, early_stopping=True, validation_fraction=None),
     HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=1),
     HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, loss="absolute_error", early_stopping=True),
+    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, early_stopping=True, defaults="dforest"),
 ]
 
 

@@ -13,7 +13,7 @@ def hold_out(estimator, sample, ranks):
 
     For ranking, whole queries are divided, and counted.
     """
-    n, what = _count(sample, ranks)
+    n, what, name = _count(sample, ranks)
     held = estimator.validation_fraction_
     n_held = held if isinstance(held, Integral) else ceil(held * n)
     n_classes = count_strata(estimator)
@@ -21,7 +21,6 @@ def hold_out(estimator, sample, ranks):
         n_members = _count_members(estimator, sample, n_classes, ranks)
         least = max(1, np.count_nonzero(n_members))
         if not least <= min(n_held, n - n_held):
-            name = "n_samples" if what == "rows" else "n_queries"
             raise ValueError(f"{n_held} of {name}={n} would be held out; allowed are numbers from {least} to {n - least}")
         if sample.queries is None:
             chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
@@ -37,11 +36,11 @@ def hold_out(estimator, sample, ranks):
 
 def hold_out_in_turn(estimator, sample, n_folds, ranks):
     """Divide rows as `hold_out` does, once for each of some folds, two at least: each row is held out once. A collective."""
-    n, what = _count(sample, ranks)
+    n, what, name = _count(sample, ranks)
     n_classes = count_strata(estimator)
     try:
         if n_folds > n:
-            raise ValueError(f"allowed are numbers from 1 to {n}")
+            raise ValueError(f"allowed are numbers from 1 to {name}={n}")
         n_members = _count_members(estimator, sample, n_classes, ranks)
         fold = sample.deal(n_folds, estimator._row_seed, n_classes, ranks)
         return [_divided(estimator, sample, fold == k, n_members, ranks) for k in range(n_folds)]
@@ -53,10 +52,10 @@ def hold_out_in_turn(estimator, sample, n_folds, ranks):
 
 
 def _count(sample, ranks):
-    """(how many rows or queries can be held out, what they are). A collective."""
+    """(how many rows or queries can be held out, what they are, a name for their number). A collective."""
     if sample.queries is None:
-        return ranks.total(len(sample.y)), "rows"
-    return ranks.total(len(np.unique(sample.queries))), "queries"
+        return ranks.total(len(sample.y)), "rows", "n_samples"
+    return ranks.total(len(np.unique(sample.queries))), "queries", "n_queries"
 
 
 def _count_members(estimator, sample, n_classes, ranks):
