@@ -63,7 +63,7 @@ ATTRIBUTES = (
     ),
     Attribute(
         "learning_rate_, max_iter_, l2_regularization_, max_features_, validation_fraction_, validation_folds_, refit_, "
-        "n_iter_no_change_",
+        "n_iter_no_change_, tol_",
         "float, int or bool",
         """What the parameters of these names meant in the last `fit`, where "auto" leaves it to `defaults`.""",
         BOOSTING,

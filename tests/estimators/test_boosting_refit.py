@@ -163,11 +163,11 @@ def test_what_cannot_be_is_refused():
 
 OURS = {
     "learning_rate": 0.05, "max_iter": 1000, "l2_regularization": 1.0, "max_features": 0.5, "validation_fraction": 0.15,
-    "validation_folds": 5, "refit": True, "n_iter_no_change": 50, "early_stopping": True,
+    "validation_folds": 5, "refit": True, "n_iter_no_change": 50, "tol": 0.0, "early_stopping": True,
 }  # fmt: skip
 THEIRS = {
     "learning_rate": 0.1, "max_iter": 100, "l2_regularization": 0.0, "max_features": 1.0, "validation_fraction": 0.1,
-    "validation_folds": 1, "refit": False, "n_iter_no_change": 10, "early_stopping": False,
+    "validation_folds": 1, "refit": False, "n_iter_no_change": 10, "tol": 1e-7, "early_stopping": False,
 }  # fmt: skip
 
 
@@ -197,6 +197,13 @@ def test_the_rate_follows_the_iterations(max_iter, rate):
     X = np.arange(60.0)[:, None]
     model = HistGradientBoostingRegressor(defaults="dforest", max_iter=max_iter, max_leaf_nodes=2).fit(X, X[:, 0])
     assert model.learning_rate_ == rate and not model.do_early_stopping_
+
+
+def test_small_targets_stop_no_earlier():
+    X, y, _ = problem("squared_error")
+    model = HistGradientBoostingRegressor(defaults="dforest", max_leaf_nodes=3, random_state=0)
+    n_iterations = [clone(model).fit(X, y * 2.0**k).n_iter_ for k in (0, -20, 20)]
+    assert len(set(n_iterations)) == 1
 
 
 def test_where_rows_cannot_be_held_out_nothing_stops():

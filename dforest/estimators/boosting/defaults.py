@@ -18,6 +18,7 @@ SCIKIT_LEARN = {
     "validation_folds": 1,
     "refit": False,
     "n_iter_no_change": 10,
+    "tol": 1e-7,
 }  # fmt: skip
 
 
@@ -49,6 +50,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True):
         "validation_folds": N_FOLDS if is_few and not estimator.warm_start else 1,
         "refit": not estimator.warm_start,
         "n_iter_no_change": 50,
+        "tol": 0.0,  # as scores have the scale of the targets, which may be small
     }
     estimator.do_early_stopping_ = bool(stops)
     for name, value in (values if ours else SCIKIT_LEARN).items():

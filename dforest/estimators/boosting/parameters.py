@@ -403,11 +403,11 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "tol",
-        "float",
-        1e-7,
-        [Interval(Real, 0, None, closed="left")],
+        'float or "auto"',
+        "auto",
+        [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         """Tolerance of early stopping, in the unit of the score: a score is better than another one if it is higher by more
-        than this.""",
+        than this. "auto" means 1e-7, or 0 with ``defaults="dforest"``.""",
         of=BOOSTING,
         group=STOPPING,
     ),

@@ -34,7 +34,7 @@ def tell_stop(estimator, monitor, consequence):
     n_best, score = monitor.best()
     print(
         f"stopped after {n_iterations} of {estimator.max_iter_} iterations, as the {which} {name} has not risen by more than "
-        f"tol={estimator.tol:g} in the last {estimator.n_iter_no_change_}: it was best, {score:.6g}, after the first {n_best}; "
+        f"tol={estimator.tol_:g} in the last {estimator.n_iter_no_change_}: it was best, {score:.6g}, after the first {n_best}; "
         f"{consequence}",
         file=sys.stderr,
     )

@@ -63,7 +63,7 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
         return ScoredRows(sample.X, sample.offset, measures, n_threads)
 
     held_out = None if held_out is None else scored(held_out, "validation")
-    return Monitor(Stopping(estimator.n_iter_no_change_, estimator.tol), scored(training, "training"), held_out)
+    return Monitor(Stopping(estimator.n_iter_no_change_, estimator.tol_), scored(training, "training"), held_out)
 
 
 def score_of_sums(estimator, scoring, sample, n_threads):
