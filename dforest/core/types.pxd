@@ -141,7 +141,7 @@ cdef struct Node:
     # Exact weights (weights.h) by Record.row, as `y`; NULL: the records' weights are exact.
     const double* exact_weight
     # NULL; or the ranks of labels in the tree's order (categories.h): [n_features], each NULL, or [n_codes + 1] with that of
-    # missing values last; with three to MAX_LABEL_ORDERS classes such ranks for each class
+    # missing values last, or such ranks for each class (df_label_orders)
     const uint32_t* const* label_ranks
     int32_t weight_shift   # by which the records' weights follow from these; 0 without
     int32_t fine_shift     # by which fine integers follow from `exact_weight`, once the leaf that needs them is asked for
@@ -158,7 +158,6 @@ cdef struct Node:
 
 cdef enum:
     NO_RECORD = 0xFFFFFFFF
-    MAX_LABEL_ORDERS = 64  # of classes, each of which has an order of labels
 
 
 cdef inline uint32_t data_row(const uint32_t* rows, uint32_t row) noexcept nogil:

@@ -31,9 +31,11 @@ class ForestDriver(Driver):
         Most memory for histograms at a time.
     extra_features : int
         How many features at least are tried at once, in search of any cut.
+    labels : LabelSums, optional
+        What ranks labels, given the sums of the rows that order them, if trees order labels (`dforest.core.grow.label_order`).
     """
 
-    def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features):
+    def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features, labels=None):
         super().__init__(
             problem.rules.max_leaf_nodes,
             subtree_up_to,
@@ -49,7 +51,7 @@ class ForestDriver(Driver):
         self.n_features = problem.n_features
         self.order = FeatureOrder(problem.n_features)
         self.impurity_of = problem.criterion.impurity_of
-        self.layout, self.shard = layout, shard
+        self.layout, self.shard, self.labels = layout, shard, labels
         self.histogram_bytes, self.extra_features = histogram_bytes, extra_features
         self.leaf_starts = None  # where the draws of each tree's leaves begin: see `grow`
         self.rows = None  # of all draws, once they are asked for
@@ -63,7 +65,9 @@ class ForestDriver(Driver):
             Whether to remember for `record_table` where the draws of leaves are, of which the shard has to tell: see
             `Subtrees.leaf_firsts`.
         """
-        self._set_root_weights()
+        totals, extents = self._set_root_weights()
+        if self.layout.n_label_ranks:
+            self._order_labels(totals, extents)
         return self._assemble(*self.grow_nodes(self.shard.roots), keep_leaves)
 
     def ahead(self, n_leaves):
@@ -79,10 +83,25 @@ class ForestDriver(Driver):
         return self.rows[root["first"] : root["first"] + root["n"]], is_first
 
     def _set_root_weights(self):
+        """Say what roots weigh; return their statistics, and the extents of their targets, as of `ForestShard.add_up`."""
         roots = self.shard.roots
         self._weigh(roots)
-        weights = self.shard.add_up(roots, self._unscaled(len(roots)))[0][:, 1]
-        roots["root_weight"] = arrays.shifted_weights(weights.copy(), roots["weight_shift"].copy())
+        totals, extents = self.shard.add_up(roots, self._unscaled(len(roots)))
+        roots["root_weight"] = arrays.shifted_weights(totals[:, 1].copy(), roots["weight_shift"].copy())
+        return totals, extents
+
+    def _order_labels(self, totals, extents):
+        """Order the labels of the trees, given the statistics of their roots and the extents of their targets."""
+        roots, labels = self.shard.roots, self.labels
+        if self.layout.objective.scales_targets:
+            self._rescale(roots, totals, extents)
+        size = max(1, self.histogram_bytes // labels.tree_bytes)
+        ranks = np.empty((len(roots), self.layout.n_label_ranks), np.uint32)
+        for first in range(0, len(roots), size):
+            some = slice(first, first + size)
+            ranks[some] = labels.rank(self.shard.label_sums(roots[some]))
+        roots["label_order"] = np.arange(len(roots))
+        self.shard.take_label_ranks(ranks)
 
     def _weigh(self, open_nodes):
         """Give nodes whose draws are all light another shift, and the draws other weights."""

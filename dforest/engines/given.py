@@ -14,7 +14,7 @@ from dforest.engines.nodes import Nodes, Subtrees
 from dforest.rules.arrays import ROOT_PATH
 
 
-def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight=None):
+def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight=None, label_ranks=None):
     """Grow all that is below some nodes.
 
     Parameters
@@ -36,6 +36,9 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
         Most threads.
     exact_weight : ndarray of shape (n,), dtype float64, optional
         Exact weights of the given rows, for the nodes whose `first_weight` is 0. None: all weights of records are exact.
+    label_ranks : ndarray of shape (n_trees, n_ranks), dtype uint32, optional
+        The ranks of trees' labels (`dforest.core.grow.label_order`), if they order them. `label_order` of a node is the number of
+        its tree among these.
 
     Returns
     -------
@@ -51,6 +54,8 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
         return Subtrees.none(problem.objective)
     n_rows = len(columns[0])
     _check(problem, n_rows, records, open_nodes)
+    if label_ranks is not None and not 0 <= open_nodes["label_order"].min() <= open_nodes["label_order"].max() < len(label_ranks):
+        raise ValueError(f"open nodes have orders of labels up to {open_nodes['label_order'].max()}, of {len(label_ranks)} trees")
     columns = [known._replace(codes=column) for known, column in zip(problem.columns, columns, strict=True)]
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
     unread = np.zeros(n_rows, np.uint32)
@@ -58,8 +63,8 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     data = DataView(columns, unread.view(np.int32), y, weight, problem.directions, problem.X, exact_weight=exact_weight)
     finisher = Finisher(
         data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, open_nodes["n"].max(),
-        n_threads,
-    )
+        n_threads, label_ranks,
+    )  # fmt: skip
     by_size = np.argsort(-open_nodes["n"], kind="stable")
     found = {}  # by the number of the first node
 

@@ -5,6 +5,8 @@ Such engines know columns as an array of `df_column` and one array of all column
 
 import numpy as np
 
+from dforest.core.grow.label_order import places_of_ranks
+from dforest.core.sampling import WithLabelOrder
 from dforest.core.search.criteria import CRITERIA, OF_KERNELS, name_of
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
@@ -75,6 +77,9 @@ class Layout:
         Of the longest histogram.
     max_categories, subset_words : int
         The most categories that a feature has, and how many 64-bit words have a bit for each of them.
+    n_label_orders, n_label_ranks : int
+        Of a tree: how many orders of labels it has, and how many ranks of labels in all (`dforest.core.grow.label_order`); 0:
+        nodes order them.
     table : ndarray of shape (n_features,), dtype df_column
     values, lows, highs : ndarray of float64
         Those of all columns one after another, and a 0.
@@ -105,6 +110,10 @@ class Layout:
         table["has_missing"] = [column.has_missing for column in columns]
         table["kind"] = [int(column.kind) for column in columns]
         table["direction"] = problem.directions
+        table["first_rank"], self.n_label_orders, self.n_label_ranks = -1, 1, 0
+        if isinstance(problem.sampling, WithLabelOrder):
+            places = places_of_ranks(table["kind"].tolist(), n_values.tolist(), problem.criterion.n_classes)
+            table["first_rank"], self.n_label_orders, self.n_label_ranks = places
         self.bounds_shares = problem.objective.predicts_shares and problem.objective.n_weights == 2 and problem.directions.any()
         table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
         # For leaves and missing values something has to be there, even if no column has a value.

@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.engines.boosting_memory import BOUNDED, bytes_of_trees
 from dforest.engines.layout import Layout
-from dforest.engines.memory import bytes_of_codes, bytes_of_forest, bytes_of_values, distinct_rows
+from dforest.engines.memory import bytes_of_codes, bytes_of_forest, bytes_of_label_order, bytes_of_values, distinct_rows
 from dforest.rules.records import record
 
 RECORD_BYTES = 64  # that a record in a shipment takes, beside its codes: record, packed record, and what a grower moves it to
@@ -32,7 +32,7 @@ class LevelMemoryEstimate:
     rows : int
         Bytes of what is kept for each row while trees are grown.
     batch : int
-        Bytes of the trees of a forest that are grown at the same time, with their records.
+        Bytes of the trees of a forest that are grown at the same time, with their records and their orders of labels.
     histograms : int
         Bytes of the histograms of nodes, and by absolute error of what medians are found in.
     messages : int
@@ -151,6 +151,13 @@ def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_
     else:
         on_device = matrix + there + batch + of_subtrees + histograms
         rows, batch, histograms = uploaded, 2 * n_together * nodes, 0
+    if layout.n_label_ranks:  # ranks of labels, and the sums that they follow from
+        ranks, criterion = n_together * 4 * layout.n_label_ranks, problem.criterion
+        n_words = 2 + criterion.n_classes if criterion.n_classes else criterion.n_words
+        sums = 8 * n_words * layout.n_label_ranks // layout.n_label_orders
+        rows += sum(column.codes.nbytes for column, first in zip(columns, layout.table["first_rank"], strict=True) if first >= 0)
+        batch += ranks + max(sums, min(histogram_bytes, n_together * sums)) + n_threads * bytes_of_label_order(problem)
+        on_device += 0 if is_host else ranks
     return LevelMemoryEstimate(
         bytes_of_codes(columns), bytes_of_values(columns), rows, batch, histograms, messages, 0, forest, moving, True, on_device,
         n_threads,

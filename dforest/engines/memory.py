@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dforest.core.data import DataView, row_bytes
 from dforest.core.grow.block import block_memory
+from dforest.core.grow.label_order import label_order_bytes
 from dforest.core.grow.trainer import bucketed_columns
 from dforest.core.sampling import Bootstrap, WithLabelOrder
 from dforest.core.search.feature_order import MANY_FEATURES
@@ -38,7 +39,7 @@ class MemoryEstimate:
         Bytes of the codes row by row, which all threads share.
     records : int
         Bytes that each thread needs for the records of a tree and for scratch as large; with sparse columns also for the record
-        of each row, and the codes of one column.
+        of each row, and the codes of one column; and for the tree's order of labels, if it has one.
     search : int
         Bytes that each thread needs for searching the splits of the largest node: codes of one column, and lists of its splits.
     blocks : int
@@ -129,7 +130,7 @@ def estimate_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None)
         values=bytes_of_values(problem.columns),
         buckets=n_rows * sum(has_buckets),
         rows=_rows_bytes(problem, widths, blocks > 0),
-        records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0),
+        records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0) + bytes_of_label_order(problem),
         search=_search_bytes(problem, widths, n_records),
         blocks=blocks,
         tree=n_nodes * _NODE + n_leaves * 8 * words_of_leaf(problem, n_leaves),
@@ -185,10 +186,17 @@ def _rows_bytes(problem, widths, has_blocks):
     return 8 * n_rows + sum(column.codes.nbytes + column.rows.nbytes for column in sparse)
 
 
+def bytes_of_label_order(problem):
+    """What a thread needs to order the labels of a tree, or to add up the rows here that do."""
+    if not isinstance(problem.sampling, WithLabelOrder):
+        return 0
+    criterion = problem.criterion
+    return label_order_bytes(problem.columns, criterion.n_classes, criterion.n_words, len(problem.targets.classes))
+
+
 def distinct_rows(plan, n_rows):
     """How many rows a tree draws, about."""
-    if isinstance(plan, WithLabelOrder):
-        plan = plan.plan
+    plan = plan.plan if isinstance(plan, WithLabelOrder) else plan
     if isinstance(plan, Bootstrap):
         return min(n_rows, math.ceil(-n_rows * math.expm1(-plan.n_draws / n_rows)))
     return plan.max_records(n_rows)

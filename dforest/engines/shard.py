@@ -67,6 +67,23 @@ class ForestShard(ABC):
         """Give the draws of nodes integer weights by the shifts that the nodes have now."""
 
     @abstractmethod
+    def label_sums(self, roots):
+        """Sums of the rows that order the labels of trees (`dforest.core.grow.label_order`), whose roots have their scales.
+
+        Returns
+        -------
+        ndarray of shape (n_trees, n_entries, n_words), dtype int64
+            As of `LabelSums`.
+        """
+
+    @abstractmethod
+    def take_label_ranks(self, ranks):
+        """Learn how the trees order labels: ndarray of shape (n_trees, n_ranks), dtype uint32.
+
+        `label_order` of a node is the number of its tree among these.
+        """
+
+    @abstractmethod
     def key_ranges(self, open_nodes, features):
         """The least and the greatest key of features in nodes; a least one above the greatest: there is none.
 

@@ -217,7 +217,6 @@ REFUSALS = [
     Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
             FORESTS),
     Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
-    Refusal("label order", (DEVICE, RANKS), "labels are ordered by one process that has all rows", '"subset"', FORESTS),
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",

@@ -19,8 +19,20 @@
 
 enum {
     DF_LABELS_ORDERED_ABOVE = 30, /* the labels of a column of more than these are ordered by rows that the tree does not draw */
-    DF_LABEL_PRIOR = 3            /* rows of the mean weight that the mean of all rows counts for, in the key of a label */
+    DF_LABEL_PRIOR = 3,           /* rows of the mean weight that the mean of all rows counts for, in the key of a label */
+    DF_MAX_LABEL_ORDERS = 64      /* of classes, each of which has an order of labels */
 };
+
+/* How many orders of labels a tree has, given how many classes there are, 0 with numbers: by the share of each class; with two
+ * classes, or very many, and with numbers one. */
+static inline int64_t df_label_orders(int64_t n_classes) {
+    return n_classes > 2 && n_classes <= DF_MAX_LABEL_ORDERS ? n_classes : 1;
+}
+
+/* How many ranks a tree has of a column's labels, in all orders, and of missing values; 0: the tree does not order them. */
+static inline int64_t df_label_ranks(int is_categorical, int64_t n_labels, int64_t n_orders) {
+    return is_categorical && n_labels > DF_LABELS_ORDERED_ABOVE ? n_orders * (n_labels + 1) : 0;
+}
 
 /* The word of a node's largest class, of equal ones the first. IN total : [n_words] the node's statistic: draws, weight, and the
  * weight of each class */
@@ -45,6 +57,38 @@ static inline double df_target_response(const int64_t *statistic, int is_wide, i
  * the label's; row_weight : the mean weight of a row */
 static inline double df_label_key(double response, double mean, double weight, double row_weight) {
     return (response - mean) * (weight / (weight + DF_LABEL_PRIOR * row_weight));
+}
+
+/* Whether some labels of a node are tied in all orders. IN ranks : [n_orders, n_ranks]; labels : [n] */
+static inline int df_are_tied(const uint32_t *ranks, int64_t n_orders, int64_t n_ranks, const uint32_t *labels, int64_t n) {
+    int64_t order, i;
+    for (order = 0; order < n_orders; order++, ranks += n_ranks)
+        for (i = 1; i < n; i++)
+            if (ranks[labels[i]] != ranks[labels[0]])
+                return 0;
+    return 1;
+}
+
+/* Draw the highest rank on the left of a random cut, given a node's labels: from the lowest to below the highest of theirs, or the
+ * one there is. IN ranks : of all labels; labels : [n], n >= 1 */
+static inline uint32_t df_draw_rank(df_stream *stream, const uint32_t *ranks, const uint32_t *labels, int64_t n) {
+    uint32_t lowest = ranks[labels[0]], highest = lowest;
+    int64_t i;
+    for (i = 1; i < n; i++) {
+        const uint32_t rank = ranks[labels[i]];
+        lowest = rank < lowest ? rank : lowest;
+        highest = rank > highest ? rank : highest;
+    }
+    return lowest + (highest > lowest ? df_below(stream, highest - lowest) : 0);
+}
+
+/* The labels on the side opposite to missing values, of a cut that sends all labels up to a rank left.
+ * INOUT subset : a bit for each label, all of them 0 */
+static inline void df_take_up_to(const uint32_t *ranks, uint32_t n_labels, uint32_t last, int missing_left, uint64_t *subset) {
+    uint32_t label;
+    for (label = 0; label < n_labels; label++)
+        if ((ranks[label] <= last) != missing_left)
+            subset[label / 64] |= (uint64_t)1 << (label % 64);
 }
 
 /* Whether a category comes before another one: if its mean response is lower, or equal and the category itself is lower. */

@@ -57,6 +57,8 @@ typedef struct {
     int64_t n_planes;
     int64_t is_bounded;        // some feature has a direction
     int64_t n_directions;      // 2: some column has missing values, which may go left or right
+    int64_t n_label_orders;    // of a tree, see df_label_orders
+    int64_t n_label_ranks;     // of a tree's labels, of all columns and orders; 0: nodes order them
     df_limits limits;
 } df_problem;
 
@@ -68,6 +70,7 @@ typedef struct {
     uint32_t is_float32;       // what the numbers were, which are kept as float64
     int32_t direction;         // 1 or -1: predictions may only rise or only fall with the feature; 0: either
     uint32_t key_bits;         // 32 or 64: its codes are keys (keys.h); 0: they are not
+    int64_t first_rank;        // where those of its labels begin among a tree's; -1: nodes order them
 } df_column;
 
 // Equal draws of a tree: a record with a count.
@@ -120,7 +123,7 @@ typedef struct {
     uint32_t seed;             // of its tree
     uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
     int32_t weight_shift;      // of the weights of its draws (weights.h)
-    int32_t padding;
+    int32_t label_order;       // which of several trees' orders of labels is its own, if there are any
 } df_open_node;
 
 // The random cut of a column of keys in a node. It is drawn before anything is counted: a histogram then has the entries 0 of

@@ -43,7 +43,7 @@ cdef extern from "rules/records.h" nogil:
         uint32_t seed
         uint32_t right
         int32_t weight_shift
-        int32_t padding
+        int32_t label_order
     ctypedef struct df_column:
         int64_t first
         uint32_t n_codes
@@ -52,6 +52,7 @@ cdef extern from "rules/records.h" nogil:
         uint32_t is_float32
         int32_t direction
         uint32_t key_bits
+        int64_t first_rank
     ctypedef struct df_grown:
         int64_t first
         int64_t n

@@ -5,9 +5,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import device_forests
+from helpers.host_device import strict_device
+from helpers.ranks import Cut, fit_by_ranks, sizes
 from helpers.rings import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from twins import intervals, naive
 from twins.labels import orders_labels
 from twins.sampling import twin_of
@@ -104,6 +108,47 @@ def test_threads_change_nothing(kind, extremes, tuning, assert_equal):
             first = first or forest
             assert_equal(first, forest, (extreme, n_jobs))
     assert in_use(first.forest_) > 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "parameters"),
+    [
+        (RandomForestClassifier, 2, {"oob_score": True}),
+        (RandomForestClassifier, 3, {"method": "dense"}),
+        (RandomForestClassifier, 70, {}),
+        (ExtraTreesClassifier, 3, {"oob_score": True, "max_features": 1}),
+        (ExtraTreesClassifier, 2, {"method": "dense", "bootstrap": "subsample", "max_samples": 0.5}),
+        (RandomForestRegressor, 0, {"method": "dense", "oob_score": True}),
+        (RandomForestRegressor, 0, {"max_leaf_nodes": 9, "min_samples_leaf": 3}),
+        (ExtraTreesRegressor, 0, {"max_features": 1}),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ranks_and_devices_order_labels_as_one_process_does(kind, n_classes, parameters, weighted):
+    """With subtrees of any size; labels that some ranks don't have; and numbers whose extremes are not drawn."""
+    X, y = problem(kind, n=300, n_labels=50, n_classes=min(n_classes, 5))
+    rng = np.random.default_rng(0)
+    if n_classes == 70:
+        y = rng.integers(0, 14, len(X)) * 5 + y
+    elif n_classes == 0:
+        y[rng.integers(0, len(y), 3)] = [1e3, -1e3, 50]
+    X[:60, 1] = np.minimum(X[:60, 1], 20)
+    weight = rng.random(len(X)) + 0.1 if weighted else None
+    model = make(kind, 3, **parameters)
+    expected = clone(model).fit(X, y, weight)
+    assert in_use(expected.forest_) > 2
+    others = fit_by_ranks(model, X, y.astype(float), weight, Cut(np.array([0, 60, 200, 300]), np.array([0, 1, 0])), 2)
+    with sizes(ship_up_to=20):
+        others += fit_by_ranks(model, X, y.astype(float), weight, Cut(np.array([0, 100, 300]), np.arange(2)), 2)
+    for tuning in ({}, {"subtree_up_to": 0}, {"subtree_up_to": 40}):
+        with device_forests.standing_in(strict_device()), device_forests.tuned(tuning):
+            others.append(clone(model).set_params(device="gpu").fit(X, y, weight))
+    for other in others:
+        assert not isinstance(other, Exception), other
+        found = other.forest_.as_dict()
+        assert all(found[name].tobytes() == array.tobytes() for name, array in expected.forest_.as_dict().items())
+        if model.oob_score:
+            assert other.oob_score_ == expected.oob_score_
 
 
 @ALL

@@ -269,10 +269,12 @@ cdef class Grower:
         Of a tree.
     drawing : Drawing, optional
         What trees draw. None: they are grown from given records.
+    label_ranks : ndarray, optional
+        The ranks of labels of trees of given records, if they have any, as of `LabelOrder`.
     """
 
     def __cinit__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
-                  rules, n_rows, Py_ssize_t max_records, Drawing drawing=None):
+                  rules, n_rows, Py_ssize_t max_records, Drawing drawing=None, label_ranks=None):
         self.criterion = criterion
         self.splitter = splitter
         self.max_leaf_nodes = rules.max_leaf_nodes or 0
@@ -293,8 +295,10 @@ cdef class Grower:
         self.writer.reserve(max_leaves)
         if drawing is not None and type(drawing.plan) is WithLabelOrder:
             self.label_order = LabelOrder(data, criterion)
-            if not self.label_order.is_needed:
+            if self.label_order.n_ranks == 0:
                 self.label_order = None
+        elif label_ranks is not None:
+            self.label_order = LabelOrder(data, criterion, label_ranks)
 
     def __dealloc__(self):
         free_records(&self.own)
@@ -358,6 +362,9 @@ cdef class Grower:
             tree_records.exact_weight = self.decision.data.exact_weight if at.first_weight >= 0 else NULL
             tree_records.n = at.n
             memcpy(tree_records.records, records + at.first, at.n * sizeof(Record))
+            if self.label_order is not None:
+                self.label_order.take(at.label_order)
+                tree_records.label_ranks = self.label_order.ranks
             begin_tree(tree_records, number, at.seed, at.root_weight,
                        df_leaf_rules_of(&self.decision.limits, at.root_weight, 0))
             self.path.leave(-1)

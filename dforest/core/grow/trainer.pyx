@@ -276,7 +276,19 @@ class Finisher(Growers):
         these say of a row, the records say instead.
     max_records : int
         Of a tree or subtree.
+    label_ranks : ndarray of shape (n_trees, n_ranks), dtype uint32, optional
+        The ranks of trees' labels (`dforest.core.grow.label_order`), if they order them; which are those of a node's tree, its
+        `label_order` says.
     """
+
+    def __init__(self, DataView data not None, objective not None, Criterion criterion not None, Splitter splitter not None,
+                 rules, n_rows, max_records, int n_threads, label_ranks=None):
+        super().__init__(data, objective, criterion, splitter, rules, n_rows, max_records, n_threads)
+        self._label_ranks = label_ranks
+
+    def _make_grower(self):
+        return Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(), self._rules, self._n_rows,
+                      self._max_records, None, self._label_ranks)
 
     def grow(self, records, open_nodes, put):
         """Grow some trees and subtrees.

@@ -22,9 +22,9 @@ from libc.string cimport memcpy, memmove, memset
 
 from dforest.core.loops cimport loops
 from dforest.core.search.cut_list cimport LONE, RUN, SINGLES
-from dforest.core.types cimport MAX_LABEL_ORDERS
-from dforest.rules.categories cimport df_category_is_before, df_draw_categories, df_is_drawn, df_largest_class
-from dforest.rules.random cimport df_below
+from dforest.rules.categories cimport (
+    df_are_tied, df_category_is_before, df_draw_categories, df_draw_rank, df_is_drawn, df_label_orders, df_largest_class,
+)
 
 cdef extern from "core/search/scan.h" nogil:
     int df_lowest_bit(uint64_t x)
@@ -97,23 +97,15 @@ cdef class Categories:
         """Set `ranks` for a feature of a node that is open."""
         cdef int64_t largest
         self.ranks = self.all_ranks = node.label_ranks[feature] if node.label_ranks != NULL else NULL
-        self.n_orders = 1
-        if self.ranks != NULL and 2 < self.criterion.n_classes <= MAX_LABEL_ORDERS:
-            self.n_orders = self.criterion.n_classes
+        self.n_orders = df_label_orders(self.criterion.n_classes)
+        if self.ranks != NULL and self.n_orders > 1:
             largest = df_largest_class(node.statistics, self.criterion.n_words) - 2
             largest = self.criterion.present[largest] if self.criterion.is_compact else largest
             self.ranks += largest * (node.columns[feature].n_codes + 1)
 
     cdef bint are_tied(self, const Column* column, Py_ssize_t n) noexcept nogil:
         """Whether the first n of `codes` have equal ranks in all orders of labels."""
-        cdef Py_ssize_t i, _
-        cdef const uint32_t* ranks = self.all_ranks
-        for _ in range(self.n_orders):
-            for i in range(1, n):
-                if ranks[self.codes[i]] != ranks[self.codes[0]]:
-                    return False
-            ranks += column.n_codes + 1
-        return True
+        return df_are_tied(self.all_ranks, self.n_orders, column.n_codes + 1, self.codes, n)
 
     cdef void take_singles(self, CutList* cuts) noexcept nogil:
         """Left sides of 2, 5 and 9 draws become those of single categories, 2, 3 and 4; and 9, if values are missing."""
@@ -202,22 +194,19 @@ cdef class Categories:
         """Let those of `present`, at least one, go left that are up to a random rank: from the lowest to below the highest.
         Return whether they are tied in all orders."""
         cdef Py_ssize_t at, i, n = 0, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
-        cdef uint32_t lowest = 0xFFFFFFFF, highest = 0
         cdef uint64_t rest
         for at in range(n_words):
             rest = self.present[at]
             self.left_ones[at] = 0
             while rest:
                 self.codes[n] = <uint32_t> (at * 64 + df_lowest_bit(rest))
-                lowest = min(lowest, self.ranks[self.codes[n]])
-                highest = max(highest, self.ranks[self.codes[n]])
                 rest &= rest - 1
                 n += 1
-        self.last = lowest + (df_below(stream, highest - lowest) if highest > lowest else 0)
+        self.last = df_draw_rank(stream, self.ranks, self.codes, n)
         for i in range(n):
             if self.ranks[self.codes[i]] <= self.last:
                 self.left_ones[self.codes[i] >> 6] |= <uint64_t> 1 << (self.codes[i] & 63)
-        return highest == lowest and self.are_tied(column, n)
+        return self.are_tied(column, n)
 
     cdef void write_up_to(self, const Column* column, uint32_t last, bint has_missing, Split* best) noexcept nogil:
         """Write the payload of a split that sends all categories up to a rank left, and missing values if the node has none."""

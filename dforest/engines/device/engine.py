@@ -81,7 +81,7 @@ class DeviceEngine(Engine):
                 problem, n_trees, n_leaves, n_threads, device.is_cpu, *sizes, scores, kept_bytes=tuning.histogram_bytes
             )
         n_records, layout = problem.sampling.max_records(problem.n_rows), Layout(problem)
-        n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, layout.subset_words)
+        n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, layout)
         subtree_up_to, n_distinct_rows = _subtree_up_to(problem, tuning), distinct_rows(problem.sampling, problem.n_rows)
         medians = median_memory(
             layout, tuning, subtree_up_to, min(n_trees, n_together), n_distinct_rows, problem.splitter.max_features
@@ -106,7 +106,7 @@ class DeviceSession(Session):
         with self._recorder.timed("build"):
             recorder.build("train.hpp")
         with self._recorder.timed("upload"):
-            self._training = Training(self._recorder, problem, tuning)
+            self._training = Training(self._recorder, problem, tuning, n_threads)
         self._sizes = _subtree_up_to(problem, tuning), tuning.histogram_bytes, tuning.extra_features
 
     def close(self):
@@ -132,7 +132,7 @@ class DeviceSession(Session):
                     units = [of_tree.unit for of_tree in weights]
                     counts = RowCounts.known(training.device, drawn)
                 shard = DeviceShard(training, seeds[some], counts, weights)
-                batch = ForestDriver(problem, training.layout, shard, *self._sizes)
+                batch = ForestDriver(problem, training.layout, shard, *self._sizes, training.labels)
                 for t, (arrays, unit) in enumerate(zip(batch.grow(keep_leaves), units, strict=True)):
                     number = trees[some][t]
                     if keep_leaves:

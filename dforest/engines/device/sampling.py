@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.core.sampling import AllRows, Bootstrap
+from dforest.core.sampling import AllRows, Bootstrap, WithLabelOrder
 from dforest.rules.arrays import BLOCK
 
 # The kernel that draws for trees of a plan, which takes what `df_draw_rows` takes; None: every row is drawn once.
@@ -44,6 +44,7 @@ class RowCounts(NamedTuple):
     def drawn(cls, device, draws, trees=slice(None)):
         """Those of some of the trees of a `TreeDraws`."""
         of_block, plans = draws.of_block[trees], draws.plans[trees]
+        plans = [plan.plan if isinstance(plan, WithLabelOrder) and not plan.counts_order else plan for plan in plans]
         n_trees, n_rows = len(of_block), draws.n_rows
         kinds = {type(plan) for plan in plans}
         if len(kinds) > 1 or not kinds <= PLANS.keys() or draws.width > 1:

@@ -91,7 +91,7 @@ class DeviceShard(ForestShard):
             weight = np.stack([of_tree.integers for of_tree in weights])
             training.heaviest = int(weight.max(initial=1))
             self.exact_weight, first_weight = self._exact_weights(weights)
-        self.has_exact_weights = self.exact_weight is not None
+        self.has_exact_weights, self.label_ranks = self.exact_weight is not None, None
         self.draws, self.roots = self._draw(seeds, counts, weight)
         self.roots["first_weight"] = first_weight
         self.scratch = self.device.empty(self.draws.shape, self.draws.dtype)
@@ -168,6 +168,12 @@ class DeviceShard(ForestShard):
         self.training.run("df_weigh_draws", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(open_nodes),
                           self.exact_weight)  # fmt: skip
 
+    def label_sums(self, roots):
+        return self.training.labels.add_up(self.rows(), roots)
+
+    def take_label_ranks(self, ranks):
+        self.label_ranks = self.device.array(ranks)
+
     def key_ranges(self, open_nodes, features):
         t, device = self.training, self.device
         chunks, n_tried = self._cut_up(open_nodes), features.shape[1]
@@ -207,8 +213,8 @@ class DeviceShard(ForestShard):
         found = features, drafts, n_tried, histograms, words, keys, ranked, cuts, subsets
         there, of_outputs, totals = device.array(open_nodes), self._there(outputs), device.array(totals)
         if not layout.has_medians:
-            t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, there, n_nodes, of_outputs,
-                        totals, *found)  # fmt: skip
+            t.run_items("df_find_cuts", n_nodes * n_tried, t.problem_there, t.columns, *t.numbers, self.label_ranks, there,
+                        n_nodes, of_outputs, totals, *found)  # fmt: skip
             return cuts.get(), subsets.get()
         n_draws, n_outputs = self.draws.shape[0], layout.n_outputs
         order = [device.empty((n_outputs, n_draws), dtype) for dtype in (np.uint32, np.int32, np.int64)]
@@ -288,10 +294,10 @@ class DeviceShard(ForestShard):
                 y = device.empty((n_groups, most * t.layout.n_outputs if t.y is not None else 0), np.float64)
                 weight = device.empty((n_groups, most if self.has_exact_weights else 0), np.float64)
             numbers = device.empty((len(batch),), np.int64)
-            t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, t.codes, t.y,
-                              self.exact_weight, self.draws, self.scratch, t.outputs, device.array(open_nodes[batch]),
-                              len(batch), most, pending, features, block, rows, y, weight, medians, of_medians, together,
-                              grown, subsets, numbers, n_items=t.tuning.few_items)  # fmt: skip
+            t.run_with_memory("df_grow_subtrees", n_groups, n_local, t.problem_there, t.columns, *t.numbers, self.label_ranks,
+                              t.codes, t.y, self.exact_weight, self.draws, self.scratch, t.outputs,
+                              device.array(open_nodes[batch]), len(batch), most, pending, features, block, rows, y, weight,
+                              medians, of_medians, together, grown, subsets, numbers, n_items=t.tuning.few_items)  # fmt: skip
             n_grown[batch] = numbers.get()
         ends = np.cumsum(n_grown)
         nodes = device.empty((ends[-1],), grown.dtype)

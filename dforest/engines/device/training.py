@@ -5,7 +5,10 @@ A `Training` owns the memory it holds on the device; kernels own nothing.
 
 import numpy as np
 
+from dforest.core.data import DataView
+from dforest.core.grow.label_order import LabelSums
 from dforest.engines.device.coding import codes_there
+from dforest.engines.given import code_types
 from dforest.engines.layout import Layout
 from dforest.errors import DeviceError
 from dforest.rules.records import constants, record
@@ -83,10 +86,18 @@ class Training:
     stated : Problem
         As for `Layout`.
     tuning : Tuning
+    n_threads : int, default=1
+        Threads of the processor that add up the rows that order labels.
+
+    Attributes
+    ----------
+    labels : LabelSums or None
+        Of the rows that order trees' labels, which the processor adds up. None: nodes order them.
     """
 
-    def __init__(self, device, stated, tuning):
+    def __init__(self, device, stated, tuning, n_threads=1):
         splitter = stated.splitter
+        self._stated, self._n_threads = stated, n_threads
         self.device = device
         self.tuning = tuning
         self.layout = layout = Layout(stated)
@@ -111,6 +122,8 @@ class Training:
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.directions.any()
         problem["n_directions"] = layout.n_directions
+        problem["n_label_orders"] = layout.n_label_orders
+        problem["n_label_ranks"] = layout.n_label_ranks
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
         dtype = np.dtype(f"u{int(problem['code_bytes'])}")
         self.codes = codes_there(stated.columns)
@@ -129,6 +142,17 @@ class Training:
         self.y = None if targets.numbers is None else array(targets.numbers)
         self.weight = None if targets.weight is None else array(targets.weight)
         self.exact_weight = None if targets.exact_weight is None else array(targets.exact_weight)
+        self.labels = None
+        if self.layout.n_label_ranks:
+            stated, places = self._stated, self.layout.table["first_rank"].tolist()
+            columns = [column for column, place in zip(stated.columns, places, strict=True) if place >= 0]
+            columns = [
+                column._replace(codes=np.ascontiguousarray(column.codes, dtype))
+                for column, dtype in zip(columns, code_types(columns), strict=True)
+            ]
+            data = DataView(columns, targets.classes, targets.numbers, targets.weight)
+            numbers = None if stated.share is None else stated.share.numbers().astype(np.uint32)
+            self.labels = LabelSums(data, stated.criterion, numbers, self._n_threads)
 
     def set_planes(self, max_drawn):
         """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/target.hpp."""
@@ -198,7 +222,7 @@ class Training:
 
     def batches(self, n_trees, n_records):
         """Slices of the trees, each of which fits the device, given how many records a tree has at most."""
-        size = trees_of_batch(self.device, self.tuning, self.n_rows, n_records, self.layout.subset_words)
+        size = trees_of_batch(self.device, self.tuning, self.n_rows, n_records, self.layout)
         return [slice(first, first + size) for first in range(0, n_trees, size)]
 
 
@@ -234,7 +258,7 @@ def median_memory(layout, tuning, subtree_up_to, n_trees, n_records, max_feature
     return max(small * (n_small > 0), large * (n_small < n_records))
 
 
-def trees_of_batch(device, tuning, n_rows, n_records, subset_words):
+def trees_of_batch(device, tuning, n_rows, n_records, layout):
     """How many trees of so many records at most, of so many rows, fit a device at the same time.
 
     Raises
@@ -242,9 +266,9 @@ def trees_of_batch(device, tuning, n_rows, n_records, subset_words):
     DeviceError
         If not even one does.
     """
-    grown, subset = 2 * record("df_grown").itemsize, 16 * subset_words  # twice: where they grow, and put together
-    need = n_records * (2 * record("df_record").itemsize + 1 + 2 * grown + 2 * subset) + 8 * n_rows
-    in_array, have, array = n_records * max(grown, subset), tuning.batch_bytes, tuning.array_bytes
+    grown, subset = 2 * record("df_grown").itemsize, 16 * layout.subset_words  # twice: where they grow, and put together
+    need = n_records * (2 * record("df_record").itemsize + 1 + 2 * grown + 2 * subset) + 8 * n_rows + 4 * layout.n_label_ranks
+    in_array, have, array = max(n_records * max(grown, subset), 4 * layout.n_label_ranks), tuning.batch_bytes, tuning.array_bytes
     if need > have or in_array > array:
         raise DeviceError(
             f"a tree of {n_rows} rows needs {need / 2**20:.0f} MiB on {device.name!r} in addition to the data, and "

@@ -90,7 +90,7 @@ class RankSession(Session):
         with self._recorder.timed("build"):
             device.build("train.hpp")
         with self._recorder.timed("upload"):
-            self._training = Training(self._recorder, problem, tuning)
+            self._training = Training(self._recorder, problem, tuning, n_threads)
         self._pieces = problem.share.pieces()
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training.codes.dtype.itemsize)
@@ -161,10 +161,11 @@ class RankSession(Session):
 
     def _driver(self, shard):
         """What grows the trees of a shard. With a limit on leaves, trees are shipped whole, or not at all."""
-        extra_features, ship_up_to = self._training.tuning.extra_features, self.sizes.ship_up_to
+        training, ship_up_to = self._training, self.sizes.ship_up_to
         if self.problem.rules.max_leaf_nodes:
             ship_up_to = -1 if (shard.roots["n"] > ship_up_to).any() else ALL
-        return ForestDriver(self.problem, self._training.layout, shard, ship_up_to, self.sizes.histogram_bytes, extra_features)
+        sizes = ship_up_to, self.sizes.histogram_bytes, training.tuning.extra_features
+        return ForestDriver(self.problem, training.layout, shard, *sizes, training.labels)
 
     def report(self):
         report = replace(self._recorder.report(self._n_trees), ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows))

@@ -63,7 +63,7 @@ class RankShard(ForestShard):
         self.ranks, self.own, self._shipping = ranks, own, shipping
         self._y, self._has_classes = problem.targets.numbers, not problem.objective.scales_targets
         self.layout = own.training.layout
-        self.has_exact_weights = own.has_exact_weights
+        self.has_exact_weights, self._label_ranks = own.has_exact_weights, None
         self.roots = own.roots.copy()
         self.roots["n"] = ranks.sum(own.roots["n"])
         self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
@@ -96,6 +96,13 @@ class RankShard(ForestShard):
 
     def weigh(self, open_nodes):
         self.own.weigh(self.own_open_nodes(open_nodes))
+
+    def label_sums(self, roots):
+        return self.ranks.sum(self.own.label_sums(self.own_open_nodes(roots)))
+
+    def take_label_ranks(self, ranks):
+        self._label_ranks = ranks
+        self.own.take_label_ranks(ranks)
 
     def key_ranges(self, open_nodes, features):
         return self._extremes(self.own.key_ranges(self.own_open_nodes(open_nodes), features))
@@ -198,7 +205,8 @@ class RankShard(ForestShard):
 
     def grow_subtrees(self, open_nodes):
         exact_weight = self.own.exact_weight.get() if self.has_exact_weights else None
-        return self._shipping.grow(open_nodes, self.own_open_nodes(open_nodes), self.own.draws.get(), exact_weight)
+        own = self.own_open_nodes(open_nodes)
+        return self._shipping.grow(open_nodes, own, self.own.draws.get(), exact_weight, self._label_ranks)
 
     def rows(self):
         raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")

@@ -33,7 +33,7 @@ class Shipping:
         self._y, self._has_weight = problem.targets.numbers, problem.targets.weight is not None
         self._n_targets = 0 if self._y is None else problem.objective.n_outputs
 
-    def grow(self, open_nodes, own, draws, exact_weight):
+    def grow(self, open_nodes, own, draws, exact_weight, label_ranks):
         """Grow subtrees: a collective.
 
         Parameters
@@ -46,6 +46,8 @@ class Shipping:
             The own draws.
         exact_weight : ndarray, dtype float64, or None
             Exact weights of the own rows, of trees from `first_weight` of their nodes on.
+        label_ranks : ndarray, dtype uint32, or None
+            As of `grow_given`.
 
         Returns
         -------
@@ -63,7 +65,7 @@ class Shipping:
             packed = self._ranks.exchange([self._pack(own[of_rank], draws, exact_weight) for of_rank in ours])
             mine = ours[self._ranks.rank]
             numbers.append(mine)
-            grown.append(self._grow(open_nodes[mine], packed, lengths[:, mine], exact_weight is not None))
+            grown.append(self._grow(open_nodes[mine], packed, lengths[:, mine], exact_weight is not None, label_ranks))
         return self._collect(np.concatenate(numbers), grown)
 
     def _pack(self, own, draws, exact_weight):
@@ -71,7 +73,7 @@ class Shipping:
         runs = own["first"].copy(), own["n"].copy(), own["first_weight"].copy()
         return pack(draws, *runs, self._training.codes.get(), self._y, self._has_weight, exact_weight, self._n_threads)
 
-    def _grow(self, open_nodes, packed, lengths, has_exact):
+    def _grow(self, open_nodes, packed, lengths, has_exact, label_ranks):
         """Grow the subtrees that this rank owns, given their packed records by rank, and how many of each a rank has sent."""
         columns, records, y, exact_weight = unpack(
             packed, np.ascontiguousarray(lengths), self._training.codes.get(), self._n_targets, self._has_weight, has_exact,
@@ -82,7 +84,7 @@ class Shipping:
         open_nodes["n"] = lengths.sum(axis=0)
         open_nodes["first"] = np.cumsum(open_nodes["n"]) - open_nodes["n"]
         open_nodes["first_weight"] = np.minimum(open_nodes["first_weight"], 0)  # records have rows of their own
-        return grow_given(self._problem, columns, records, y, open_nodes, self._n_threads, exact_weight)
+        return grow_given(self._problem, columns, records, y, open_nodes, self._n_threads, exact_weight, label_ranks)
 
     def _collect(self, numbers, grown):
         """The subtrees of all ranks, in order, given those that this one has grown and their numbers."""

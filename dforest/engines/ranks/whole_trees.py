@@ -57,7 +57,7 @@ class WholeTrees:
         X = None if own_X is None else share.gathered(ranks, own_X)
         self._problem = replace(problem, X=X)
 
-    def grow(self, open_nodes, own, draws, exact_weight):
+    def grow(self, open_nodes, own, draws, exact_weight, label_ranks):
         """Grow trees: a collective. The parameters are those of `Shipping.grow`; all nodes are roots."""
         size, rank = self._ranks.size, self._ranks.rank
         parts = [self._records(own[owner::size], draws, exact_weight) for owner in range(size)]
@@ -68,8 +68,10 @@ class WholeTrees:
         grown = []
         for i, open_node in enumerate(open_nodes[rank::size]):
             of_tree = [slice(end[i] - length[i], end[i]) for end, length in zip(ends, lengths, strict=True)]
-            grown.append(self._grow(open_node, *(np.concatenate([part[some] for part, some in zip(sent, of_tree, strict=True)])
-                                                 for sent in (records, weights))))  # fmt: skip
+            own = (
+                np.concatenate([part[some] for part, some in zip(sent, of_tree, strict=True)]) for sent in (records, weights)
+            )
+            grown.append(self._grow(open_node, label_ranks, *own))
         return self._collect(grown, len(open_nodes))
 
     def _records(self, own, draws, exact_weight):
@@ -82,7 +84,7 @@ class WholeTrees:
         sent["row"] = self._numbers[sent["row"]]
         return sent, weights
 
-    def _grow(self, open_node, records, weights):
+    def _grow(self, open_node, label_ranks, records, weights):
         """Grow a tree, given its records and their exact weights, if there are any."""
         order = np.argsort(records["row"])
         root, exact_weight = np.array([open_node]), None
@@ -90,7 +92,7 @@ class WholeTrees:
         if len(weights) and open_node["first_weight"] >= 0:
             root["first_weight"], exact_weight = 0, np.zeros(self._problem.n_rows)
             exact_weight[records["row"]] = weights
-        return grow_given(self._problem, self._columns, records[order], self._y, root, self._n_threads, exact_weight)
+        return grow_given(self._problem, self._columns, records[order], self._y, root, self._n_threads, exact_weight, label_ranks)
 
     def _collect(self, grown, n_trees):
         """All trees, in order, given those that this rank has grown."""

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy.stats import poisson
 
-from dforest.core.sampling import Bootstrap
+from dforest.core.sampling import Bootstrap, WithLabelOrder
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.fitting import engine_on
 from dforest.estimators.data.agreement import Partition
@@ -159,7 +159,8 @@ def count_leaves(problem, n_trees, engine, estimator, ranks):
         return n_leaves, round(distinct / counts[-1] * n_leaves)
     shared = np.intersect1d(*seen.words).size if len(seen.words) > 1 else 0
     drawn = [1.0]  # the probability that a tree draws a row once, twice, ...
-    if isinstance(problem.sampling, Bootstrap):
+    sampling = problem.sampling.plan if isinstance(problem.sampling, WithLabelOrder) else problem.sampling
+    if isinstance(sampling, Bootstrap):
         drawn = poisson.pmf(np.arange(1, 20), problem.n_draws / n_rows)
     coming_again = min(shared / np.square(drawn).sum(), distinct / np.sum(drawn))
     new_ones = distinct - coming_again * np.sum(drawn)
@@ -189,7 +190,9 @@ def _some(problem, chosen, n_rows, share, estimator):
     """The problem of some of the rows, given which of those here are among them, and how many there are on all ranks."""
     targets, sampling = problem.targets.of_rows(chosen), problem.sampling
     if sampling.leaves_rows_out:  # whichever they are, as many draws
+        orders_labels = isinstance(sampling, WithLabelOrder)
         sampling = Bootstrap(max(1, round(problem.n_draws * n_rows / problem.n_rows)))
+        sampling = WithLabelOrder(sampling) if orders_labels else sampling
     columns = columns_of_some(problem.columns, chosen, len(problem.targets.classes))
     rules = problem.rules
     n_draws = sampling.count_draws(n_rows)

@@ -1,7 +1,8 @@
 // The best subset of a categorical feature in a node, or a random one; the processor's twin is in dforest/core/search.
 //
-// Here *entries* are the candidates for the left side, in their order: by mean response, the categories up to each; one by one,
-// each category alone, and after them, if values are missing, all categories together.
+// Here *entries* are the candidates for the left side, in their order: by mean response, the categories up to each, or in the
+// tree's order of labels (rules/categories.h), but for those whose rank the next one has too; one by one, each category alone, and
+// after them, if values are missing, all categories together.
 #ifndef DFOREST_KERNELS_CATEGORIES_HPP
 #define DFOREST_KERNELS_CATEGORIES_HPP
 
@@ -17,7 +18,27 @@ typedef struct {
                                // any, on the left; NULL: of other criteria
 } df_cut_room;
 
-// Sort categories by their mean responses (Shell's sort).
+// A tree's order of a column's labels.
+typedef struct {
+    const uint32_t *ranks;     // [n_codes + 1] in the node's own order, by its largest class; NULL: nodes order them
+    const uint32_t *all;       // [n_label_orders, n_codes + 1]
+    uint32_t last;             // the highest rank on the left of a random cut
+} df_label_order;
+
+DF_INLINE df_label_order df_label_order_of(const df_problem *p, const df_node *node, const df_column *column,
+                                           const df_numbers *numbers, const int64_t *total)
+{
+    df_label_order order = {0, 0, 0};
+    if (!numbers->label_ranks || column->first_rank < 0)
+        return order;
+    order.all = numbers->label_ranks + (int64_t) node->open_node.label_order * p->n_label_ranks + column->first_rank;
+    order.ranks = order.all;
+    if (p->n_label_orders > 1)
+        order.ranks += (df_leading_response(p, total) - 2) * ((int64_t) column->n_codes + 1);
+    return order;
+}
+
+// Sort categories by their mean responses, or ranks (Shell's sort).
 DF_CALLED void df_sort_categories(double *keys, uint32_t *ranked, int64_t n)
 {
     int64_t gap = 1;
@@ -48,6 +69,18 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
     df_draw_categories(&stream, (int) p->one_hot, n, bits);
     for (uint32_t i = 0; i < n; i++)
         if (df_is_drawn(bits, i))
+            df_put_in(subset, ranked[i]);
+}
+
+// Put the n present categories up to a random rank into `subset`, which is empty. IN ranked : [n]
+DF_INLINE void df_draw_labels(const df_node *node, int32_t feature, const uint32_t *ranked, uint32_t n, df_label_order *order,
+                              uint64_t *subset)
+{
+    df_stream stream;
+    df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
+    order->last = df_draw_rank(&stream, order->ranks, ranked, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (order->ranks[ranked[i]] <= order->last)
             df_put_in(subset, ranked[i]);
 }
 
@@ -105,10 +138,11 @@ DF_CALLED void df_find_output_responses(const df_problem *p, const df_node *node
 }
 
 // Put a node's categories in the order in which cuts take them in, or draw a subset; returns how many there are.
-// OUT room->ranked, room->subset : none, or those drawn
+// OUT room->ranked, room->subset : none, or those drawn; order->last
 template <class Codes>
 DF_INLINE uint32_t df_order_categories(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
-                                       const int64_t *total, const Codes &codes, const df_cut_room *room)
+                                       const int64_t *total, const Codes &codes, const df_cut_room *room,
+                                       df_label_order *order)
 {
     uint32_t n = 0;
     for (uint32_t code = codes.after(0); code < column->n_codes; code = codes.after(code + 1))
@@ -117,9 +151,15 @@ DF_INLINE uint32_t df_order_categories(const df_problem *p, const df_node *node,
         room->subset[i] = 0;
     if (n == 0 || (p->one_hot && !p->is_random))
         return n;
-    if (p->is_random)
+    if (p->is_random && order->ranks)
+        df_draw_labels(node, feature, room->ranked, n, order, room->subset);
+    else if (p->is_random)
         df_draw_subset(p, node, feature, room->ranked, n, (uint32_t *) room->keys, room->subset);
-    else {
+    else if (order->ranks) {
+        for (uint32_t i = 0; i < n; i++)
+            room->keys[i] = order->ranks[room->ranked[i]];
+        df_sort_categories(room->keys, room->ranked, n);
+    } else {
         int64_t *entry = room->words + p->n_words;
         if (df_has_outputs(p))
             df_find_output_responses(p, node, total, codes, room->ranked, n, entry, room->keys);
@@ -130,16 +170,19 @@ DF_INLINE uint32_t df_order_categories(const df_problem *p, const df_node *node,
     return n;
 }
 
-// Set the cut and its subset: the categories on the side opposite to missing ones.
+// Set the cut and its subset: the categories on the side opposite to missing ones. Also whether the feature is constant, as far as
+// the tree's order of its labels tells.
 template <class Codes>
-DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df_column *column, int32_t feature,
-                              const int64_t *total, const Codes &codes, const df_cut_room *room, df_split *cut)
+DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
+                              int32_t feature, const int64_t *total, const Codes &codes, const df_cut_room *room,
+                              df_split *cut)
 {
     df_three<0> w(p, room->words);
     const uint32_t n_codes = column->n_codes;
     const bool is_random = p->is_random != 0, is_single = p->one_hot && !is_random;
     df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right; // where the missing go
-    const uint32_t n = df_order_categories(p, node, column, feature, total, codes, room);
+    df_label_order order = df_label_order_of(p, node, column, numbers, total);
+    const uint32_t n = df_order_categories(p, node, column, feature, total, codes, room, &order);
     const df_fall *falls = room->falls;
     int64_t n_missing = 0;
     cut->score = -1.0;
@@ -149,6 +192,8 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     }
     if (n + (n_missing > 0) < 2 || n == 0)
         return;
+    if (order.ranks && n_missing == 0)
+        cut->is_constant = (uint32_t) df_are_tied(order.all, p->n_label_orders, (int64_t) n_codes + 1, room->ranked, n);
     const uint32_t n_entries = is_random ? 1 : n + (is_single && n_missing > 0);
     for (int64_t k = 0; k < w.n(); k++)
         w.run[k] = 0;
@@ -170,6 +215,8 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
             for (int64_t k = 0; k < w.n(); k++)
                 w.run[k] = w.entry[k] + (is_single ? 0 : w.run[k]);
         }
+        if (order.ranks && !is_random && i + 1 < n && order.ranks[room->ranked[i]] == order.ranks[room->ranked[i + 1]])
+            continue;
         const int64_t n_left = w.run[0];
         df_compare<0>(p, node, column, w.run, total, falls, i, 0, n_left, &right);
         if (n_missing > 0) {
@@ -182,11 +229,18 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
     const uint32_t entry = (uint32_t) cut->code;
-    if (!is_random)
+    if (order.ranks) { // of labels that the node does not have too
+        const uint32_t last = is_random ? order.last : order.ranks[room->ranked[entry]];
+        if (n_missing == 0)
+            cut->missing_left = order.ranks[n_codes] <= last;
+        for (int64_t i = 0; i < p->subset_words; i++)
+            room->subset[i] = 0;
+        df_take_up_to(order.ranks, n_codes, last, (int) cut->missing_left, room->subset);
+    } else if (!is_random)
         for (uint32_t i = 0; i < n; i++)
             if (i == entry || (is_single ? entry == n : i < entry))
                 df_put_in(room->subset, room->ranked[i]);
-    if (cut->missing_left)
+    if (cut->missing_left && !order.ranks)
         for (uint32_t i = 0; i < n; i++) // those present that are not in it
             room->subset[room->ranked[i] / 64] ^= (uint64_t) 1 << (room->ranked[i] % 64);
     cut->code = cut->above = 0;
@@ -210,7 +264,7 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
     int64_t *words = room->words;
     cut->is_constant = df_is_constant(p, codes); // now: codes may be taken below
     if (column->kind == DF_CATEGORICAL)
-        df_find_subset(p, node, column, feature, total, codes, room, cut);
+        df_find_subset(p, node, column, numbers, feature, total, codes, room, cut);
     else if (p->is_random)
         df_find_random<0>(p, node, column, numbers, feature, total, codes, room->falls, words, cut);
 #ifndef DF_LARGE_GROUPS

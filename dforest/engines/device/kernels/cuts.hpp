@@ -14,6 +14,7 @@ typedef struct {
     const double *values;      // the upper edge of each bin
     const double *lows;        // smallest value
     const double *highs;       // largest value
+    const uint32_t *label_ranks; // [n_trees, n_label_ranks] of labels (rules/categories.h); NULL: nodes order them
 } df_numbers;
 
 // What medians tell of a cut.

@@ -409,7 +409,8 @@ DF_CALLED void df_find_median_cut(const df_group &group, const df_problem *p, co
         if (item > 0)
             return;
         if (is_categorical) {
-            const uint32_t n_ranked = df_order_categories(p, node, column, feature, total, codes, &cut_room);
+            df_label_order none = {0, 0, 0};
+            const uint32_t n_ranked = df_order_categories(p, node, column, feature, total, codes, &cut_room, &none);
             for (uint32_t i = 0; has_order && i < n_ranked; i++)
                 room.place_of[cut_room.ranked[i]] = i;
         } else if (p->is_random && !column->key_bits)

@@ -310,19 +310,20 @@ struct df_global_codes {
 
 // The best cut of each feature tried in each node, an item each.
 //
-// IN open_nodes : [n_nodes]; outputs : [n_nodes, n_outputs] measured, if there are several; totals : [n_nodes, n_words]
+// IN label_ranks : of df_numbers; open_nodes : [n_nodes]; outputs : [n_nodes, n_outputs] measured, if there are several
+// IN totals : [n_nodes, n_words]
 // OUT cuts : [n_nodes, n_tried]; subsets : [n_nodes, n_tried, subset_words]
 // OUT words : [n_nodes, n_tried, 3, n_words] scratch; keys, ranked : [n_nodes, n_tried, max_categories] scratch
 DF_KERNEL df_find_cuts(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                       const double *highs, const df_open_node *open_nodes, int64_t n_nodes, const df_output *outputs,
-                       const int64_t *totals,
-                       const int32_t *features, const df_draft *drafts, int64_t n_tried, const int64_t *histograms,
-                       int64_t *words, double *keys, uint32_t *ranked, df_split *cuts, uint64_t *subsets, DF_LOCAL)
+                       const double *highs, const uint32_t *label_ranks, const df_open_node *open_nodes, int64_t n_nodes,
+                       const df_output *outputs, const int64_t *totals, const int32_t *features, const df_draft *drafts,
+                       int64_t n_tried, const int64_t *histograms, int64_t *words, double *keys, uint32_t *ranked,
+                       df_split *cuts, uint64_t *subsets, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_problem *p = problem;
-        const df_numbers numbers = {values, lows, highs};
+        const df_numbers numbers = {values, lows, highs, label_ranks};
         group.each([&](int64_t item) {
             const int64_t at = group.number * group.n_items + item;
             if (at >= n_nodes * n_tried)
@@ -380,7 +381,7 @@ DF_KERNEL df_find_median_cuts(const df_problem *problem, const df_column *column
     DF_EACH_GROUP(group)
     {
         const df_problem *p = problem;
-        const df_numbers of_columns = {values, lows, highs};
+        const df_numbers of_columns = {values, lows, highs, 0};
         const df_median_room room = df_median_room_at(p, df_memory(group, memory, n_bytes), max_records);
         for (int64_t pair = group.number; pair < n_numbers * n_tried; pair += group.n_groups) {
             const int64_t number = numbers[pair / n_tried], at = number * n_tried + pair % n_tried;
@@ -474,14 +475,15 @@ DF_KERNEL df_copy_draws(const df_record *scratch, const df_chunk *chunks, int64_
 
 // Grow subtrees, a group each. Its nodes begin at twice the place of its first draw.
 //
-// IN outputs : [n_outputs] their words, if there are several; open_nodes : [n_nodes], of up to max_records records
+// IN label_ranks : of df_numbers; outputs : [n_outputs] their words, if there are several
+// IN open_nodes : [n_nodes], of up to max_records records
 // OUT grown; subsets : [., subset_words] of the nodes in `grown`; n_grown : [n_nodes]
 // INOUT pending, features, block, rows, block_y, block_weight : [n_groups], a `df_room` of max_records each; block may be NULL
 // INOUT medians : [n_groups, n_median_bytes], a `df_median_search` of max_records each; NULL but for absolute error
 // Memory of the group: see Training.workspace_bytes
 DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, const double *values, const double *lows,
-                           const double *highs, const char *codes, const double *y, const double *exact_weight,
-                           df_record *records, df_record *scratch, const df_output *outputs,
+                           const double *highs, const uint32_t *label_ranks, const char *codes, const double *y,
+                           const double *exact_weight, df_record *records, df_record *scratch, const df_output *outputs,
                            const df_open_node *open_nodes, int64_t n_nodes, int64_t max_records, df_open_node *pending,
                            uint32_t *features, char *block, uint32_t *rows, double *block_y, double *block_weight,
                            char *medians, int64_t n_median_bytes, int64_t n_together, df_grown *grown, uint64_t *subsets,
@@ -489,7 +491,7 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
 {
     DF_EACH_GROUP(group)
     {
-        df_fit fit = {problem, columns, {values, lows, highs}, codes, y, exact_weight, records, scratch, outputs};
+        df_fit fit = {problem, columns, {values, lows, highs, label_ranks}, codes, y, exact_weight, records, scratch, outputs};
         const df_workspace workspace = df_workspace_at(problem, df_memory(group, memory, n_bytes), n_together);
         df_room room = {pending + group.number * (max_records + 1),
                         df_features_at(problem, features + group.number * DF_FEATURE_ARRAYS * problem->n_features), 0, 0, 0, 0};
@@ -577,7 +579,7 @@ DF_KERNEL df_find_leaf_words(const df_problem *problem, const double *y, const d
 {
     DF_EACH_GROUP(group)
     {
-        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0}, (const char *) 0, y, exact_weight, records,
+        const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0, 0}, (const char *) 0, y, exact_weight, records,
                             (df_record *) 0, outputs};
         group.each([&](int64_t item) {
             const df_alone alone;
