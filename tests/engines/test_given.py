@@ -177,8 +177,8 @@ def shipped(monkeypatch):
     calls = []
 
     class KeepingTraining(Training):
-        def __init__(self, device, stated, tuning):
-            super().__init__(device, stated, tuning)
+        def __init__(self, device, stated, tuning, n_threads):
+            super().__init__(device, stated, tuning, n_threads)
             self.stated = stated
 
     class ShippingShard(DeviceShard):
