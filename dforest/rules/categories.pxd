@@ -10,7 +10,6 @@ cdef extern from "rules/categories.h" nogil:
     int64_t df_label_ranks(bint is_categorical, int64_t n_labels, int64_t n_orders)
     bint df_are_tied(const uint32_t* ranks, int64_t n_orders, int64_t n_ranks, const uint32_t* labels, int64_t n)
     uint32_t df_draw_rank(df_stream* stream, const uint32_t* ranks, const uint32_t* labels, int64_t n)
-    void df_take_up_to(const uint32_t* ranks, uint32_t n_labels, uint32_t last, bint missing_left, uint64_t* subset)
     double df_label_key(double response, double mean, double weight, double row_weight)
     int64_t df_largest_class(const int64_t* total, int64_t n_words)
     double df_class_response(const int64_t* statistic, int64_t largest)
