@@ -227,7 +227,7 @@ def test_a_fit_that_has_stopped_goes_on_for_some_rounds():
     assert n_iter < model.set_params(max_iter=600).fit(X, y).n_iter_ < 600
     scores = model.validation_score_
     assert scores[: n_iter + 1].tolist() == before.tolist()
-    assert max(scores[-3:]) <= scores[-4] + model.tol
+    assert max(scores[-3:]) <= scores[-4] + model.tol_
 
 
 @pytest.mark.parametrize("first", [{}, {"scoring": "r2"}, {"X_val": "other"}, {"sample_weight_val": "other"}, {"rows": "none"}])

@@ -394,7 +394,7 @@ def test_features_are_tried_on_until_one_can_be_split():
 @pytest.mark.parametrize(
     ("module", "others"),
     [
-        ("naive", ("twins.sampling", "twins.splits")),
+        ("naive", ("twins.labels", "twins.sampling", "twins.splits")),
         ("boosting", ("twins.boosted_cuts", "twins.gradients", "twins.losses", "twins.sampling", "twins.splits")),
     ],
 )

@@ -10,7 +10,6 @@ from itertools import accumulate
 
 import numpy as np
 
-from dforest.core.sampling import WithLabelOrder
 from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream
 
 BLOCK = 4096  # rows
@@ -157,5 +156,5 @@ _TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap, Groups, Strata, S
 
 def twin_of(plan):
     """The twin of a sampling plan of the core; of one with an order of labels, that of what is drawn."""
-    plan = plan.plan if isinstance(plan, WithLabelOrder) else plan
+    plan = plan.plan if type(plan).__name__ == "WithLabelOrder" else plan
     return _TWINS[type(plan).__name__](*(getattr(plan, name) for name in plan.parameters))
