@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dforest.core.grow.label_order import words_of_label
 from dforest.engines.boosting_memory import BOUNDED, bytes_of_trees
 from dforest.engines.layout import Layout
 from dforest.engines.memory import bytes_of_codes, bytes_of_forest, bytes_of_label_order, bytes_of_values, distinct_rows
@@ -152,9 +153,8 @@ def forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, is_host, n_
         on_device = matrix + there + batch + of_subtrees + histograms
         rows, batch, histograms = uploaded, 2 * n_together * nodes, 0
     if layout.n_label_ranks:  # ranks of labels, and the sums that they follow from
-        ranks, criterion = n_together * 4 * layout.n_label_ranks, problem.criterion
-        n_words = 2 + criterion.n_classes if criterion.n_classes else criterion.n_words
-        sums = 8 * n_words * layout.n_label_ranks // layout.n_label_orders
+        ranks = n_together * 4 * layout.n_label_ranks
+        sums = 8 * words_of_label(problem.criterion) * layout.n_label_ranks // layout.n_label_orders
         rows += sum(column.codes.nbytes for column, first in zip(columns, layout.table["first_rank"], strict=True) if first >= 0)
         batch += ranks + max(sums, min(histogram_bytes, n_together * sums)) + n_threads * bytes_of_label_order(problem)
         on_device += 0 if is_host else ranks

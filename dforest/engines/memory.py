@@ -190,8 +190,7 @@ def bytes_of_label_order(problem):
     """What a thread needs to order the labels of a tree, or to add up the rows here that do."""
     if not isinstance(problem.sampling, WithLabelOrder):
         return 0
-    criterion = problem.criterion
-    return label_order_bytes(problem.columns, criterion.n_classes, criterion.n_words, len(problem.targets.classes))
+    return label_order_bytes(problem.columns, problem.criterion, len(problem.targets.classes))
 
 
 def distinct_rows(plan, n_rows):

@@ -350,7 +350,8 @@ PARAMETERS = (
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, None, closed="neither"), None],
         """Number of draws of each tree. An int is this number, and a float is a share of the rows of positive weight, rounded;
         if rows are drawn with replacement, it may be above 1. None means as many draws as there are such rows, or 63.2 % of them
-        if rows are drawn without replacement. Where groups or blocks of rows are drawn, these are counted instead of rows.
+        if rows are drawn without replacement; three quarters as many draws if trees order labels: see `categorical_split`. Where
+        groups or blocks of rows are drawn, these are counted instead of rows.
         With ``bootstrap=False`` it must be None.""",
         of=FORESTS,
         group=ROWS,
@@ -441,8 +442,8 @@ PARAMETERS = (
         mean targets in the node, and "one_hot" a single one from the others. "order" is for columns of many labels, more than
         30, whose means in a node say little of other rows: each tree orders the labels of such a column once, by shrunk means of
         rows that it does not draw, and its nodes look for cuts in this order. Two of three rows that a tree does not draw order
-        labels, and the others are out of bag; so "order" needs trees that leave rows out. Where `max_samples` is None, trees then
-        draw three quarters as many rows. Other columns are parted as by "subset".""",
+        labels, and the others are out of bag; so "order" needs trees that leave rows out. With ``bootstrap=True`` and
+        ``max_samples=None``, trees then draw three quarters as many rows. Other columns are parted as by "subset".""",
         group=COLUMNS,
     ),
     Parameter(

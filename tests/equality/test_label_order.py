@@ -26,7 +26,7 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.core.predict.permutation import permute_values
-from dforest.sampling import GroupSampling
+from dforest.sampling import AllRows, Groups, GroupSampling, Sampling
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
 ALL = pytest.mark.parametrize("kind", FORESTS)
@@ -300,6 +300,34 @@ def test_refused(model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, **given)
     assert not hasattr(model, "forest_")
+
+
+class Own(Sampling):
+    """Draws rows by a plan that it is given."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def plan(self, rows):
+        return self.made
+
+
+@pytest.mark.parametrize(
+    ("sampling", "message"),
+    [
+        ({"bootstrap": Own(AllRows())}, "needs trees that leave rows out, but each draws all 600"),
+        ({"bootstrap": "subsample", "max_samples": 1.0}, "needs trees that leave rows out, but each draws all 600"),
+        ({"bootstrap": Own(Groups(np.arange(600, dtype=np.uint32) // 6, 100, True))}, "whose rows are drawn together"),
+    ],
+    ids=["all rows", "subsample", "groups"],
+)
+def test_plans_that_leave_no_rows_to_order_labels_are_refused(sampling, message):
+    """Whatever made them: labels were all tied, or told by rows of groups that are out of bag."""
+    X, y = problem(RandomForestRegressor)
+    with pytest.raises(ValueError, match=message):
+        make(RandomForestRegressor, **sampling).fit(X, y)
+    few = problem(RandomForestRegressor, n_labels=20)[0]
+    assert in_use(make(RandomForestRegressor, **sampling).fit(few, y).forest_) > 0  # nothing is to be ordered
 
 
 def test_several_columns_of_y_are_refused():

@@ -28,10 +28,10 @@ cdef class LabelOrder:
 
     # Order the labels of the tree of this seed, given its root, which is open.
     cdef void fill(self, const Node* root, uint32_t seed) noexcept nogil
-    # Lend the ranks of one of the trees that are given.
+    # Set `ranks` to those of one of the trees that are given.
     cdef void take(self, Py_ssize_t tree) noexcept nogil
 
-    cdef void lend(self, const uint32_t* table) noexcept nogil
+    cdef void point_to(self, const uint32_t* table) noexcept nogil
     cdef void find_rows(self, uint32_t seed, const uint32_t* numbers) noexcept nogil
     cdef void add_up(self, const Scale* of_root, Py_ssize_t feature, int64_t* sums) noexcept nogil
     cdef Py_ssize_t rank(self, Py_ssize_t feature, const int64_t* sums, uint32_t* ranks) noexcept nogil

@@ -7,10 +7,10 @@ by its share, and a node takes that of its own largest class; with very many, al
 
 Of labels a, b and c whose keys are .2, -.1 and 0, and missing values, the ranks are 2, 0, 1 and 1.
 
-A `LabelOrder` belongs to one grower, which lends it to all nodes of the tree that it has begun, and owns its memory. Where trees
-are grown from sums over rows (`dforest.engines`), sums of the rows that order labels are added up over processes first; then it
-is a driver's, and growers get the ranks of all trees at hand: [n_trees, n_ranks], of a tree column by column, and of these order
-by order.
+A `LabelOrder` belongs to one grower, whose nodes point to the ranks of the tree that it has begun. It owns its memory. Where
+trees are grown from sums over rows (`dforest.engines`), sums of the rows that order labels are added up over processes first;
+then it is a driver's, and growers get the ranks of all trees at hand: [n_trees, n_ranks], of a tree column by column, and of these
+order by order.
 """
 cimport cython
 from libc.math cimport ldexp
@@ -65,13 +65,19 @@ def places_of_ranks(kinds, n_labels, n_classes):
     return np.where(n > 0, np.cumsum(n) - n, -1), n_orders, int(n.sum())
 
 
-def label_order_bytes(columns, n_classes, n_words, n_rows):
+cpdef Py_ssize_t words_of_label(Criterion criterion):
+    """How many words the statistic of a label has: of classes all, even while the criterion looks at those of a node alone."""
+    return 2 + criterion.n_classes if criterion.n_classes else criterion.n_words
+
+
+def label_order_bytes(columns, criterion, n_rows):
     """Bytes that a `LabelOrder` takes while trees are grown from `n_rows` rows, given their columns."""
-    places, _, n_ranks = places_of_ranks([int(c.kind) for c in columns], [len(c.values) for c in columns], n_classes)
+    kinds, n_labels = [int(column.kind) for column in columns], [len(column.values) for column in columns]
+    places, _, n_ranks = places_of_ranks(kinds, n_labels, criterion.n_classes)
     if n_ranks == 0:
         return 0
     most = max(len(column.values) + 1 for column, place in zip(columns, places) if place >= 0)
-    return 4 * n_ranks + n_rows + most * (8 * (2 + n_classes if n_classes else n_words) + sizeof(Keyed))
+    return 4 * n_ranks + n_rows + most * (8 * words_of_label(criterion) + sizeof(Keyed))
 
 
 @cython.final
@@ -91,7 +97,7 @@ cdef class LabelOrder:
     def __cinit__(self, DataView data not None, Criterion criterion not None, const uint32_t[:, ::1] ranks=None):
         cdef Py_ssize_t j, n, most = 0
         self.data, self.criterion, self.given = data, criterion, ranks
-        self.n_words = 2 + criterion.n_classes if criterion.n_classes else criterion.n_words
+        self.n_words = words_of_label(criterion)
         self.n_orders = df_label_orders(criterion.n_classes)
         for j in range(data.n_features):
             n = df_label_ranks(data.columns[j].kind == CATEGORICAL, data.columns[j].n_codes, self.n_orders)
@@ -112,7 +118,7 @@ cdef class LabelOrder:
         self.keyed = <Keyed*> malloc((most + 1) * sizeof(Keyed))
         if self.own == NULL or self.orders == NULL or self.sums == NULL or self.keyed == NULL:
             raise MemoryError()
-        self.lend(self.own)
+        self.point_to(self.own)
 
     def __dealloc__(self):
         free(<void*> self.ranks)
@@ -134,9 +140,9 @@ cdef class LabelOrder:
                 to += self.rank(j, self.sums, to)
 
     cdef void take(self, Py_ssize_t tree) noexcept nogil:
-        self.lend(&self.given[tree, 0])
+        self.point_to(&self.given[tree, 0])
 
-    cdef void lend(self, const uint32_t* table) noexcept nogil:
+    cdef void point_to(self, const uint32_t* table) noexcept nogil:
         """Set `ranks`, given those of a tree."""
         cdef Py_ssize_t j, n
         for j in range(self.data.n_features):

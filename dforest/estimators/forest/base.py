@@ -31,7 +31,7 @@ from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
 from dforest.estimators.data.outputs import by_output, labels_of
 from dforest.estimators.data.preferences import feature_preferences, gain_factors
-from dforest.estimators.data.sampling import groups_of, sampling_plan
+from dforest.estimators.data.sampling import groups_of, sampling_plan, with_label_order
 from dforest.estimators.data.validation import (
     MAX_ROWS,
     check_directions,
@@ -48,7 +48,7 @@ from dforest.estimators.saving import SavingPart
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.state import StatePart
 from dforest.estimators.support import DEVICE, Fit, check_support, places_of
-from dforest.sampling import BlockSampling, GroupSampling, RowSampling
+from dforest.sampling import RowSampling
 
 SPLITTERS = {
     ("hist", "best"): HistSplitter,
@@ -349,7 +349,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         if orders_labels and max_samples is None and plan.sampling == RowSampling(replace=True):
             max_samples = DRAWN_BESIDE_ORDER
         found = sampling_plan(plan.sampling, getattr(self, "classes_", None), max_samples, rows)
-        return WithLabelOrder(found) if orders_labels else found
+        return with_label_order(found, plan.sampling, rows.n_rows) if orders_labels else found
 
     def _check_label_order(self, plan, rows):
         """Raise ValueError if labels are to be ordered by rows that trees don't draw, and cannot be."""
@@ -358,8 +358,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         criterion, given = self._own_criterion(), 'categorical_split="order"'
         if plan.sampling is None:
             raise ValueError(f'{given} needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"')
-        if isinstance(plan.sampling, GroupSampling | BlockSampling):
-            raise ValueError(f'{given} with bootstrap={self.bootstrap!r}, whose rows are drawn together; allowed is "subset"')
         if criterion in ("absolute_error", "logrank", "logrank_score", "path_length"):
             raise ValueError(f'{given} with the criterion {criterion!r}, which has no mean targets; allowed is "subset"')
         if rows.y.ndim == 2:
