@@ -9,7 +9,7 @@ Of labels a, b and c whose keys are .2, -.1 and 0, and missing values, the ranks
 
 A `LabelOrder` belongs to one grower, whose nodes point to the ranks of the tree that it has begun. It owns its memory. Where
 trees are grown from sums over rows (`dforest.engines`), sums of the rows that order labels are added up over processes first;
-then it is a driver's, and growers get the ranks of all trees at hand: [n_trees, n_ranks], of a tree column by column, and of these
+then it is a driver's, and growers get the ranks of all trees at hand: [n_trees, n_ranks], of a tree column by column, of these
 order by order.
 """
 cimport cython
