@@ -7,6 +7,7 @@ from pathlib import Path
 import dforest.built  # noqa: F401
 from dforest.backends.devices import devices
 from dforest.config import config_context
+from dforest.estimators.auto.auto import AutoForestClassifier, AutoForestRegressor
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
 from dforest.estimators.forest.combine import combine
@@ -42,6 +43,8 @@ know_moved_modules()
 __version__ = version("dforest")
 
 __all__ = [
+    "AutoForestClassifier",
+    "AutoForestRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraSurvivalTree",

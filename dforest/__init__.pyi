@@ -1,5 +1,6 @@
 """What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
+import dforest.estimators.auto.auto
 import dforest.estimators.boosting.boosting
 import dforest.estimators.boosting.ranker
 import dforest.estimators.forest.embedding
@@ -38,6 +39,38 @@ from dforest.interchange.storage.model import load as load
 __version__: str
 
 def get_include() -> str: ...
+
+class AutoForestClassifier(dforest.estimators.auto.auto.AutoForestClassifier):
+    """A blend for classification: a random forest, boosted trees and extra trees, weighed by what they predict out of sample."""
+
+    def __init__(
+        self,
+        n_estimators=300,
+        *,
+        members=None,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        time_limit=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ) -> None: ...
+
+class AutoForestRegressor(dforest.estimators.auto.auto.AutoForestRegressor):
+    """A blend for regression: a random forest, boosted trees and extra trees, weighed by what they predict out of sample."""
+
+    def __init__(
+        self,
+        n_estimators=300,
+        *,
+        members=None,
+        categorical_features="from_dtype",
+        ordinal_features="from_dtype",
+        time_limit=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ) -> None: ...
 
 class DecisionTreeClassifier(dforest.estimators.forest.tree.DecisionTreeClassifier):
     """A single decision tree for classification."""
@@ -274,6 +307,7 @@ class ExtraTreesClassifier(dforest.estimators.forest.forest.ExtraTreesClassifier
         categorical_split="subset",
         monotonic_cst=None,
         oob_score=False,
+        calibration=None,
         variable_importance=None,
         keep_training_data=False,
         random_state=None,
@@ -513,6 +547,7 @@ class RandomForestClassifier(dforest.estimators.forest.forest.RandomForestClassi
         categorical_split="subset",
         monotonic_cst=None,
         oob_score=False,
+        calibration=None,
         variable_importance=None,
         keep_training_data=False,
         random_state=None,

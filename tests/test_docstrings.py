@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dforest.estimators.attributes import ATTRIBUTES
+from dforest.estimators.auto.parameters import BLEND_PARAMETERS
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import WORDS
 from dforest.estimators.entries import OTHERS
@@ -25,6 +26,7 @@ REFERENCE = (DOC / "api.rst").read_text(encoding="utf-8")
 NAMES = [name for name in listed(REFERENCE)[0] if not name.startswith("dforest.spmd.mpi.")]  # needs a library of MPI
 SIGNATURE = re.compile(r"\A\w+\(.*\)(?: -> .*)?\n+")  # which Cython writes above a docstring
 LEAST = 4
+TABLES = {"trees and forests": PARAMETERS, "boosted trees": BOOSTING_PARAMETERS, "blends": BLEND_PARAMETERS}
 
 
 def summary(text):
@@ -74,7 +76,7 @@ def test_summaries(name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("table", [PARAMETERS, BOOSTING_PARAMETERS], ids=["trees and forests", "boosted trees"])
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_descriptions_of_parameters(table):
     faults = []
     for entry in table:
@@ -90,10 +92,10 @@ def test_descriptions_of_attributes():
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("table", [PARAMETERS, BOOSTING_PARAMETERS], ids=["trees and forests", "boosted trees"])
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_parameters_of_a_group_follow_each_other(table):
     groups = [group for group, _ in groupby(entry.group for entry in table)]
-    assert len(groups) == len(set(groups)) > 4
+    assert len(groups) == len(set(groups)) > 2
     assert OTHERS not in groups
 
 

@@ -124,6 +124,8 @@ def asked(feature, kind, folder):
         parameters = [{"criterion": "entropy"}, {"criterion": "hellinger"}]
     elif feature == "poisson":
         given["y"], parameters = np.exp(Y), [{"criterion": "poisson"}]
+    elif feature == "calibration":
+        given["y"], name, parameters = CLASSES, classifier, [{"calibration": "oob", "n_estimators": 9}]
     elif feature == "many categories":
         given["X"] = np.column_stack([np.arange(N) % 300, X[:, 1]])
         parameters = [{"categorical_features": [0]}]
@@ -247,7 +249,7 @@ def test_everywhere_the_model_of_the_processor_or_the_error_of_the_table(feature
             for found in fit_at(place, make, given):
                 alone = alone or found
                 assert not differences(alone, found)
-                for name in ("oob_score_", "variable_importance_", "train_score_", "validation_score_"):
+                for name in ("oob_score_", "calibration_", "variable_importance_", "train_score_", "validation_score_"):
                     if hasattr(alone, name):
                         assert np.array_equal(getattr(alone, name), getattr(found, name)), name
 

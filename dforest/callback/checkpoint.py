@@ -62,10 +62,11 @@ class Checkpoint(FitRecords):
     Notes
     -----
     Parameters that do not change trees may differ from those of the fit that wrote the file: `n_jobs`, `device` and `verbose`;
-    of forests also `n_estimators`, `oob_score`, `variable_importance`, `voting`, `keep_training_data` and `ccp_alpha`; of boosted
-    trees also `max_iter`, `scoring`, `tol`, `n_iter_no_change` and `use_best_model`. With `refit` or `validation_folds`, the file
-    has the trees that are grown on all rows, and the search for their number, which comes before, is repeated. If `random_state`
-    is not an integer, the seed is taken from the file. X may be sparse in one fit and dense in the other.
+    of forests also `n_estimators`, `oob_score`, `calibration`, `variable_importance`, `voting`, `keep_training_data` and
+    `ccp_alpha`; of boosted trees also `max_iter`, `scoring`, `tol`, `n_iter_no_change` and `use_best_model`. With `refit` or
+    `validation_folds`, the file has the trees that are grown on all rows, and the search for their number, which comes before, is
+    repeated. If `random_state` is not an integer, the seed is taken from the file. X may be sparse in one fit and dense in the
+    other.
 
     Objects of yours, such as a loss or a criterion, are compared by their ``repr``, or by the names of their classes if these
     define none: whether their code is the same is not known. With a loss whose derivatives of a row depend on other things than

@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 
 from dforest.estimators.families import (
+    BLENDS,
     BOOSTING,
     CLASSIFIERS,
     EMBEDDINGS,
@@ -13,6 +14,7 @@ from dforest.estimators.families import (
     FORESTS,
     IN_TABLE,
     ISOLATION,
+    OF_TREES,
     PREDICTORS,
     REGRESSORS,
     SURVIVAL,
@@ -168,6 +170,48 @@ ATTRIBUTES = (
         "fit_report_",
         "FitReport",
         "Where the last `fit` grew its trees, and what that took: see `dforest.engines.fit_report.FitReport`.",
+        OF_TREES,
+    ),
+    Attribute(
+        "estimators_, named_estimators_",
+        "list, Bunch",
+        "The fitted members that have a weight, in the order of `members`; and by name.",
+        BLENDS,
+    ),
+    Attribute(
+        "weights_",
+        "ndarray of shape (n_members,)",
+        "The weights of `estimators_`, which are above 0 and sum to 1.",
+        BLENDS,
+    ),
+    Attribute(
+        "selection_",
+        "list of dict",
+        """What became of each of the `members`: its "name", its "loss" on rows that it was not fitted on, its "weight" in the
+        blend, how many "seconds" its fits took, and a "note" that says why it was left out, or is empty. The loss is the log loss
+        or the mean squared error; it is NaN for a member that was left out. ``pandas.DataFrame(blend.selection_)`` is a table of
+        it.""",
+        BLENDS,
+    ),
+    Attribute(
+        "oof_prediction_",
+        "ndarray of shape (n_rows,) or (n_rows, n_classes)",
+        """What the blend predicts of each training row by trees that were not grown on it; NaN for rows of which that is not
+        known, as all trees of a forest drew them.""",
+        BLENDS,
+    ),
+    Attribute(
+        "oof_loss_",
+        "float",
+        """The loss of `oof_prediction_`, of the kind that `selection_` has. As the weights are chosen by it, it is a little less
+        than that of new rows.""",
+        BLENDS,
+    ),
+    Attribute(
+        "feature_importances_",
+        "ndarray of shape (n_features,)",
+        "The members' importances of the features, averaged by weight; they sum to 1, or are 0 if no tree has a split.",
+        BLENDS,
     ),
     Attribute(
         "feature_importances_",
@@ -234,6 +278,13 @@ ATTRIBUTES = (
         FORESTS & CLASSIFIERS,
     ),
     Attribute(
+        "calibration_",
+        "dict",
+        """With ``calibration="oob"``: the "temperature" T that was found, and the "floor" that is added to each share s of the
+        trees' votes. Probabilities are in proportion to ``(s + floor) ** (1 / T)``.""",
+        FORESTS & CLASSIFIERS,
+    ),
+    Attribute(
         "oob_prediction_",
         "ndarray of shape (n_rows,) or (n_rows, n_outputs)",
         "Prediction for each row by the trees that never drew it; NaN if there is no such tree.",
@@ -261,12 +312,12 @@ ATTRIBUTES = (
         "classes_",
         "ndarray of shape (n_classes,)",
         "Class labels, sorted; for several outputs, a list of such arrays.",
-        CLASSIFIERS | frozenset({"boosting classifier"}),
+        CLASSIFIERS | frozenset({"boosting classifier", "blend classifier"}),
     ),
     Attribute(
         "n_classes_",
         "int",
         "Number of classes; for several outputs, a list of these numbers.",
-        CLASSIFIERS | frozenset({"boosting classifier"}),
+        CLASSIFIERS | frozenset({"boosting classifier", "blend classifier"}),
     ),
 )

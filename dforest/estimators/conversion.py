@@ -5,6 +5,8 @@ from importlib import import_module
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.estimators.results.calibration import check_uncalibrated
+
 
 class ExportPart:
     """What gives a forest, a single tree or boosted trees to other libraries."""
@@ -81,6 +83,7 @@ class ExportPart:
         ['label', 'probabilities']
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "to_onnx")
         return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, operators, verify)
 
     def to_treelite(self, *, verify=True):
@@ -126,6 +129,7 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "to_treelite")
         return import_module("dforest.interchange.conversion.treelite").to_treelite(self, verify)
 
     def to_shap(self, *, verify=True):
@@ -173,6 +177,7 @@ class ExportPart:
         5
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "to_shap")
         return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
 
     def onnx_shape_calculator(self):
@@ -197,6 +202,7 @@ class ExportPart:
         >>> [output.name for output in model.graph.output]
         ['label', 'probabilities']
         """
+        check_uncalibrated(self, "onnx_shape_calculator")
         return import_module("dforest.interchange.conversion.skl2onnx_converter").shape_calculator(self)
 
     def onnx_converter(self):
@@ -274,6 +280,7 @@ class ExportPart:
         int iris_predict(const double *x)
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "to_c")
         return import_module("dforest.interchange.conversion.c").to_c(self, path, prefix, verify)
 
 
@@ -333,4 +340,5 @@ class ConversionPart(ExportPart):
         True
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "to_sklearn")
         return import_module("dforest.interchange.conversion.sklearn").to_sklearn(self, verify)

@@ -13,7 +13,7 @@ from textwrap import fill, indent
 from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
-from dforest.estimators.families import ESTIMATORS, WORDS
+from dforest.estimators.families import BLENDED, BLENDS, ESTIMATORS, WORDS
 from dforest.estimators.one_fit import see_one_fit
 from dforest.estimators.other_names import BOOSTED_NAMES, FOREST_NAMES, with_hints
 from dforest.estimators.parameters import PARAMETERS
@@ -108,7 +108,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
         }
         estimator.__doc__ = _docstring(estimator, family, entries, values)
         if estimator.__module__.startswith("dforest.estimators."):
-            ESTIMATORS[estimator.__name__] = estimator
+            (BLENDED if family in BLENDS else ESTIMATORS)[estimator.__name__] = estimator
         see_one_fit(estimator)
         _hide_private_classes(estimator)
         return estimator
@@ -119,7 +119,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
 def _hide_private_classes(estimator):
     """Have Python's errors about arguments speak of a method alone, where it is that of a class that users don't know."""
     for base in estimator.__mro__:
-        if base.__module__.startswith("dforest.") and base.__name__ not in ESTIMATORS:
+        if base.__module__.startswith("dforest.") and base.__name__ not in ESTIMATORS | BLENDED:
             for name, method in vars(base).items():
                 while isfunction(method) and not name.startswith("_"):
                     method.__qualname__ = name

@@ -1,7 +1,7 @@
 """Families of estimators: which parameters and attributes are whose, and what is said of them in other words.
 
 A *family* is what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
-regressor, or an embedding.
+regressor, an embedding, or a blend of such estimators.
 """
 
 TREES = frozenset({"tree classifier", "tree regressor", "survival tree"})
@@ -12,12 +12,15 @@ CLASSIFIERS = frozenset({"tree classifier", "forest classifier"})
 REGRESSORS = frozenset({"tree regressor", "forest regressor"})
 SURVIVAL = frozenset({"survival tree", "survival forest"})
 BOOSTING = frozenset({"boosting classifier", "boosting regressor", "boosting ranker"})
+BLENDS = frozenset({"blend classifier", "blend regressor"})
 PREDICTORS = TREES | FORESTS
 SHAPED = PREDICTORS | EMBEDDINGS  # families whose users say how large trees are
 IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; others have tables of their own
-FAMILIES = IN_TABLE | BOOSTING
+OF_TREES = IN_TABLE | BOOSTING  # families whose estimators are trees, and no blends of such estimators
+FAMILIES = OF_TREES | BLENDS
 
 ESTIMATORS = {}  # dforest's own classes by their names, as model files have them; they enter it as they are declared
+BLENDED = {}  # those that are blends of other estimators
 
 # What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
 _OF_ROWS = {"draws": "rows", "note": "", "all_draws": "the training rows", "impurity": "the impurity"}
@@ -33,4 +36,5 @@ WORDS = {
     **dict.fromkeys(EMBEDDINGS, {**_OF_ROWS, "impurity": "the variance of the random targets"}),
     **dict.fromkeys(ISOLATION, _OF_DRAWS),
     **dict.fromkeys(BOOSTING, {}),
+    **dict.fromkeys(BLENDS, {}),
 }

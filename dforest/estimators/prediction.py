@@ -11,6 +11,7 @@ from dforest.backends import find_device, functions_for, is_on_device
 from dforest.config import on_host, queue_of
 from dforest.core.readable import is_readable
 from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.results.calibration import check_uncalibrated
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -60,6 +61,7 @@ class PredictionPart:
         True
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "predictor")
         features = self._features if self._features.names is not None else None
         return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads, features)
 

@@ -6,6 +6,7 @@ from numbers import Integral
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.validation import check_number
+from dforest.estimators.results.calibration import check_uncalibrated
 
 
 class ReportPart:
@@ -68,6 +69,7 @@ class ReportPart:
         >>> RandomForestClassifier(oob_score=True, random_state=0).fit(X, y).report(X, y).save("iris.html")  # doctest: +SKIP
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "report")
         n_outputs = self.forest_.objective.n_outputs
         if n_outputs > 1 and output is None:
             raise ValueError(

@@ -11,6 +11,7 @@ from dforest.core.forest.arrays import Forest
 from dforest.estimators.data.features import Features
 from dforest.estimators.declaration import with_new_names
 from dforest.estimators.kinds import SurvivalTrees
+from dforest.estimators.results.calibration import check_calibration
 from dforest.estimators.results.survival import LeafCurves
 
 
@@ -79,6 +80,8 @@ def check_state(estimator, state):
             first += batch.n_trees
     if state.get("_training_data") is not None:
         state["_training_data"].check(forest)
+    if "calibration_" in state:
+        check_calibration(state["calibration_"])
     objective = forest.objective
     if isinstance(estimator, SurvivalTrees):
         _check_equal("the number of event_times_", len(state.get("event_times_", ())), getattr(objective, "n_times", None))

@@ -187,6 +187,7 @@ FEATURES = {
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
     "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
+    "calibration": Feature("`calibration`", kinds=FORESTS),
     "importances": Feature("importances by permutation, out of bag", kinds=FORESTS),
     "kept data": Feature("`keep_training_data`: quantiles, intervals, proximities", kinds=FORESTS),
     "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),

@@ -14,7 +14,7 @@ from dforest.core.forest.arrays import Forest
 from dforest.core.sparse_rows import dense
 from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.validation import check_X
-from dforest.estimators.families import ESTIMATORS
+from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree
@@ -248,7 +248,8 @@ def register_mlflow():
     >>> registration.close()
     """
     flavor = needed("mlflow.sklearn", "mlflow", "register_mlflow")
-    return _replace(flavor, "_gen_estimators_to_patch", lambda original: lambda: [*original(), *ESTIMATORS.values()])
+    ours = [*ESTIMATORS.values(), *BLENDED.values()]
+    return _replace(flavor, "_gen_estimators_to_patch", lambda original: lambda: [*original(), *ours])
 
 
 def register_eli5():
@@ -322,4 +323,4 @@ def skops_types():
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, *ESTIMATORS.values(), *CLASSES})
+    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, *ESTIMATORS.values(), *BLENDED.values(), *CLASSES})

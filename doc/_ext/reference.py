@@ -63,6 +63,7 @@ _ABOUT = {
     "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
     "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
+    "auto_forest guide_choice ensembles": "AutoForestClassifier AutoForestRegressor",
     "guide_ranking": "loss.LambdaRank loss.PairwiseRank",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
     "ExtraTreeRegressor",

@@ -3,6 +3,8 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dforest import (
+    AutoForestClassifier,
+    AutoForestRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreeClassifier,
@@ -18,6 +20,8 @@ from dforest import (
 )
 
 ESTIMATORS = [
+    AutoForestClassifier(n_estimators=10),
+    AutoForestRegressor(n_estimators=10),
     DecisionTreeClassifier(),
     DecisionTreeClassifier(method="dense", criterion="entropy"),
     DecisionTreeRegressor(),
@@ -45,7 +49,8 @@ ESTIMATORS = [
 
 def expected_failures(estimator):
     equivalence = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
-    if getattr(estimator, "bootstrap", False) or isinstance(estimator, IsolationForest):
+    draws = IsolationForest | AutoForestClassifier | AutoForestRegressor
+    if getattr(estimator, "bootstrap", False) or isinstance(estimator, draws):
         return dict.fromkeys(equivalence, "a bootstrap draws from other rows when some of them are left out or repeated")
     failures = {}
     if getattr(estimator, "max_iter", None) and estimator.min_samples_leaf > 1:

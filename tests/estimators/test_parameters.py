@@ -23,6 +23,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterError, Options, make_constraint
 
 import dforest
+from dforest.estimators.auto.parameters import BLEND_PARAMETERS
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.entries import Parameter
@@ -35,6 +36,8 @@ from dforest.estimators.parameters import PARAMETERS
 FILE = Path(__file__).with_name("parameters.json")
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 ESTIMATORS = [
+    dforest.AutoForestClassifier,
+    dforest.AutoForestRegressor,
     dforest.DecisionTreeClassifier,
     dforest.DecisionTreeRegressor,
     dforest.ExtraSurvivalTree,
@@ -53,7 +56,7 @@ ESTIMATORS = [
     dforest.RandomTreesEmbedding,
     dforest.SurvivalTree,
 ]
-ENTRIES = PARAMETERS + BOOSTING_PARAMETERS
+ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
 
 
@@ -119,6 +122,7 @@ def fitted_by(kind, parameters):
     rows = np.random.default_rng(0).normal(size=(130, 3))
     y = (rows[:, 0] > 0).astype(np.int64)
     few = {"max_iter": 2} if "max_iter" in kind._parameter_constraints else {"n_estimators": 2}
+    few |= {"members": ["random_forest"]}
     few = {name: value for name, value in few.items() if name in kind._parameter_constraints} | {"random_state": 0}
     given = {"qid": np.arange(130) // 10} if issubclass(kind, RankingTrees) else {}
     if issubclass(kind, SurvivalTrees):
@@ -243,13 +247,15 @@ def test_attributes_that_are_described_are_there(kind):
     model = kind(random_state=0)
     if hasattr(model, "n_estimators"):
         model.set_params(n_estimators=20)
+    if "calibration" in model.get_params():
+        model.set_params(calibration="oob")
     if "oob_score" in model.get_params():
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
     queries = {"group": [50, 100]} if isinstance(model, RankingTrees) else {}
     model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **queries)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
-    assert len(names) == len(set(names)) and "forest_" in names
+    assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)
     for name in names:
         assert hasattr(model, name), name
     untold = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")} - set(names)
@@ -365,5 +371,5 @@ def test_constructor_is_shown_and_found_in_tracebacks():
 def test_defaults_that_are_none_s():
     with pytest.raises(ValueError, match="bootstrap=False is a default of no parameter; a tree classifier has criterion, "):
         has_parameters("tree classifier", bootstrap=False)
-    with pytest.raises(ValueError, match="family='shrub'; allowed are boosting classifier, boosting ranker, "):
+    with pytest.raises(ValueError, match="family='shrub'; allowed are blend classifier, blend regressor, boosting "):
         has_parameters("shrub")

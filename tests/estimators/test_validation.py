@@ -460,7 +460,7 @@ def wrong_parameters():
         else:
             table = table | {"criterion": ["gini"]}
         if kind is RandomForestClassifier:
-            table = table | {"voting": ["mean", None]}
+            table = table | {"voting": ["mean", None], "calibration": ["isotonic", True]}
         assert set(table) == set(kind().get_params())
         yield from ((kind, name, value) for name, values in table.items() for value in values)
 

@@ -44,6 +44,7 @@ from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.other_names import NamesPart, with_hints
 from dforest.estimators.prediction import PredictionPart
 from dforest.estimators.results import pruning
+from dforest.estimators.results.calibration import calibrated
 from dforest.estimators.saving import SavingPart
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.state import StatePart
@@ -425,9 +426,11 @@ class ClassifierPart(ClassTargets, ClassifierScore):
         ndarray of shape (n_rows, n_classes), dtype float64
             Probabilities, with columns in the order of `classes_`: the mean over trees of the shares of the
             classes in the leaves that a row reaches; with ``voting="hard"``, the share of the trees that vote
-            for each class. For several outputs, a list of such arrays.
+            for each class; with ``calibration="oob"``, these calibrated. For several outputs, a list of such arrays.
         """
         probability = self._mean(X, getattr(self, "voting", "soft"))
+        if "calibration_" in self.__dict__:
+            probability = calibrated(on_host(probability), self.calibration_)
         if self.forest_.objective.n_outputs == 1:
             return in_kind(X, probability)
         return [in_kind(X, part) for part in self._split(probability)]
@@ -467,8 +470,8 @@ class ClassifierPart(ClassTargets, ClassifierScore):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
-            The most probable class of each row, by `predict_proba`; of equally probable classes, the first in
-            `classes_`.
+            The most probable class of each row, by `predict_proba`, whether calibrated or not; of equally probable classes, the
+            first in `classes_`.
         """
         packed, *rows = self._ready(X, getattr(self, "voting", "soft"))
         if self.forest_.objective.n_outputs == 1:

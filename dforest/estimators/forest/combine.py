@@ -114,7 +114,7 @@ def combine(estimators):
     result = _FORESTS[kind]()
     parameters = every_parameter(first).keys() & result.get_params(deep=False).keys()
     result.set_params(**{name: deepcopy(getattr(first, name)) for name in parameters})
-    unset = {"oob_score": False, "keep_training_data": False, "variable_importance": None}
+    unset = {"oob_score": False, "keep_training_data": False, "variable_importance": None, "calibration": None}
     known = result.get_params(deep=False)
     result.set_params(n_estimators=number, **{name: value for name, value in unset.items() if name in known})
     for name in _KEPT:

@@ -1,6 +1,7 @@
 """What all forests share: how many trees there are, and what is estimated from the training rows."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import issparse
@@ -25,6 +26,7 @@ from dforest.estimators.other_names import with_hints
 from dforest.estimators.progress import ProgressLine
 from dforest.estimators.reporting import ReportPart
 from dforest.estimators.results import importance, oob
+from dforest.estimators.results.calibration import calibrated, fit_temperature
 from dforest.estimators.results.dependence import PartialDependencePart
 from dforest.estimators.results.intervals import IntervalPart
 from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
@@ -61,6 +63,8 @@ _SHARED_ATTRIBUTES = {
 
 class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest):
     """What all forests share."""
+
+    calibration = None  # a parameter of classifiers
 
     @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -110,6 +114,11 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                 raise ValueError(
                     f"oob_score={self.oob_score} needs bootstrap=True: Out of bag estimation only available if "
                     "bootstrap=True, as without it no tree leaves out rows"
+                )
+            if self.calibration is not None:
+                raise ValueError(
+                    f"calibration={self.calibration!r} needs bootstrap=True, for trees to leave out rows; allowed without it is "
+                    "None"
                 )
             if self.variable_importance in ("mda_raw", "mda_scaled"):
                 raise ValueError(
@@ -182,9 +191,15 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         """What is to be kept of the training rows; None: nothing. Raises ValueError if they cannot be kept."""
 
     def _check_rows(self, rows, plan):
+        if self.calibration is not None and rows.y.ndim == 2:
+            raise ValueError(
+                f"calibration={self.calibration!r}, and y has {rows.y.shape[1]} columns, which would have a temperature each; "
+                "allowed are one column, or calibration=None"
+            )
         self._check_oob_scorer(rows)
         plan.kept = self._kept_rows(rows, plan)
-        if plan.grown is not None and (self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled")):
+        asks = self.oob_score or self.calibration is not None or self.variable_importance in ("mda_raw", "mda_scaled")
+        if plan.grown is not None and asks:
             self._check_out_of_bag(rows, plan.grown)
 
     def _check_oob_scorer(self, rows):
@@ -225,17 +240,20 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
             share = None if rows.ranks.size == 1 else rows.share
             batch = Batch(n_new, len(rows.kept), kept, self._tree_class_weight(rows, plan), share)
             self._batches = [*(() if plan.grown is None else self._batches), batch]
-        made_of = self.forest_, self.oob_score, getattr(self, "voting", "soft"), len(rows.kept)
+        made_of = self.forest_, self.oob_score, getattr(self, "voting", "soft"), self.calibration, len(rows.kept)
         has_estimates = bool(self.oob_score) and not rows.is_divided and self._has_estimates_of(*made_of)
         stale = [] if has_estimates else [*_OOB_ATTRIBUTES, "_estimates_of"]
-        for name in [*stale, "variable_importance_", "variable_importance_std_", "_training_data"]:
+        for name in [*stale, "calibration_", "variable_importance_", "variable_importance_std_", "_training_data"]:
             self.__dict__.pop(name, None)
         if plan.kept is not None:
             self._training_data = plan.kept
-        if self.oob_score and not has_estimates:
+        if self.calibration is not None or self.oob_score and not has_estimates:
             found = None if growth is None else growth.estimate()
             if found is None:
                 found = oob.estimate(self.forest_, rows, getattr(self, "voting", "soft"), plan.n_threads, device)
+            if self.calibration is not None:
+                found = self._calibrate(rows, found)
+        if self.oob_score and not has_estimates:
             if found.n_never and rows.ranks.rank == 0:
                 warn(
                     f"Some inputs do not have OOB scores: {found.n_never} of {rows.n_rows} rows are out of the bag of none of "
@@ -252,6 +270,18 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
             return
         scaled = self.variable_importance == "mda_scaled"
         self.variable_importance_, self.variable_importance_std_ = importance.summarise(*found, scaled)
+
+    def _calibrate(self, rows, found):
+        """Set `calibration_` by out-of-bag estimates; returns these with calibrated probabilities. A collective."""
+        shares, y, seen = (rows.of_all(part) for part in (found.prediction, rows.y, ~np.isnan(found.error_per_row)))
+        if not seen.any():
+            raise ValueError(
+                f'calibration="oob" needs rows that some tree leaves out; each of {rows.n_rows} rows is drawn by all '
+                f"{self.forest_.n_trees} trees. More trees leave out more rows"
+            )
+        weight = None if rows.weight is None else rows.of_all(rows.weight)[seen]
+        self.calibration_ = rows.ranks.first(fit_temperature(shares[seen], y[seen], weight))
+        return replace(found, prediction=calibrated(found.prediction, self.calibration_))
 
     def _accuracy_decrease(self, rows, plan, device):
         """By how much the accuracy of each tree falls when a feature is permuted, as `importance.accuracy_decrease` has it."""

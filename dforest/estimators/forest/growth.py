@@ -42,7 +42,10 @@ class ForestGrowth(Growth):
     """
 
     offers = (*Growth.offers, "live votes", "live scores")
-    free = (*Growth.free, "n_estimators", "oob_score", "variable_importance", "voting", "ccp_alpha", "keep_training_data")
+    free = (
+        *Growth.free, "n_estimators", "oob_score", "variable_importance", "voting", "ccp_alpha", "keep_training_data",
+        "calibration",
+    )  # fmt: skip
 
     limits = "max_leaf_nodes, max_depth, min_samples_leaf or max_samples"
 

@@ -110,11 +110,13 @@ def memory_of(estimator, problem, rows, n_trees, engine, given):
     data += keeps * rows.ranks.total(sum(part.nbytes for part in rows.parts) + rows.y.nbytes)
     data += estimator._bytes_beside(problem, n_trees)
     estimates = 0
-    if getattr(estimator, "oob_score", False) or getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled"):
+    is_calibrated = getattr(estimator, "calibration", None) is not None
+    permutes = getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled")
+    if is_calibrated or permutes or getattr(estimator, "oob_score", False):
         n_nodes, n_values = (2 * n_leaves - 1) * n_trees, problem.objective.n_values
         slots = n_nodes * 2 * problem.columns[0].values.itemsize  # a threshold, and as much beside it
         estimates = slots + max(_PACKING * n_nodes, len(rows.y) * (24 * n_values + 48))
-        if rows.is_divided and not isinstance(estimator.oob_score, bool):  # a scorer is given the rows of all ranks
+        if rows.is_divided and (is_calibrated or not isinstance(estimator.oob_score, bool)):  # which look at rows of all ranks
             estimates += rows.n_rows * (16 * n_values + 24)
     coding = bytes_of_coding(len(rows.y), len(problem.columns), n_threads)
     return FitMemory(data, growth.codes + growth.values, coding, growth, estimates, n_leaves)

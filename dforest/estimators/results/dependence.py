@@ -15,6 +15,7 @@ from dforest.core.sparse_rows import dense
 from dforest.core.threads import each
 from dforest.estimators.data.outputs import prediction_columns
 from dforest.estimators.data.validation import check_number, check_X, count_threads
+from dforest.estimators.results.calibration import check_uncalibrated
 from dforest.estimators.results.shapley import check_tests
 
 
@@ -76,6 +77,7 @@ class PartialDependencePart:
         array([[120., 125., 171., 185., 220.]])
         """
         check_is_fitted(self)
+        check_uncalibrated(self, "partial_dependence")
         forest = self.forest_
         check_tests(forest)
         grid_resolution = check_number("grid_resolution", grid_resolution, Integral, "integers from 2", lambda n: n >= 2)

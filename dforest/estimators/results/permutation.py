@@ -13,6 +13,7 @@ from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, check_X, count_threads
 from dforest.estimators.powers import times_power
 from dforest.estimators.results import importance, oob
+from dforest.estimators.results.calibration import calibrated
 from dforest.estimators.scoring import chosen_score, refusal
 
 
@@ -103,6 +104,12 @@ class OutOfBagPart:
         score_of = self._out_of_bag_scorer(rows, score, f"scoring={scoring!r}")
         used = importance.features_used(self.forest_).any(axis=0)
         predict = oob.Predictor(self.forest_, rows, getattr(self, "voting", "soft"), count_threads(self.n_jobs))
+        if "calibration_" in vars(self):
+            shares_of = predict
+
+            def predict(X):
+                return calibrated(shares_of(X), self.calibration_)
+
         found = importance.score_decrease(rows.parts[0], predict, score_of, used, n_repeats, random_state, None, groups)
         return Bunch(importances=found, importances_mean=found.mean(axis=1), importances_std=found.std(axis=1))
 

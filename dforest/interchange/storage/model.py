@@ -10,6 +10,12 @@ model is JSON:
     forest       settings of the forest, whose plans are pairs [plan, how many trees in a row have it]
     packed       {"voting", "is_wide", "n_steps"} if the file has packed trees, else null
 
+A blend of estimators has in place of the last two
+
+    members      models of its `estimators_`
+
+and the arrays that the model of the member i refers to have names that begin with "members.i.".
+
 In version 1 of the format, the settings of a forest had `weight_exponent`, n for a `weight_unit` of 2**-n, and there was no
 "packed.bounds".
 
@@ -36,7 +42,7 @@ from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bit
 from dforest.errors import ModelFileError
 from dforest.estimators.data.validation import count_threads, file_path_of
 from dforest.estimators.declaration import with_new_names
-from dforest.estimators.families import ESTIMATORS
+from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.interchange.storage.container import Container, write_container
 from dforest.interchange.storage.values import ValueReader, ValueWriter, name_of
 
@@ -44,6 +50,7 @@ _FORMAT_VERSION = 2
 _READ_VERSIONS = ("1", "2")
 # Attributes that are not written as they are: the forest; callbacks, which are of a fit and not of its model; and requests.
 _ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request")
+_KINDS = ESTIMATORS | BLENDED
 _WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -53,28 +60,8 @@ def save(estimator, path, serving):
     estimator._validate_params()
     path = file_path_of(path)
     _check_flag("serving", serving)
-    forest, writer = estimator.forest_, ValueWriter()
-    parameters, state = estimator.get_params(deep=False), estimator.__getstate__()
-    attributes = {name: value for name, value in state.items() if name not in parameters and name not in _ELSEWHERE}
-    _check_names(type(estimator), attributes)
-    settings = forest.settings()
-    settings["plans"] = [[plan, len(list(run))] for plan, run in groupby(settings["plans"])]
-    packed = None
-    if serving:
-        voting = getattr(estimator, "voting", "soft")
-        packed = {"voting": voting, **_keep_packed(forest.packed(voting).arrays(), writer.arrays)}
-    model = {
-        "estimator": _kind_of(estimator),
-        "parameters": _written(writer, parameters, "parameters"),
-        "attributes": _written(writer, attributes, "attributes"),
-        "routing": _written(writer, _requests_of(estimator), "routing"),
-        "forest": _written(writer, settings, "forest"),
-        "packed": packed,
-    }
-    writer.arrays["forest.node_offsets"] = forest.node_offsets
-    trees = shrink(forest.as_dict())
-    del trees["node_offsets"]
-    writer.arrays |= {f"trees.{name}": array for name, array in trees.items()}
+    writer = ValueWriter()
+    model = _model_of(estimator, serving, writer, "")
     texts = {
         "format": "dforest",
         "format_version": str(_FORMAT_VERSION),
@@ -82,6 +69,42 @@ def save(estimator, path, serving):
         "model": json.dumps(model, allow_nan=False, separators=(",", ":")),
     }
     write_container(path, texts, writer.arrays)
+
+
+def _model_of(estimator, serving, writer, prefix):
+    """What a file says of an estimator; the arrays go to the writer, by names that begin with a prefix."""
+    parameters, state = estimator.get_params(deep=False), estimator.__getstate__()
+    attributes = {name: value for name, value in state.items() if name not in parameters and name not in _ELSEWHERE}
+    members = None
+    if type(estimator).__name__ in BLENDED:
+        members = attributes.pop("estimators_")
+    _check_names(type(estimator), attributes)
+    model = {
+        "estimator": _kind_of(estimator),
+        "parameters": _written(writer, parameters, f"{prefix}parameters"),
+        "attributes": _written(writer, attributes, f"{prefix}attributes"),
+        "routing": _written(writer, _requests_of(estimator), f"{prefix}routing"),
+    }
+    if members is not None:
+        return model | {"members": [_model_of(one, serving, writer, f"{prefix}members.{i}.") for i, one in enumerate(members)]}
+    return model | _trees_of(estimator, serving, writer, prefix)
+
+
+def _trees_of(estimator, serving, writer, prefix):
+    """What a file says of the trees of an estimator."""
+    forest = estimator.forest_
+    settings = forest.settings()
+    settings["plans"] = [[plan, len(list(run))] for plan, run in groupby(settings["plans"])]
+    packed = None
+    if serving:
+        voting = getattr(estimator, "voting", "soft")
+        packed = {"voting": voting, **_keep_packed(forest.packed(voting).arrays(), writer.arrays, prefix)}
+    found = {"forest": _written(writer, settings, f"{prefix}forest"), "packed": packed}
+    writer.arrays[f"{prefix}forest.node_offsets"] = forest.node_offsets
+    trees = shrink(forest.as_dict())
+    del trees["node_offsets"]
+    writer.arrays |= {f"{prefix}trees.{name}": array for name, array in trees.items()}
+    return found
 
 
 def _check_flag(name, flag):
@@ -108,7 +131,7 @@ def _written(writer, values, prefix):
 def _kind_of(estimator):
     """The name of an estimator's class. Those that only fit elsewhere, on several ranks say, leave models of their base class."""
     for cls in type(estimator).__mro__:
-        if ESTIMATORS.get(cls.__name__) is cls:
+        if _KINDS.get(cls.__name__) is cls:
             return cls.__name__
         if not cls.__module__.startswith("dforest."):
             return {"own": name_of(cls)}
@@ -122,13 +145,13 @@ def _requests_of(estimator):
     return {method: dict(request.requests) for method, request in by_method.items() if getattr(request, "requests", None)}
 
 
-def _keep_packed(packed, arrays):
+def _keep_packed(packed, arrays, prefix):
     """Add the arrays of packed trees to others; returns what else there is to know of them."""
     slots = packed.slots.view(np.uint8).reshape(-1, slot_size(packed.is_wide))
     kept = packed._asdict() | {"slots": slots}
     if isinstance(packed.values, ClassLists):
         kept |= {f"value_{part}": getattr(packed.values, part) for part in _LISTS} | {"values": None}
-    arrays |= {f"packed.{name}": kept[name] for name in (*_PACKED, *_VALUE_LISTS) if kept.get(name) is not None}
+    arrays |= {f"{prefix}packed.{name}": kept[name] for name in (*_PACKED, *_VALUE_LISTS) if kept.get(name) is not None}
     return {"is_wide": packed.is_wide, "n_steps": packed.n_steps}
 
 
@@ -211,14 +234,23 @@ def _read(container, mmap, components):
             f"it was written by dforest {texts.get('dforest_version')} in version {texts.get('format_version')} of the format; "
             f"this is dforest {version('dforest')}, which reads the versions {' and '.join(_READ_VERSIONS)}"
         )
-    model = json.loads(texts["model"])
     reader = ValueReader(container.array if mmap else lambda name: container.array(name).copy(), components)
+    return _read_model(json.loads(texts["model"]), container, reader, mmap, "")
+
+
+def _read_model(model, container, reader, mmap, prefix):
+    """The estimator that a file has a model of, given how the names of its arrays begin."""
     cls = _class_of(model["estimator"], reader)
     parameters, attributes = with_new_names(reader.fields(model["parameters"])), reader.fields(model["attributes"])
     _check_names(cls, attributes)
     estimator = cls(**parameters)
-    forest = _read_forest(container, reader, model, mmap)
-    estimator.__setstate__({**vars(estimator), **parameters, **attributes, "forest_": forest})
+    if issubclass(cls, tuple(BLENDED.values())):
+        attributes["estimators_"] = [
+            _read_model(part, container, reader, mmap, f"{prefix}members.{i}.") for i, part in enumerate(model["members"])
+        ]
+    else:
+        attributes["forest_"] = _read_forest(container, reader, model, mmap, prefix)
+    estimator.__setstate__({**vars(estimator), **parameters, **attributes})
     estimator._validate_params()
     _request(estimator, reader.fields(model["routing"]))
     return estimator
@@ -226,20 +258,20 @@ def _read(container, mmap, components):
 
 def _class_of(name, reader):
     if isinstance(name, str):
-        return ESTIMATORS[name]
+        return _KINDS[name]
     cls = reader.own(name["own"])
-    if not (isinstance(cls, type) and issubclass(cls, tuple(ESTIMATORS.values()))):
+    if not (isinstance(cls, type) and issubclass(cls, tuple(_KINDS.values()))):
         raise TypeError(f"components has {cls!r}, but the file needs a class of estimators")
     return cls
 
 
-def _read_forest(container, reader, model, mmap):
+def _read_forest(container, reader, model, mmap, prefix):
     settings = reader.fields(model["forest"])
     if "weight_exponent" in settings:  # version 1 of the format
         settings["weight_unit"] = np.ldexp(1.0, -settings.pop("weight_exponent").astype(np.int64))
     settings["plans"] = _repeated(settings["plans"], len(settings["seeds"]))
-    offsets, packed = container.array("forest.node_offsets"), model["packed"]
-    names = {name.removeprefix("trees."): name for name in container.names("trees.")}
+    offsets, packed = container.array(f"{prefix}forest.node_offsets"), model["packed"]
+    names = {name.removeprefix(f"{prefix}trees."): name for name in container.names(f"{prefix}trees.")}
 
     def read():
         return {name: container.array(stored) for name, stored in names.items()}
@@ -250,7 +282,7 @@ def _read_forest(container, reader, model, mmap):
         return Forest.stored(offsets, settings, read, container.error)
     if packed["voting"] not in ("soft", "hard"):
         raise ValueError(f"trees are packed for voting={packed['voting']!r}")
-    arrays = _packed_arrays(container, packed, offsets, settings)
+    arrays = _packed_arrays(container, packed, offsets, settings, f"{prefix}packed.")
     return Forest.stored(offsets, settings, read, container.error, packed["voting"], arrays, container.n_threads)
 
 
@@ -261,9 +293,9 @@ def _repeated(plans, n_trees):
     return tuple(plan for plan, count in plans for _ in range(count))
 
 
-def _packed_arrays(container, packed, offsets, settings):
+def _packed_arrays(container, packed, offsets, settings, prefix):
     arrays = dict.fromkeys(_PACKED)
-    arrays.update((name.removeprefix("packed."), container.array(name)) for name in container.names("packed."))
+    arrays.update((name.removeprefix(prefix), container.array(name)) for name in container.names(prefix))
     lists = [arrays.pop(name) for name in _VALUE_LISTS if name in arrays]
     if lists:
         arrays["values"] = ClassLists(*lists, settings["objective"].n_values)

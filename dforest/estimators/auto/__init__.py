@@ -1,0 +1,1 @@
+"""Blends: forests and boosted trees whose weights out-of-sample predictions choose."""
