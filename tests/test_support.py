@@ -112,9 +112,11 @@ def asked(feature, kind, folder):
         given["offset"] = X[:, 3]
     elif feature == "outputs, monotonic":
         given["y"], parameters = BOTH, [{"monotonic_cst": [1, 0, 0, 0]}]
-    elif feature == "label order":
+    elif feature.startswith("label order"):
         given["X"] = np.column_stack([X[:, :2], np.arange(N) % 40, X[:, 3]])
-        parameters = [{"categorical_features": [2], "categorical_split": "order"}]
+        others = {"label order": {}, "label order, warm start": {"warm_start": True},
+                  "label order, interaction": {"interaction_cst": "pairwise"}}  # fmt: skip
+        parameters = [{"categorical_features": [2], "categorical_split": "order", **others[feature]}]
     elif feature == "outputs, categories":
         given["y"], parameters = BOTH, [{"categorical_features": [2]}]
     elif feature == "outputs, many codes":

@@ -349,6 +349,8 @@ class BoostingProblem:
         it. None means zeros.
     share : RowShare or None
         Which of the training rows these are, if ranks have some each. None means that these are all rows.
+    statistics : dforest.estimators.boosting.statistics.LabelStatistics or None
+        What the last columns are, if they are no columns of X, but statistics of labels.
     """
 
     columns: Sequence
@@ -365,10 +367,17 @@ class BoostingProblem:
     n_grown: int = 0
     raw: np.ndarray | None = None
     share: RowShare | None = None
+    statistics: object = None
 
     @property
     def n_features(self):
         return len(self.columns)
+
+    def of_features(self):
+        """This problem with the columns of X alone, as forests know it, whose nodes test no statistics."""
+        if self.statistics is None:
+            return self
+        return replace(self, columns=self.columns[: self.statistics.n_features], statistics=None)
 
     @property
     def n_sums(self):

@@ -64,9 +64,9 @@ ATTRIBUTES = (
         BOOSTING,
     ),
     Attribute(
-        "learning_rate_, max_iter_, l2_regularization_, max_features_, validation_fraction_, validation_folds_, refit_, "
-        "n_iter_no_change_, tol_",
-        "float, int or bool",
+        "learning_rate_, max_iter_, l2_regularization_, max_features_, categorical_split_, validation_fraction_, "
+        "validation_folds_, refit_, n_iter_no_change_, tol_",
+        "float, int, bool or str",
         """What the parameters of these names meant in the last `fit`, where "auto" leaves it to `defaults`.""",
         BOOSTING,
     ),

@@ -331,10 +331,12 @@ PARAMETERS = (
     ),
     Parameter(
         "bootstrap",
-        'bool, {"subsample", "stratified", "balanced", "weighted", "group"} or Sampling',
+        'bool, {"auto", "subsample", "stratified", "balanced", "weighted", "group"} or Sampling',
         True,
-        ["boolean", StrOptions(set(BY_NAME)), Sampling],
-        """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "subsample" draws
+        ["boolean", StrOptions({"auto", *BY_NAME}), Sampling],
+        """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "auto" takes every
+        row once unless something else needs trees that leave rows out, and is True then: columns of many labels (see
+        `categorical_split`), `max_samples`, `oob_score`, or a `variable_importance` out of bag. "subsample" draws
         without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" draws equally often
         from each class, as often as the smallest class has rows. "weighted" draws rows with chances in proportion to their
         weights, and the weights then have no other effect. "group" draws whole groups of rows, which `fit` takes as `groups`.
@@ -435,15 +437,16 @@ PARAMETERS = (
     ),
     Parameter(
         "categorical_split",
-        '{"subset", "one_hot", "order"}',
-        "subset",
-        [StrOptions({"subset", "one_hot", "order"})],
+        '{"auto", "subset", "one_hot", "order"}',
+        "auto",
+        [StrOptions({"auto", "subset", "one_hot", "order"})],
         """How a node parts the categories of a column: "subset" parts any number of them from the others, in the order of their
         mean targets in the node, and "one_hot" a single one from the others. "order" is for columns of many labels, more than
         30, whose means in a node say little of other rows: each tree orders the labels of such a column once, by shrunk means of
         rows that it does not draw, and its nodes look for cuts in this order. Two of three rows that a tree does not draw order
-        labels, and the others are out of bag; so "order" needs trees that leave rows out. With ``bootstrap=True`` and
-        ``max_samples=None``, trees then draw three quarters as many rows. Other columns are parted as by "subset".""",
+        labels, and the others are out of bag; so "order" needs trees that leave rows out, a y of one column, and a criterion of
+        mean targets. With ``bootstrap=True`` and ``max_samples=None``, trees then draw three quarters as many rows. Other columns
+        are parted as by "subset". "auto" is "order" where that is possible, and else "subset".""",
         group=COLUMNS,
     ),
     Parameter(

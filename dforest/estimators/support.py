@@ -104,6 +104,14 @@ def _label_order(fit):
     return 'categorical_split="order"' if fit.estimator.categorical_split == "order" else None
 
 
+def _label_order_and(name, without):
+    def said(fit):
+        value = getattr(fit.estimator, name)
+        return f"{_label_order(fit)} with {name}={value!r:.100}" if _label_order(fit) and value != without else None
+
+    return said
+
+
 def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
 
@@ -182,7 +190,7 @@ FEATURES = {
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "preferred features": Feature("`feature_weights`, `always_split_features`", _preferred_features, FORESTS),
-    "label order": Feature('`categorical_split="order"`', _label_order, FORESTS),
+    "label order": Feature('`categorical_split="order"`', _label_order),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
@@ -198,6 +206,10 @@ FEATURES = {
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
     "refit": Feature("`refit`, `validation_folds`", kinds=(BOOSTING,)),
     "refit, warm start": Feature("`refit` or `validation_folds`, with `warm_start`", _refit_and_warm_start, (BOOSTING,)),
+    "label order, warm start": Feature('`categorical_split="order"`, with `warm_start`', _label_order_and("warm_start", False),
+                                       (BOOSTING,)),
+    "label order, interaction": Feature('`categorical_split="order"`, with interaction constraints',
+                                        _label_order_and("interaction_cst", None), (BOOSTING,)),
     "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
@@ -228,6 +240,10 @@ REFUSALS = [
             "boosted trees, one column, or no monotonic constraints", FORESTS),
     Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
             'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
+    Refusal("label order, warm start", _EVERYWHERE, "trees of other rows were grown by other statistics of labels",
+            'categorical_split="subset"', (BOOSTING,)),
+    Refusal("label order, interaction", _EVERYWHERE, "the statistics of a column's labels are columns of their own",
+            'categorical_split="subset"', (BOOSTING,)),
 ]  # fmt: skip
 
 

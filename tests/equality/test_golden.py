@@ -70,7 +70,7 @@ def patients():
     return np.column_stack([X[:, 1], X[:, 0] // 4, X[:, 6] // 2, X[:, 2:6]]), y
 
 
-MIXED = {"categorical_features": [0, 1, 2], "ordinal_features": [3, 4]}
+MIXED = {"categorical_features": [0, 1, 2], "ordinal_features": [3, 4], "categorical_split": "subset"}
 MIXED_NUMBERS = {"categorical_features": [0, 1], "ordinal_features": [2]}
 
 # name: (X, y), parameters of the estimator, sample_weight
@@ -115,6 +115,7 @@ OPTIONS = {
 OF_CLASSES = {
     "balanced": {"class_weight": "balanced"},
     "balanced draws": {"class_weight": "balanced_subsample"},
+    "labels ordered by trees": {"categorical_split": "auto"},
     "hard votes": {"voting": "hard", "min_samples_leaf": 9},
 }
 RISING = {"monotonic_cst": [0, 0, 0, 1, 0, -1, 0]}

@@ -201,7 +201,8 @@ def test_a_column_of_row_numbers_is_never_used():
     for kind, seed in ((RandomForestClassifier, 1), (ExtraTreesClassifier, 2)):
         forest = make(kind, 20, random_state=seed, max_features=1).fit(X, y)
         assert forest.feature_importances_[1] == 0.0
-    assert RandomForestClassifier(20, categorical_features=[1], random_state=1).fit(X, y).feature_importances_[1] > 0.3
+    subsets = RandomForestClassifier(20, categorical_features=[1], categorical_split="subset", random_state=1).fit(X, y)
+    assert subsets.feature_importances_[1] > 0.3
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
@@ -279,6 +280,50 @@ def test_few_labels_are_parted_as_by_subset(assert_equal):
     X, y = problem(RandomForestClassifier, n_labels=30)
     models = [make(RandomForestClassifier, categorical_split=split).fit(X, y) for split in ("order", "subset")]
     assert_equal(*models)
+
+
+@pytest.mark.parametrize("n_labels", [30, 31])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor])
+def test_auto_is_order_where_labels_are_many(kind, n_labels, assert_equal):
+    """Extra trees, which take every row, draw rows then."""
+    X, y = problem(kind, n_labels=n_labels)
+    own = {"n_estimators": 5, "random_state": 3, "categorical_features": [1]}
+    is_random_forest = kind in (RandomForestClassifier, RandomForestRegressor)
+    expected = {"categorical_split": "order", "bootstrap": True} if n_labels > 30 else {
+        "categorical_split": "subset", "bootstrap": is_random_forest}  # fmt: skip
+    assert_equal(kind(**own).fit(X, y), kind(**own, **expected).fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (RandomForestClassifier, {"bootstrap": False}),
+        (ExtraTreesClassifier, {"bootstrap": False}),
+        (RandomForestRegressor, {"criterion": "absolute_error"}),
+        (RandomForestClassifier, {"bootstrap": GroupSampling()}),
+        (RandomForestClassifier, {"bootstrap": "subsample", "max_samples": 1.0}),
+        (DecisionTreeClassifier, {}),
+        (RandomForestRegressor, {"two outputs": True}),
+        (ExtraTreesRegressor, {"two outputs": True}),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_auto_is_subset_where_trees_cannot_order_labels(kind, parameters, assert_equal):
+    parameters = dict(parameters)
+    X, y = problem(RandomForestClassifier if hasattr(kind, "predict_proba") else RandomForestRegressor)
+    if parameters.pop("two outputs", False):
+        y = np.column_stack([y, X[:, 0]])
+    given = {"groups": np.arange(len(X)) // 4} if isinstance(parameters.get("bootstrap"), GroupSampling) else {}
+    model = kind(random_state=0, categorical_features=[1], **parameters)
+    model.set_params(**{"n_estimators": 4} if hasattr(model, "n_estimators") else {})
+    assert_equal(clone(model).fit(X, y, **given), clone(model).set_params(categorical_split="subset").fit(X, y, **given))
+
+
+@pytest.mark.parametrize("asked", [{}, {"oob_score": True}, {"max_samples": 0.5}, {"variable_importance": "mda_raw"}])
+def test_rows_are_drawn_where_something_needs_rows_left_out(asked, assert_equal):
+    X, y = problem(ExtraTreesRegressor, n_labels=9)
+    given = {"n_estimators": 30, "random_state": 0, **asked}
+    assert_equal(ExtraTreesRegressor(**given).fit(X, y), ExtraTreesRegressor(**given, bootstrap=bool(asked)).fit(X, y))
 
 
 @pytest.mark.parametrize(

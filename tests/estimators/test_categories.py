@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 from twins import naive
+from twins.labels import orders_labels
 from twins.sampling import twin_of
 
 from dforest import (
@@ -17,6 +18,7 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.core.sampling import WithLabelOrder
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 TREES = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
@@ -281,8 +283,11 @@ def test_categories_left(kind):
 
 
 def left_out(model, t, n):
-    forest = model.forest_
-    return twin_of(forest.plans[t]).counts(n, forest.seeds[t]) == 0
+    plan, seed = model.forest_.plans[t], int(model.forest_.seeds[t])
+    out = twin_of(plan).counts(n, seed) == 0
+    if isinstance(plan, WithLabelOrder):
+        out &= [not orders_labels(seed, row) for row in range(n)]
+    return out
 
 
 @FORESTS

@@ -50,7 +50,7 @@ ESTIMATORS = [
 def expected_failures(estimator):
     equivalence = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
     draws = IsolationForest | AutoForestClassifier | AutoForestRegressor
-    if getattr(estimator, "bootstrap", False) or isinstance(estimator, draws):
+    if getattr(estimator, "bootstrap", False) not in (False, "auto") or isinstance(estimator, draws):
         return dict.fromkeys(equivalence, "a bootstrap draws from other rows when some of them are left out or repeated")
     failures = {}
     if getattr(estimator, "max_iter", None) and estimator.min_samples_leaf > 1:

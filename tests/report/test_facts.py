@@ -30,7 +30,7 @@ def test_sizes(model, data):
     leaves = [tree.children_left == -1 for tree in trees]
     depths = np.concatenate([tree.compute_node_depths()[leaf] - 1 for tree, leaf in zip(trees, leaves, strict=True)])
     draws = np.concatenate([tree.n_node_samples[leaf] for tree, leaf in zip(trees, leaves, strict=True)])
-    if model.bootstrap:  # draws, not rows
+    if model.bootstrap not in (False, "auto"):  # draws, not rows
         by_leaf = [model.forest_.tree(t) for t in range(len(model))]
         draws = np.concatenate([tree.leaf_draws[tree.leaf_row[tree.feature < 0]] for tree in by_leaf])
     assert sizes.leaves_by_depth.tolist() == np.bincount(depths).tolist()

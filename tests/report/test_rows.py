@@ -27,7 +27,8 @@ X, Y = load_iris(return_X_y=True)
 def test_training_rows_are_recognised(model):
     model.fit(X, Y)
     assert Rows(model, X, Y).is_training and Rows(model, X.tolist(), None).is_training
-    assert Rows(model, X[::-1], Y[::-1]).is_training == (not model.bootstrap)  # without draws the order does not matter
+    draws = model.bootstrap not in (False, "auto")
+    assert Rows(model, X[::-1], Y[::-1]).is_training == (not draws)  # without draws the order does not matter
     assert not Rows(model, X[:-1], Y[:-1]).is_training
     assert not Rows(model, X + 0.5, Y).is_training
 

@@ -24,7 +24,7 @@ from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
-from dforest.estimators.boosting.loop import first_trees, grow
+from dforest.estimators.boosting.loop import first_trees, grow, with_sets
 from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.permutation import PermutationPart
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
@@ -42,6 +42,7 @@ from dforest.estimators.boosting.rows import (
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.search import divisions_of, is_searched, search_iterations
 from dforest.estimators.boosting.splits import warn_of_no_split
+from dforest.estimators.boosting.statistics import statistics_of
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from dforest.estimators.conversion import ExportPart
@@ -327,6 +328,7 @@ class BoostingEstimator(
             resumed, has_ended = growth.start(problem, training, held_out, monitor, engine, **settings)
             forest = grown if resumed is None else resumed
             problem = self._going_on(problem, training, forest)
+            forest = forest if resumed is None else with_sets(forest, problem.statistics)
             if not has_ended:
                 on_iteration = (lambda n: tell_iteration(self, n, n_wanted, monitor)) if self.verbose else None
                 with engine.open(problem) as session:
@@ -363,10 +365,12 @@ class BoostingEstimator(
         X, y, weight, bin_weight, offset, queries, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features_
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
-        columns = coded_columns(
-            engine, ranks, [X], self.max_bins, bin_weight, count_threads(self.n_jobs), self._features.kinds,
-            self._features.n_categories, counts_missing=False, max_stored=MAX_STORED,
-        )  # fmt: skip
+        statistics, constraints = statistics_of(self, training, baseline, ranks), self._constraints
+        columns = self._coded([X], self._features.kinds, self._features.n_categories, bin_weight, ranks, engine)
+        if statistics is not None:
+            none = np.zeros(statistics.n_columns, np.int64)
+            columns = [*columns, *self._coded([statistics.rows], none, none, bin_weight, ranks, engine)]
+            constraints = statistics.beside(constraints)
         rules = BoostingRules(
             learning_rate=self.learning_rate_,
             max_leaf_nodes=self.max_leaf_nodes and min(self.max_leaf_nodes, max(2, n_rows)),
@@ -383,17 +387,28 @@ class BoostingEstimator(
         n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
             columns, y, weight, self._loss.bound(queries), baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            self._constraints, can_split(columns, ranks) if rules.draw_columns(X.shape[1]) else None,
-            raw=None if offset is None else np.array(offset.T, order="C"), share=share,
+            constraints, can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
+            raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
+        )  # fmt: skip
+
+    def _coded(self, parts, kinds, n_categories, bin_weight, ranks, engine):
+        """The coded columns of training rows. A collective."""
+        return coded_columns(
+            engine, ranks, parts, self.max_bins, bin_weight, count_threads(self.n_jobs), kinds, n_categories,
+            counts_missing=False, max_stored=MAX_STORED,
         )  # fmt: skip
 
     def _going_on(self, problem, training, grown):
-        """A `BoostingProblem` after the trees of a `Forest`, if there are any: what they add up to in its rows is added."""
+        """A `BoostingProblem` after the trees of a `Forest`, if there are any: what they add up to in its rows is added.
+
+        Trees are as they were grown, and test statistics of labels where the problem has them.
+        """
         if grown is None:
             return problem
+        X = training.X if problem.statistics is None else problem.statistics.beside_columns(training.X)
         sums = np.zeros((len(training.y), problem.n_sums)) if training.offset is None else training.offset.copy()
         n_threads = count_threads(self.n_jobs)
-        grown.packed(n_threads=n_threads).add_up(training.X, sums, 0, grown.n_trees, n_threads)
+        grown.packed(n_threads=n_threads).add_up(X, sums, 0, grown.n_trees, n_threads)
         return replace(problem, n_grown=grown.n_trees, raw=np.ascontiguousarray(sums.T))
 
     def _check_raw(self, forest, sums):

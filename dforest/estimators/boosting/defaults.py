@@ -14,6 +14,7 @@ SCIKIT_LEARN = {
     "max_iter": 100,
     "l2_regularization": 0.0,
     "max_features": 1.0,
+    "categorical_split": "subset",
     "validation_fraction": 0.1,
     "validation_folds": 1,
     "refit": False,
@@ -46,6 +47,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True):
         "learning_rate": most if most == "auto" else min(MOST_RATE, max(LEAST_RATE, 10 / most)),
         "l2_regularization": 1.0,
         "max_features": 0.5,
+        "categorical_split": "subset" if estimator.warm_start or estimator.interaction_cst is not None else "order",
         "validation_fraction": 0.15,
         "validation_folds": N_FOLDS if is_few and not estimator.warm_start else 1,
         "refit": not estimator.warm_start,
@@ -55,4 +57,4 @@ def choose_values(estimator, n_rows, is_given, can_stop=True):
     estimator.do_early_stopping_ = bool(stops)
     for name, value in (values if ours else SCIKIT_LEARN).items():
         given = getattr(estimator, name)
-        setattr(estimator, f"{name}_", value if isinstance(given, str) else given)
+        setattr(estimator, f"{name}_", value if isinstance(given, str) and given == "auto" else given)

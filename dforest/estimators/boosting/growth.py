@@ -1,6 +1,7 @@
 """The growth of boosted trees while iterations come: what callbacks are told of it, and what they may ask for."""
 
 from dforest.estimators.boosting.defaults import SCIKIT_LEARN
+from dforest.estimators.boosting.loop import with_sets
 from dforest.estimators.boosting.memory import memory_of
 from dforest.estimators.growth import Growth
 
@@ -88,16 +89,18 @@ class BoostedGrowth(Growth):
         Returns
         -------
         forest : Forest or None
-            Trees to go on with, of which the monitor has the scores.
+            Trees to go on with, as they were grown, of which the monitor has the scores.
         has_ended : bool
             Whether the fit ends with them.
         """
         self._training, self._held_out, self._monitor, self._engine = training, held_out, monitor, engine
+        if problem.statistics is not None:  # which trees test that are kept as they were grown
+            settings["n_categories"] = problem.statistics.all_n_categories
         found = self._begin(problem, settings, self._of_rows)
         if found is None:
             return None, False
         if monitor is not None:
-            monitor.begin(found, problem.n_sums)
+            monitor.begin(with_sets(found, problem.statistics), problem.n_sums)
         forest, has_ended = self._resume(found)
         if monitor is not None:
             monitor.keep_first(forest.n_trees // self.n_together)

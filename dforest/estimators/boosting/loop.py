@@ -19,7 +19,7 @@ class _Trees:
     keeps_latest : bool
         Whether trees are kept in `latest`.
     watcher : object or None
-        Whose method `put` is given each tree.
+        Whose method `put` is given each tree, as it was grown.
     n_threads : int
     **settings
         As of `ForestSink.forest`.
@@ -31,7 +31,8 @@ class _Trees:
     """
 
     def __init__(self, problem, dtype, n_trees, before, keeps_latest, watcher, n_threads, **settings):
-        self._problem, self._forest, self._sink = problem, before, None
+        self._problem, self._forest, self._sink = problem.of_features(), before, None
+        self._statistics = problem.statistics
         self._given = dtype, n_trees, problem.objective.n_node_values
         self._n_threads, self._settings = n_threads, settings
         self._keeps_latest, self._watcher, self.latest = keeps_latest, watcher, []
@@ -40,11 +41,13 @@ class _Trees:
         """See `Sink`."""
         if self._sink is None:
             self._sink = ForestSink(*self._given, self._forest, n_threads=self._n_threads)
+        if self._watcher is not None:
+            self._watcher.put(tree)
+        if self._statistics is not None:
+            tree = tree._replace(arrays=self._statistics.with_sets(tree.arrays))
         self._sink.put(self._sink.prepare(tree))
         if self._keeps_latest:
             self.latest.append(tree._replace(arrays=tree.arrays.copy()))
-        if self._watcher is not None:
-            self._watcher.put(tree)
         return True
 
     def forest(self):
@@ -57,6 +60,17 @@ class _Trees:
         """The `Forest` of `latest`, which is emptied."""
         trees, self.latest = self.latest, []
         return forest_of(trees, self._problem, self._given[0], **self._settings)
+
+
+def with_sets(forest, statistics):
+    """The `Forest` of trees as they were grown, with sets of labels in place of `LabelStatistics`, if there are any."""
+    if statistics is None:
+        return forest
+    tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, forest.n_trees, forest.objective.n_node_values)
+    for t in range(forest.n_trees):
+        assembly.add(t, statistics.with_sets(tree_of(t)))
+    settings = forest.settings() | {"n_features": statistics.n_features, "n_categories": statistics.n_categories}
+    return Forest.assembled(assembly, **settings)
 
 
 def first_trees(forest, n_trees):

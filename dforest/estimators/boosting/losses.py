@@ -207,6 +207,15 @@ class Loss:
             start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, offset + raw), weight, together), start)
         return tuple(start.tolist())
 
+    def derivatives(self, y, baseline, offset=None):
+        """See `OwnLoss.derivatives`. For "huber", `parameter` must be delta: see `at_start`."""
+        raw = np.tile(np.array(baseline), (len(y), 1)) if offset is None else offset + baseline
+        if self.n_outputs == 1:
+            return self._derivatives(y, raw)
+        one = replace(self, n_sums=1)
+        found = [one._derivatives(y[:, k].copy(), raw[:, [k]]) for k in range(self.n_outputs)]
+        return tuple(np.column_stack(parts) for parts in zip(*found, strict=True))
+
     def _derivatives(self, y, raw):
         """The first and second derivatives of rows: two ndarrays of shape (n_rows, n_sums)."""
         if self.name == "multinomial":

@@ -288,6 +288,20 @@ BOOSTING_PARAMETERS = (
     ),
     replace(next(entry for entry in PARAMETERS if entry.name == "ordinal_features"), of=BOOSTING),
     Parameter(
+        "categorical_split",
+        '{"auto", "subset", "order"}',
+        "auto",
+        [StrOptions({"auto", "subset", "order"})],
+        """How a node parts the categories of a column: "subset" as described for `categorical_features`. "order" is for columns
+        of many labels, more than 30, of which a node has few rows each: nodes also look for cuts in the order of the labels by
+        their mean gradients at the beginning, shrunk to that of all rows, where rows are dealt out to five folds, and a row is
+        given the mean that the rows of other folds make of its label. Of several classes or outputs, there is an order for each
+        of the first ten. Other columns are parted as by "subset". "auto" means "subset", or with ``defaults="dforest"`` "order",
+        but for fits with ``warm_start=True`` or `interaction_cst`.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
         "monotonic_cst",
         "array-like of int of shape (n_features,), dict or None",
         None,

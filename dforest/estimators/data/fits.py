@@ -18,6 +18,7 @@ class Plan:
     n_trees: int  # in the end
     sampling: object = None  # a Sampling; None: trees take every row once
     max_samples: object = None
+    orders_labels: bool = False  # each tree orders the labels of columns that have many, by rows that it leaves out
     n_threads: int = 1
     grown: object = None  # a Forest to go on with
     classes: object = None  # of the Forest to go on with

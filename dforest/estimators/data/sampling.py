@@ -3,7 +3,7 @@
 import numpy as np
 
 from dforest.core.draws import Groups
-from dforest.core.sampling import SamplingPlan, Subsample, WithLabelOrder
+from dforest.core.sampling import SamplingPlan, Subsample
 from dforest.engines.rows import RowShare
 from dforest.estimators.data.agreement import common_labels, join_labels, unique_labels
 from dforest.estimators.data.given import given_values
@@ -104,17 +104,10 @@ def sampling_plan(sampling, labels, max_samples, rows):
     return plan
 
 
-def with_label_order(plan, sampling, n_rows):
-    """The `WithLabelOrder` of trees that draw rows by a plan, which a sampling made for so many rows.
-
-    Raises
-    ------
-    ValueError
-        If trees leave no rows out that could order labels, or those that they draw tell of others.
-    """
-    given = f'categorical_split="order" with bootstrap={sampling!r}'
+def why_no_order(plan, n_rows):
+    """Why trees that draw rows by a `SamplingPlan` have none that could order labels: the end of a clause; None: they have."""
     if isinstance(plan, Groups):
-        raise ValueError(f'{given}, whose rows are drawn together; allowed is "subset"')
+        return ', whose rows are drawn together; allowed is "subset"'
     if not plan.leaves_rows_out or (isinstance(plan, Subsample) and plan.n_draws >= n_rows):
-        raise ValueError(f'{given} needs trees that leave rows out, but each draws all {n_rows}; allowed is "subset"')
-    return WithLabelOrder(plan)
+        return f' needs trees that leave rows out, but each draws all {n_rows}; allowed is "subset"'
+    return None

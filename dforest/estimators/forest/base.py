@@ -31,7 +31,7 @@ from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
 from dforest.estimators.data.outputs import by_output, labels_of
 from dforest.estimators.data.preferences import feature_preferences, gain_factors
-from dforest.estimators.data.sampling import groups_of, sampling_plan, with_label_order
+from dforest.estimators.data.sampling import groups_of, sampling_plan, why_no_order
 from dforest.estimators.data.validation import (
     MAX_ROWS,
     check_directions,
@@ -213,6 +213,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         plan = self._plan()
         features, rows = self._learn(partitions, ranks, plan, places)
         self._keep_features(features, rows, plan)
+        self._settle(plan, rows)
         self._check_rows(rows, plan)
         tasks = FitTasks(self, "tree", partitions[0], ranks)
         plan.seed = tasks.agree(self._seed(plan))
@@ -293,7 +294,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         """The `Problem` that the new trees are grown for."""
         n_rows, ranks = rows.n_rows, rows.ranks
         needs_rows = splitter.needs_rows or splitter.has_own_tests
-        self._check_label_order(plan, rows)
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._targets(rows, plan)
@@ -343,26 +343,41 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         seeds = [seed] if is_tree else tree_seeds(seed, range(plan.n_grown, plan.n_trees))
         return DrawnRows.of(sampling, seeds, n_rows, plan.n_grown, plan.n_threads)
 
+    def _settle(self, plan, rows):
+        """Settle what "auto" means for rows that `_keep_features` knows: how trees draw them, and whether trees order labels.
+
+        A collective. Raises ValueError if labels are to be ordered and cannot be.
+        """
+        has_many = (self._features.n_categories > LABELS_ORDERED_ABOVE).any()
+        asked, is_free = self.categorical_split, getattr(self, "bootstrap", False) == "auto"
+        if asked == "order" or asked == "auto" and has_many:
+            sampling = RowSampling() if is_free and plan.sampling is None else plan.sampling
+            reason = self._why_no_order(sampling, rows)
+            if reason is None and has_many:
+                plan.sampling, plan.orders_labels = sampling, True
+                if plan.max_samples is None and sampling == RowSampling(replace=True):
+                    plan.max_samples = DRAWN_BESIDE_ORDER
+            elif reason is not None and asked == "order":
+                raise ValueError(f'categorical_split="order" {reason}')
+
+    def _why_no_order(self, sampling, rows):
+        """Why trees can't order labels by rows that a `Sampling` leaves out: a clause; None: they can. A collective."""
+        if sampling is None:
+            return 'needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"'
+        criterion = self._own_criterion()
+        if criterion in ("absolute_error", "logrank", "logrank_score", "path_length"):
+            return f'with the criterion {criterion!r}, which has no mean targets; allowed is "subset"'
+        if rows.y.ndim == 2:
+            return f'with a y of {rows.y.shape[1]} columns, which have a mean each; allowed is "subset"'
+        return None
+
     def _sampling(self, plan, rows):
         """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
-        orders_labels = self.categorical_split == "order" and (self._features.n_categories > LABELS_ORDERED_ABOVE).any()
-        max_samples = plan.max_samples
-        if orders_labels and max_samples is None and plan.sampling == RowSampling(replace=True):
-            max_samples = DRAWN_BESIDE_ORDER
-        found = sampling_plan(plan.sampling, getattr(self, "classes_", None), max_samples, rows)
-        return with_label_order(found, plan.sampling, rows.n_rows) if orders_labels else found
-
-    def _check_label_order(self, plan, rows):
-        """Raise ValueError if labels are to be ordered by rows that trees don't draw, and cannot be."""
-        if self.categorical_split != "order":
-            return
-        criterion, given = self._own_criterion(), 'categorical_split="order"'
-        if plan.sampling is None:
-            raise ValueError(f'{given} needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"')
-        if criterion in ("absolute_error", "logrank", "logrank_score", "path_length"):
-            raise ValueError(f'{given} with the criterion {criterion!r}, which has no mean targets; allowed is "subset"')
-        if rows.y.ndim == 2:
-            raise ValueError(f'{given} with a y of {rows.y.shape[1]} columns, which have a mean each; allowed is "subset"')
+        found = sampling_plan(plan.sampling, getattr(self, "classes_", None), plan.max_samples, rows)
+        reason = why_no_order(found, rows.n_rows) if plan.orders_labels else None
+        if reason is not None and self.categorical_split == "order":
+            raise ValueError(f'categorical_split="order" with bootstrap={plan.sampling!r}{reason}')
+        return WithLabelOrder(found) if plan.orders_labels and reason is None else found
 
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""

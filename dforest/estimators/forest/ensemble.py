@@ -33,7 +33,7 @@ from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
 from dforest.estimators.results.permutation import OutOfBagPart
 from dforest.estimators.results.shapley import ShapPart
 from dforest.estimators.scoring import is_known, named_scorer, refusal
-from dforest.sampling import sampling_of
+from dforest.sampling import RowSampling, sampling_of
 from dforest.warning import warn
 
 _OOB_ATTRIBUTES = [
@@ -130,7 +130,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         self._check_draws()
         plan = Plan(
             n_trees=self.n_estimators,
-            sampling=sampling_of(self.bootstrap),
+            sampling=self._sampling_asked(),
             max_samples=self.max_samples,
             n_threads=count_threads(self.n_jobs),
             grown=getattr(self, "forest_", None) if self.warm_start else None,
@@ -147,6 +147,13 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                 UserWarning,
             )
         return plan
+
+    def _sampling_asked(self):
+        """The `Sampling` that parameters ask for; None: every row once."""
+        if self.bootstrap != "auto":
+            return sampling_of(self.bootstrap)
+        needs = self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled") or self.max_samples is not None
+        return RowSampling() if needs else None
 
     def _given(self, partitions):
         if any(issparse(partition.y) for partition in partitions):

@@ -91,13 +91,14 @@ class RandomForestRegressor(ForestRegressor):
     """
 
 
-@has_parameters("forest classifier", splitter="random", max_features="sqrt", bootstrap=False, method="dense")
+@has_parameters("forest classifier", splitter="random", max_features="sqrt", bootstrap="auto", method="dense")
 class ExtraTreesClassifier(ForestClassifier):
     """Extremely randomised trees for classification: a forest whose trees draw thresholds at random.
 
     At each node a tree draws some features at random, and one threshold for each of them, and takes the best of these splits.
-    By default each tree is grown on all rows. The probability of a class is the mean over trees of its share in the leaf that
-    a row reaches. The same data, parameters and `random_state` give the same forest to the bit, on any number of threads.
+    By default each tree is grown on all rows, unless columns have many labels. The probability of a class is the mean over trees
+    of its share in the leaf that a row reaches. The same data, parameters and `random_state` give the same forest to the bit, on
+    any number of threads.
 
     {groups}
 
@@ -135,14 +136,14 @@ class ExtraTreesClassifier(ForestClassifier):
     _tree_class = ExtraTreeClassifier
 
 
-@has_parameters("forest regressor", splitter="random", max_features=1.0, bootstrap=False, method="dense")
+@has_parameters("forest regressor", splitter="random", max_features=1.0, bootstrap="auto", method="dense")
 class ExtraTreesRegressor(ForestRegressor):
     """Extremely randomised trees for regression: a forest whose trees draw thresholds at random.
 
     At each node a tree draws one threshold at random for each of the features that it tries, all of them by default, and takes
-    the best of these splits. By default each tree is grown on all rows. The prediction for a row is the mean over trees of the
-    value of the leaf that it reaches. The same data, parameters and `random_state` give the same forest to the bit, on any
-    number of threads.
+    the best of these splits. By default each tree is grown on all rows, unless columns have many labels. The prediction for a row
+    is the mean over trees of the value of the leaf that it reaches. The same data, parameters and `random_state` give the same
+    forest to the bit, on any number of threads.
 
     {groups}
 

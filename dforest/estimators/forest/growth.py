@@ -71,9 +71,9 @@ class ForestGrowth(Growth):
         ValueError
             If trees leave out no rows, or if trees that there are were grown on other rows.
         """
-        if not self.estimator.bootstrap:
+        if self._plan.sampling is None:
             raise ValueError(
-                f"bootstrap={self.estimator.bootstrap} leaves no row out of a tree; out-of-bag errors need bootstrap=True"
+                f"bootstrap={self.estimator.bootstrap!r} leaves no row out of a tree; out-of-bag errors need bootstrap=True"
             )
         if self._plan.grown is not None:
             self.estimator._check_out_of_bag(self.rows, self._plan.grown)

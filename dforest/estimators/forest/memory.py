@@ -78,6 +78,7 @@ class MemoryPart:
             plan = model._plan()
             features, rows = model._learn(partitions, ranks, plan, places)
             model._keep_features(features, rows, plan)
+            model._settle(plan, rows)
             splitter = model._configured_splitter(model.n_features_in_)
             plan.seed = ranks.first(model._seed(plan))
             engine = engine_on(device, plan.n_threads, ranks)

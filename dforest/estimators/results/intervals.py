@@ -94,8 +94,9 @@ class IntervalPart:
             )
         if method == "infinitesimal" and not all(isinstance(plan, Bootstrap) for plan in self.forest_.plans):
             raise ValueError(
-                f"method={method!r} is for rows drawn with replacement and equal chances; this forest was fitted with "
-                f'bootstrap={self.bootstrap!r}, allowed is bootstrap=True, or method="oob" or "jackknife+ab"'
+                f"method={method!r} is for rows drawn with replacement and equal chances, all others being out of bag; this "
+                f"forest was fitted with bootstrap={self.bootstrap!r}, categorical_split={self.categorical_split!r}; allowed are "
+                'bootstrap=True with categorical_split="subset", or method="oob" or "jackknife+ab"'
             )
         n_threads = count_threads(self.n_jobs)
         ends = [

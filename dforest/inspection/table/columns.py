@@ -32,8 +32,7 @@ MOST_DATES = 30  # or amounts, that make categories
 ROWS_OF_LABEL = 20  # on average, below which many labels may cost more than they tell
 SPARSE = (
     "see by cross-validation whether the model is better without it, as few rows share a label to learn from; or join labels, "
-    'such as those of one region, grow forests with categorical_split="order", or encode it by '
-    "sklearn.preprocessing.TargetEncoder"
+    "such as those of one region"
 )
 MOST_NAMED = 3  # labels of several variants that a finding names
 CONSTANT = "leave it out: no split can use it"
