@@ -44,7 +44,8 @@ def grown(kind, X, y, **common):
         estimator = (dforest.RandomForestRegressor if len(X) % 2 else dforest.ExtraTreesRegressor)(4, **common).fit(X, y)
     elif kind == "tree of several":
         estimator = dforest.DecisionTreeRegressor(max_depth=4, **common).fit(X, several)
-    elif kind == "boosted":
+    elif kind in ("boosted", "boosted by statistics"):
+        common |= {"categorical_split": "subset" if kind == "boosted" else "order"}
         estimator = dforest.HistGradientBoostingRegressor(max_iter=4, min_samples_leaf=1, **common).fit(X, y)
     elif kind == "ranker":
         estimator = dforest.HistGradientBoostingRanker(max_iter=3, min_samples_leaf=1, **common).fit(
@@ -64,7 +65,9 @@ def grown(kind, X, y, **common):
     seed=st.integers(0, 10**6),
     n=st.integers(5, 80),
     columns=st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=4),
-    kind=st.sampled_from(["forest", "classes", "ordered labels", "tree of several", "boosted", "ranker", "isolation"]),
+    kind=st.sampled_from(
+        ["forest", "classes", "ordered labels", "tree of several", "boosted", "boosted by statistics", "ranker", "isolation"]
+    ),
 )
 def test_any_model(seed, n, columns, kind):
     rng = np.random.default_rng(seed)

@@ -75,7 +75,7 @@ def test_the_unit_of_targets_is_the_unit_of_intervals(method, power):
 def test_the_infinitesimal_jackknife_is_for_bootstraps():
     """Its formula is for draws with replacement; intervals of subsamples came out far too narrow."""
     model = RandomForestRegressor(20, bootstrap="subsample", keep_training_data=True, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="is for rows drawn with replacement and equal chances; this forest was fitted with"):
+    with pytest.raises(ValueError, match="is for rows drawn with replacement and equal chances, all others being out of bag"):
         model.predict_interval(X[:5], 0.9, "infinitesimal")
     assert (np.diff(model.predict_interval(X[:5], 0.9, "jackknife+ab")) > 0).all()
 

@@ -286,7 +286,7 @@ def test_extra_trees_are_a_random_forest_with_other_defaults(extra, random, tree
     X, y = problem(extra)
     defaults, others = extra().get_params(), random().get_params()
     assert {name for name in defaults if defaults[name] != others[name]} == {"splitter", "bootstrap", "method"}
-    assert (defaults["splitter"], defaults["bootstrap"], defaults["method"]) == ("random", False, "dense")
+    assert (defaults["splitter"], defaults["bootstrap"], defaults["method"]) == ("random", "auto", "dense")
     model = extra(5, method=method, random_state=0).fit(X, y)
     assert set(model.forest_.plans) == {AllRows()} and (model.forest_.n_draws == len(X)).all()
     assert same_forest(model, random(5, splitter="random", bootstrap=False, method=method, random_state=0).fit(X, y))
