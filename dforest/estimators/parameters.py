@@ -483,9 +483,9 @@ PARAMETERS = (
         None,
         [StrOptions({"oob"}), None],
         """How probabilities are calibrated. "oob" finds, after the trees are grown, the temperature with which the log loss of
-        the out-of-bag predictions is least, and applies it to all probabilities: see `calibration_`. `predict` returns the
-        classes that it returns without. It needs trees that leave rows out, and a y of one column. None means that
-        probabilities are the shares that the trees vote for.""",
+        the out-of-bag predictions is least, in which rows count by their weights and those of their classes, and applies it to
+        all probabilities: see `calibration_`. `predict` returns the classes that it returns without. It needs trees that leave
+        rows out, and a y of one column. None means that probabilities are the shares that the trees vote for.""",
         of=FORESTS & CLASSIFIERS,
         group=ESTIMATES,
     ),

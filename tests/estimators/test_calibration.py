@@ -117,6 +117,21 @@ def test_trees_that_are_added_calibrate_anew():
     assert not hasattr(forest, "calibration_")
 
 
+def test_rows_count_by_their_weights_and_those_of_their_classes():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((600, 4))
+    rare = (rows[:, 0] + rng.standard_normal(600) > 1.6).astype(int)
+    weight = np.where(rare, 0.5 / rare.mean(), 0.5 / (1 - rare.mean()))
+    found = [
+        RandomForestClassifier(100, calibration="oob", random_state=0, class_weight=balance)
+        .fit(rows, rare, given)
+        .calibration_["temperature"]
+        for balance, given in (("balanced", None), ("balanced_subsample", None), (None, weight), (None, None))
+    ]
+    assert found[1] == pytest.approx(found[0], rel=0.05) and found[2] == pytest.approx(found[0], rel=0.1)
+    assert found[3] < 0.5 * found[0]
+
+
 def test_files_and_pickles_have_it(tmp_path):
     model = RandomForestClassifier(10, calibration="oob", random_state=0).fit(X[TRAIN], Y[TRAIN])
     model.save(tmp_path / "model")

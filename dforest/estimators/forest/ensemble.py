@@ -286,7 +286,11 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                 f'calibration="oob" needs rows that some tree leaves out; each of {rows.n_rows} rows is drawn by all '
                 f"{self.forest_.n_trees} trees. More trees leave out more rows"
             )
-        weight = None if rows.weight is None else rows.of_all(rows.weight)[seen]
+        weight = rows.weight
+        if self.class_weight == "balanced_subsample":  # whose trees weigh classes by their draws, which is about this
+            factors = ClassBalance.of(rows, self.n_classes_).factors()
+            weight = factors if weight is None else weight * factors
+        weight = None if weight is None else rows.of_all(weight)[seen]
         self.calibration_ = rows.ranks.first(fit_temperature(shares[seen], y[seen], weight))
         return replace(found, prediction=calibrated(found.prediction, self.calibration_))
 
