@@ -336,7 +336,7 @@ PARAMETERS = (
         ["boolean", StrOptions({"auto", *BY_NAME}), Sampling],
         """Which rows each tree is grown on. True draws rows with replacement, and False takes every row once. "auto" takes every
         row once unless something else needs trees that leave rows out, and is True then: columns of many labels (see
-        `categorical_split`), `max_samples`, `oob_score`, or a `variable_importance` out of bag. "subsample" draws
+        `categorical_split`), `max_samples`, `oob_score`, `calibration`, or a `variable_importance` out of bag. "subsample" draws
         without replacement. "stratified" draws from each class in proportion to its rows, and "balanced" draws equally often
         from each class, as often as the smallest class has rows. "weighted" draws rows with chances in proportion to their
         weights, and the weights then have no other effect. "group" draws whole groups of rows, which `fit` takes as `groups`.

@@ -168,6 +168,8 @@ def test_what_is_about_means_is_refused():
 def test_refusals(parameters, y, message):
     with pytest.raises(ValueError, match=message):
         RandomForestClassifier(5, **parameters).fit(X[TRAIN], y)
+    extra = ExtraTreesClassifier(20, calibration="oob", random_state=0).fit(X[TRAIN], Y[TRAIN])  # which draw rows then
+    assert extra.forest_.plans[0].leaves_rows_out
     with pytest.raises(ValueError, match="each of 2 rows is drawn by all 1 trees"):
         for seed in range(20):
             RandomForestClassifier(1, calibration="oob", random_state=seed).fit([[0.0], [1.0]], [0, 1])

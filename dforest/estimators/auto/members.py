@@ -24,16 +24,15 @@ from dforest.estimators.forest.forest import (
 from dforest.estimators.kinds import BoostedTrees, Forest
 
 N_FOLDS = 5
-_ORDER = {"categorical_split": "order"}
 # By name; what is worth most for the time that it takes comes first.
 CLASSIFIERS = {
-    "random_forest": (RandomForestClassifier, {"max_features": 0.5, "calibration": "oob", **_ORDER}),
-    "extra_trees": (ExtraTreesClassifier, {"bootstrap": True, "max_features": 0.5, "calibration": "oob", **_ORDER}),
+    "random_forest": (RandomForestClassifier, {"max_features": 0.5, "calibration": "oob"}),
+    "extra_trees": (ExtraTreesClassifier, {"bootstrap": True, "max_features": 0.5, "calibration": "oob"}),
     "boosted_trees": (HistGradientBoostingClassifier, {"defaults": "dforest"}),
 }
 REGRESSORS = {
-    "random_forest": (RandomForestRegressor, _ORDER),
-    "extra_trees": (ExtraTreesRegressor, {"bootstrap": True, **_ORDER}),
+    "random_forest": (RandomForestRegressor, {}),
+    "extra_trees": (ExtraTreesRegressor, {"bootstrap": True}),
     "boosted_trees": (HistGradientBoostingRegressor, {"defaults": "dforest"}),
 }
 _OWN = ("n_estimators", "categorical_features", "ordinal_features")  # parameters of a blend that members by name have, too

@@ -152,8 +152,8 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         """The `Sampling` that parameters ask for; None: every row once."""
         if self.bootstrap != "auto":
             return sampling_of(self.bootstrap)
-        needs = self.oob_score or self.variable_importance in ("mda_raw", "mda_scaled") or self.max_samples is not None
-        return RowSampling() if needs else None
+        looks = self.oob_score or self.calibration is not None or self.variable_importance in ("mda_raw", "mda_scaled")
+        return RowSampling() if looks or self.max_samples is not None else None
 
     def _given(self, partitions):
         if any(issparse(partition.y) for partition in partitions):
