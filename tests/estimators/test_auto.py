@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -330,6 +331,26 @@ def test_files_and_pickles(blend, X, y, serving, tmp_path):
         assert_array_equal(again.feature_importances_, model.feature_importances_)
         assert again.get_params() == model.get_params() and again.selection_ == model.selection_
         assert list(again.named_estimators_) == list(model.named_estimators_)
+
+
+class OwnBlend(AutoForestRegressor):
+    """A blend of somebody's own."""
+
+
+def test_files_of_a_class_of_ones_own(tmp_path):
+    model = OwnBlend(5, members=FORESTS, random_state=0).fit(X_DIABETES, Y_DIABETES)
+    model.save(tmp_path / "model")
+    again = dforest.load(tmp_path / "model", components=[OwnBlend])
+    assert type(again) is OwnBlend and (again.predict(X_DIABETES) == model.predict(X_DIABETES)).all()
+
+
+@pytest.mark.parametrize("blend", [AutoForestClassifier(), AutoForestRegressor()])
+def test_blends_that_are_not_fitted_say_so(blend, tmp_path):
+    asked = [lambda: blend.feature_importances_, lambda: blend.named_estimators_, lambda: blend.save(tmp_path / "model")]
+    asked += [lambda name=name: getattr(blend, name)(X_IRIS) for name in ("predict", "predict_proba") if hasattr(blend, name)]
+    for ask in asked:
+        with pytest.raises(NotFittedError):
+            ask()
 
 
 def test_what_files_and_pickles_may_not_have(tmp_path):

@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, clone
 
 import dforest
-from dforest.estimators.families import ESTIMATORS
+from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.interchange.storage.model import load
 
 N = 40
@@ -48,7 +48,7 @@ def fits_of(kind):
     known = kind().get_params()
     given = {
         "n_estimators": 3, "max_iter": 3, "max_depth": 3, "random_state": 0, "oob_score": True, "keep_training_data": True,
-        "variable_importance": "mdi", "n_jobs": 1,
+        "variable_importance": "mdi", "n_jobs": 1, "members": ["random_forest", "extra_trees"],
     }  # fmt: skip
     if "Isolation" in kind.__name__:
         given["contamination"] = 0.2
@@ -150,7 +150,7 @@ def check(first, other, name, ask):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-@pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
+@pytest.mark.parametrize("kind", (ESTIMATORS | BLENDED).values(), ids=ESTIMATORS | BLENDED)
 def test_answers_are_of_one_fit(kind, tmp_path):
     saved.folder = tmp_path
     for name, ask in [*members(kind), *((str(function), function) for function in FUNCTIONS)]:

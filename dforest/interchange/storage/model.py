@@ -76,7 +76,7 @@ def _model_of(estimator, serving, writer, prefix):
     parameters, state = estimator.get_params(deep=False), estimator.__getstate__()
     attributes = {name: value for name, value in state.items() if name not in parameters and name not in _ELSEWHERE}
     members = None
-    if type(estimator).__name__ in BLENDED:
+    if isinstance(estimator, tuple(BLENDED.values())):
         members = attributes.pop("estimators_")
     _check_names(type(estimator), attributes)
     model = {
