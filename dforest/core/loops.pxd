@@ -159,8 +159,8 @@ cdef extern from "core/loops.h" nogil:
     ctypedef void (*df_boost_cut_beside_default)(const uint64_t* words, int n_codes, bint has_missing, int default_code,
                                                  int64_t n_others, df_boost_sums total, const df_boost_limits* limits,
                                                  const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
-    ctypedef double (*df_boost_spread_of)(const df_boost_entries* entries, int n, double smoothing) noexcept nogil
-    ctypedef int (*df_boost_order_of)(const df_boost_entries* entries, int n, double smoothing,
+    ctypedef double (*df_boost_spread_of)(const df_boost_entries* entries, int n, const df_boost_limits* limits) noexcept nogil
+    ctypedef int (*df_boost_order_of)(const df_boost_entries* entries, int n, const df_boost_limits* limits,
                                       const df_boost_room* room) noexcept nogil
     ctypedef void (*df_boost_add_output)(const df_boost_entries* entries, int n_codes, bint has_missing, const uint16_t* order,
                                          int n, const df_boost_limits* limits, const df_boost_constraint* constraint, double unit,

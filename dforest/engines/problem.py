@@ -289,6 +289,10 @@ class BoostingRules:
         The share of the features that can split that a tree draws, and of these that a level of the tree draws.
     l1 : float, default=0.0
         By how much a leaf's sum of gradients is brought closer to 0.
+    categorical_smoothing : float, default=10.0
+        What is added to a category's sum of Hessians, as categories are ordered.
+    min_samples_category : int, default=10
+        Least number of rows of a category in a node, for it to have a place of its own in this order.
     """
 
     learning_rate: float
@@ -302,6 +306,8 @@ class BoostingRules:
     colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     l1: float = 0.0
+    categorical_smoothing: float = 10.0
+    min_samples_category: int = 10
 
     def draw_columns(self, n_features):
         """Whether trees, levels or nodes try some of so many features: bool."""

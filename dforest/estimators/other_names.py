@@ -58,6 +58,8 @@ _BOOSTED = _ANYWHERE | {
     "min_sum_hessian_in_leaf": "min_child_weight min_sum_hessian min_sum_hessian_per_leaf min_hessian_in_leaf",
     "l2_regularization": "reg_lambda lambda_l2 lambda l2_leaf_reg l2",
     "l1_regularization": "reg_alpha lambda_l1 l1",
+    "categorical_smoothing": "cat_smooth",
+    "min_samples_category": "min_data_per_group",
     "subsample": "bagging_fraction sub_row bagging bootstrap_fraction",
     "colsample_bytree": "feature_fraction sub_feature rsm",
     "max_features": "colsample_bynode feature_fraction_bynode sub_feature_bynode",
@@ -110,9 +112,10 @@ _BOOSTED = _ANYWHERE | {
     "Bins may have any number of rows": "min_data_in_bin",
     "max_bins is for all columns alike": "max_bin_by_feature",
     "All thresholds between bins are tried: there are no random ones (see ExtraTreesClassifier)": "extra_trees extra_tree",
-    "In a node, categories of at least 10 rows are sorted by gradient, without further parameters": (
-        "cat_smooth cat_l2 max_cat_threshold max_cat_to_onehot min_data_per_group one_hot_max_size"
+    "In a node, categories are sorted by gradient, and parted in this order": (
+        "max_cat_threshold max_cat_to_onehot one_hot_max_size"
     ),
+    "l2_regularization is for splits of all columns alike, categorical_smoothing for the order of categories": "cat_l2",
     "Constraints hold exactly, by the one method that there is": "monotone_constraints_method monotone_penalty mono_penalty",
     "Columns have no weights or costs": "feature_contri feature_contrib feature_penalty cegb_tradeoff",
     "Splits and bins can't be forced": "forcedsplits_filename forcedbins_filename",

@@ -36,8 +36,6 @@ enum {
     DF_HEAVY_TAIL = 64,           /* how many times the mean the largest is where there is a heavy tail; then words are not narrow ... */
     DF_TAIL_BITS = 16,            /* ... and a node is light whose largest falls short of the scale by so many bits; ... */
     DF_LEAF_TAIL_BITS = 6,        /* ... by so many, when its value is found and it is a leaf, where a new scale costs little */
-    DF_CATEGORY_ROWS = 10,        /* of a node, for a category to have a place of its own in the order of categories */
-    DF_CATEGORY_SMOOTHING = 10,   /* what is added to a category's sum of hessians, as its place in that order is found */
     DF_GREATEST_SCALE = 1000      /* exponents are at most this, so that 2^exponent is a number */
 };
 
@@ -199,21 +197,15 @@ DF_ALWAYS_INLINE df_boost_sums df_sums_of(const int kind, uint64_t word, uint64_
            : kind == DF_CONSTANT_WORDS ? df_sums_of_constant(word) : df_sums_of_wide(word, second);
 }
 
-/* What cuts of a tree are judged by: l1 in units of its narrow gradients, all else in units of its narrow hessians. */
-typedef struct {
-    double l1, l2, min_hessian, smoothing;
-    int64_t min_samples;
-} df_boost_limits;
-
-/* exponents : of the tree's narrow gradients and hessians; weight_unit : the weight that an integer weight of 1 stands for */
-static inline df_boost_limits df_boost_limits_of(double l1, double l2, double min_hessian, int64_t min_samples_leaf,
-                                                 int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit) {
-    df_boost_limits limits;
-    limits.l1 = ldexp(l1 / weight_unit, gradient_exponent);
-    limits.l2 = ldexp(l2 / weight_unit, hessian_exponent);
-    limits.min_hessian = ldexp(min_hessian / weight_unit, hessian_exponent);
-    limits.smoothing = ldexp(DF_CATEGORY_SMOOTHING / weight_unit, hessian_exponent);
-    limits.min_samples = min_samples_leaf > 1 ? min_samples_leaf : 1;
+/* The limits of a node, given those in units of the loss. exponents : of the node's narrow gradients and hessians */
+static inline df_boost_limits df_boost_limits_of(const df_boost_limits *rules, int32_t gradient_exponent,
+                                                 int32_t hessian_exponent) {
+    df_boost_limits limits = *rules;
+    limits.l1 = ldexp(rules->l1 / rules->weight_unit, gradient_exponent);
+    limits.l2 = ldexp(rules->l2 / rules->weight_unit, hessian_exponent);
+    limits.min_hessian = ldexp(rules->min_hessian / rules->weight_unit, hessian_exponent);
+    limits.smoothing = ldexp(rules->smoothing / rules->weight_unit, hessian_exponent);
+    limits.min_samples = rules->min_samples > 1 ? rules->min_samples : 1;
     return limits;
 }
 

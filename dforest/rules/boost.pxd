@@ -3,19 +3,16 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.numerics cimport df_exact_sum
-from dforest.rules.records cimport df_gradient_sums
+from dforest.rules.records cimport df_boost_limits, df_gradient_sums
 
 cdef extern from "rules/boost.h" nogil:
     ctypedef enum df_word_kind:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
         DF_GRADIENT_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL
-        DF_HEAVY_TAIL, DF_TAIL_BITS, DF_LEAF_TAIL_BITS, DF_GREATEST_SCALE, DF_CATEGORY_ROWS, DF_CATEGORY_SMOOTHING
+        DF_HEAVY_TAIL, DF_TAIL_BITS, DF_LEAF_TAIL_BITS, DF_GREATEST_SCALE
     ctypedef struct df_boost_sums:
         int64_t gradient, hessian, count
-    ctypedef struct df_boost_limits:
-        double l1, l2, min_hessian, smoothing
-        int64_t min_samples
     ctypedef struct df_value_limits:
         double learning_rate, max_step, damping
     df_value_limits df_value_limits_of(double learning_rate, double max_step, bint is_damped, int n_sums)
@@ -40,8 +37,7 @@ cdef extern from "rules/boost.h" nogil:
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
     df_boost_sums df_sums_of(int kind, uint64_t word, uint64_t second)
     uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
-    df_boost_limits df_boost_limits_of(double l1, double l2, double min_hessian, int64_t min_samples_leaf,
-                                       int32_t gradient_exponent, int32_t hessian_exponent, double weight_unit)
+    df_boost_limits df_boost_limits_of(const df_boost_limits* rules, int32_t gradient_exponent, int32_t hessian_exponent)
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
     double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)
     double df_common_score(double l2, double gradient, double hessian)

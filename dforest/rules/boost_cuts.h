@@ -336,15 +336,15 @@ DF_ALWAYS_INLINE void df_boost_merge(double *keys, uint16_t *order, int n, int w
 }
 
 /* The order of categories with rows enough, the code for missing values among them. Returns how many there are. OUT room : `order` */
-DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entries, int n, double smoothing,
+DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entries, int n, const df_boost_limits *limits,
                                     const df_boost_room *room) {
     double *keys = room->keys;
     uint16_t *order = room->order;
     int n_ordered = 0, first = 0, i, begin, end; /* from `first` on is a run that is not full */
     for (i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, i);
-        const double key = df_category_key((double)entry.gradient, (double)entry.hessian, smoothing);
-        if (entry.count < DF_CATEGORY_ROWS)
+        const double key = df_category_key((double)entry.gradient, (double)entry.hessian, limits->smoothing);
+        if (entry.count < limits->min_category)
             continue;
         begin = first;
         end = n_ordered;
@@ -412,7 +412,7 @@ DF_ALWAYS_INLINE void df_boost_subset_in(const int kind, const df_boost_entries 
     int n;
     df_boost_count_rows(kind, entries, n_codes + has_missing, cut);
     df_boost_add_entries(kind, entries, n_codes + has_missing, &room->first, room->words, cut);
-    n = df_boost_order(kind, entries, n_codes + has_missing, limits->smoothing, room);
+    n = df_boost_order(kind, entries, n_codes + has_missing, limits, room);
     rest = df_boost_add_ordered(kind, entries, room->order, n, &room->first, cut);
     df_boost_choose(&room->first, n, rest, limits, constraint, room->scores, cut);
     df_boost_write_subset(room->order, n, n_codes, left, n_words, cut);
@@ -447,12 +447,13 @@ static inline df_boost_outputs df_boost_outputs_at(double *memory, int n) {
 
 /* How much an output differs between the categories with rows enough: the weighted variance of what they are ordered by. With the
  * keys 1 and 3, and Hessians of 1 with smoothing: the mean is 2, the spread (1 - 2)^2 + (3 - 2)^2 = 2. */
-DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *entries, int n, double smoothing) {
+DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *entries, int n, const df_boost_limits *limits) {
+    const double smoothing = limits->smoothing;
     int64_t gradient = 0;
     double weight = 0.0, mean, spread = 0.0;
     for (int i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, i);
-        if (entry.count >= DF_CATEGORY_ROWS) {
+        if (entry.count >= limits->min_category) {
             gradient += entry.gradient;
             weight += (double)entry.hessian + smoothing;
         }
@@ -460,7 +461,7 @@ DF_ALWAYS_INLINE double df_boost_spread(const int kind, const df_boost_entries *
     mean = (double)gradient / weight;
     for (int i = 0; i < n; i++) {
         const df_boost_sums entry = df_boost_entry(kind, entries, i);
-        if (entry.count >= DF_CATEGORY_ROWS) {
+        if (entry.count >= limits->min_category) {
             const double d = df_category_key((double)entry.gradient, (double)entry.hessian, smoothing) - mean;
             spread += ((double)entry.hessian + smoothing) * (d * d);
         }

@@ -105,12 +105,12 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
     ndarray of shape (n_nodes,), dtype float64
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits
+    cdef df_boost_limits limits, rules = df_boost_limits(l1, l2, 0.0, 0.0, weight_unit, 1, 0)
     cdef double gain
     result = np.zeros(scores.shape[0])
     cdef double[::1] out = result
     for i in range(scores.shape[0]):
-        limits = df_boost_limits_of(l1, l2, 0.0, 1, narrow[i, 0], narrow[i, 1], weight_unit)
+        limits = df_boost_limits_of(&rules, narrow[i, 0], narrow[i, 1])
         gain = df_gain_of_score(&limits, is_constrained, scores[i], <double> gradient[i], <double> hessian[i])
         out[i] = max(0.0, gain)
     return result

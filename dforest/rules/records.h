@@ -200,6 +200,18 @@ typedef struct {
     uint64_t left[4];          // [DF_SUBSET_WORDS] of a narrow column of categories: a bit for each code that goes left
 } df_boost_cut;
 
+// What cuts of boosted trees are judged by: in units of the loss, or, as the limits of a node, l1 in units of its narrow gradients,
+// and the next three in units of its narrow hessians.
+typedef struct {
+    double l1;
+    double l2;
+    double min_hessian;        // of a side
+    double smoothing;          // what is added to a category's sum of hessians, as its place in the order of categories is found
+    double weight_unit;        // the weight that an integer weight of 1 stands for
+    int64_t min_samples;       // rows of a side
+    int64_t min_category;      // rows of a node, for a category to have a place of its own in that order
+} df_boost_limits;
+
 // A node of a boosted tree and a feature that it tries, to a kernel that looks for cuts.
 typedef struct {
     int64_t entry;             // the first one, in histograms

@@ -86,6 +86,9 @@ cdef extern from "rules/records.h" nogil:
         int32_t first
         int32_t n_words
         int32_t is_pure
+    ctypedef struct df_boost_limits:
+        double l1, l2, min_hessian, smoothing, weight_unit
+        int64_t min_samples, min_category
     ctypedef struct df_gradient_sums:
         int64_t gradient, hessian
         int32_t gradient_exponent, hessian_exponent

@@ -130,6 +130,8 @@ def random_problem(seed, loss):
         colsample_bytree=float(rng.choice([1.0, 1.0, 0.6])),
         colsample_bylevel=float(rng.choice([1.0, 1.0, 0.6])),
         l1_regularization=float(rng.choice([0.0, 0.0, 0.3, 3.0])),
+        categorical_smoothing=float(rng.choice([10.0, 0.5, 100.0])),
+        min_samples_category=int(rng.choice([10, 1, 25])),
         offset=rng.standard_normal((n, 3 if loss == "multinomial" else 1)) if rng.random() < 0.3 else None,
     ))  # fmt: skip
 

@@ -39,6 +39,8 @@ REFUSED = [
     ({"scoring": ["r2", len], "early_stopping": True}, {}, r"scoring=\['r2', <built-in .*; allowed are a name"),
     ({"scoring": {"r": 1}, "early_stopping": True}, {}, r"scoring=\{'r': 1\}; allowed are a name"),
     ({"l1_regularization": -1.0}, {}, "The 'l1_regularization' parameter of .* must be a float in the range"),
+    ({"categorical_smoothing": 0.0}, {}, "The 'categorical_smoothing' parameter of .* must be a float in the range"),
+    ({"min_samples_category": 0}, {}, "The 'min_samples_category' parameter of .* must be an int in the range"),
     ({"colsample_bytree": 0.0}, {}, "The 'colsample_bytree' parameter of .* must be a float in the range"),
     ({"colsample_bylevel": 1.5}, {}, "The 'colsample_bylevel' parameter of .* must be a float in the range"),
     ({"subsample": 0.0}, {}, "The 'subsample' parameter of HistGradientBoostingRegressor must be a float in the range"),

@@ -83,6 +83,8 @@ def random_fit(seed, loss):
         X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, rng.integers(0, rng.choice([2, 5, 200]), n))
         score += rng.standard_normal(200)[np.nan_to_num(X[:, 1]).astype(int)]
         parameters |= {"categorical_features": [1], "max_bins": 255}
+        parameters["categorical_smoothing"] = float(rng.choice([10.0, 0.5]))
+        parameters["min_samples_category"] = int(rng.choice([10, 1, 4]))
     if loss in CLASSES:
         y = np.searchsorted(np.quantile(score, np.arange(1, CLASSES[loss]) / CLASSES[loss]), score)
         y[: CLASSES[loss]] = range(CLASSES[loss])

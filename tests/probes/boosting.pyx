@@ -166,7 +166,8 @@ def cut_gains(double l2, int32_t exponent, const int64_t[::1] gradient not None,
     gain : ndarray of shape (n_cuts,), dtype float64
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits = df_boost_limits_of(0.0, l2, 0.0, 1, 0, exponent, 1.0)
+    cdef df_boost_limits rules = df_boost_limits(0.0, l2, 0.0, 0.0, 1.0, 1, 0)
+    cdef df_boost_limits limits = df_boost_limits_of(&rules, 0, exponent)
     cdef int64_t g = total[0], h = total[1]
     cdef double common = df_common_score(limits.l2, g, h)
     scores = np.empty(gradient.shape[0])
@@ -199,7 +200,8 @@ def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t 
     ndarray of shape (n_sides,), dtype bool
     """
     cdef Py_ssize_t i
-    cdef df_boost_limits limits = df_boost_limits_of(0.0, l2, min_hessian, min_samples_leaf, 0, exponent, 1.0)
+    cdef df_boost_limits rules = df_boost_limits(0.0, l2, min_hessian, 0.0, 1.0, min_samples_leaf, 0)
+    cdef df_boost_limits limits = df_boost_limits_of(&rules, 0, exponent)
     result = np.empty(count.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(count.shape[0]):

@@ -12,7 +12,6 @@ from twins.gradients import scaled
 
 from dforest.testing.coding import CATEGORICAL
 
-ROWS_OF_CATEGORY, CATEGORY_SMOOTHING = 10, 10.0
 NOTHING = 0, 0, 0  # sums of no rows
 
 
@@ -35,7 +34,7 @@ class Judge:
         self.bounds = [scaled(bound, -self.unit) for bound in bounds]
         self.l1 = scaled(limits.l1 / integers.weight_unit, g)
         self.l2, self.min_hessian, self.smoothing = (
-            scaled(x / integers.weight_unit, h) for x in (limits.l2, limits.min_hessian, CATEGORY_SMOOTHING)
+            scaled(x / integers.weight_unit, h) for x in (limits.l2, limits.min_hessian, limits.categorical_smoothing)
         )
         self.exponent = h - 2 * g  # of scores, in units of the loss
 
@@ -89,9 +88,12 @@ def best_cut(rows, columns, features, integers, limits, bounds):
             rows_of.setdefault(int(column.codes[row]), []).append(row)
         sums = [{code: sums_of(members, one) for code, members in rows_of.items()} for one in integers]
         if column.kind == CATEGORICAL:
-            spreads = [spread(own, judge.smoothing) * unit for own, judge, unit in zip(sums, judges, units, strict=True)]
+            least = limits.min_samples_category
+            spreads = [
+                spread(own, judge.smoothing, least) * unit for own, judge, unit in zip(sums, judges, units, strict=True)
+            ]
             widest = spreads.index(max(spreads))
-            first = by_gradient(sums[widest], judges[widest].smoothing)
+            first = by_gradient(sums[widest], judges[widest].smoothing, least)
         else:
             first = list(range(column.missing))
         others = set(range(column.missing + 1)) - set(first)
@@ -129,15 +131,15 @@ def best_cut(rows, columns, features, integers, limits, bounds):
     return Cut(*best, scaled(integers[0].weight_unit * gain, exponent), Fraction(gain) * Fraction(2) ** exponent)
 
 
-def by_gradient(sums, smoothing):
+def by_gradient(sums, smoothing, min_rows):
     """Those categories of a node that have rows enough, by their gradients."""
-    many = [code for code, (_, _, n) in sums.items() if n >= ROWS_OF_CATEGORY]
+    many = [code for code, (_, _, n) in sums.items() if n >= min_rows]
     return sorted(many, key=lambda code: (float(sums[code][0]) / (float(sums[code][1]) + smoothing), code))
 
 
-def spread(sums, smoothing):
+def spread(sums, smoothing, min_rows):
     """How much the categories of a node that have rows enough differ: the weighted variance of what they are ordered by."""
-    many = [sums[code] for code in sorted(sums) if sums[code][2] >= ROWS_OF_CATEGORY]
+    many = [sums[code] for code in sorted(sums) if sums[code][2] >= min_rows]
     if not many:
         return 0.0
     weights = [float(h) + smoothing for _, h, _ in many]

@@ -127,6 +127,8 @@ class Limits(NamedTuple):
     colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     l1: float = 0.0
+    categorical_smoothing: float = 10.0
+    min_samples_category: int = 10
 
     @property
     def is_bounded(self):
@@ -138,7 +140,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
                  n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
-                 l1_regularization=0.0, start=None):
+                 l1_regularization=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None):
     """Train a booster.
 
     Parameters
@@ -185,6 +187,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     colsample_bytree, colsample_bylevel : float
         The share of the features that can split that each tree draws, and of these that each level draws.
     l1_regularization : float
+    categorical_smoothing, min_samples_category : float and int
+        How categories are ordered.
     start : list of float, optional
         What raw predictions begin with. None means what would lose least without offsets.
 
@@ -202,7 +206,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     limits = Limits(max_depth, max_leaf_nodes, max(1, min_samples_leaf), min_hessian, l2_regularization,
                     n_features if max_features is None else max_features,
                     monotonic if monotonic is not None and any(monotonic) else None, interactions,
-                    colsample_bytree, colsample_bylevel, l1_regularization)  # fmt: skip
+                    colsample_bytree, colsample_bylevel, l1_regularization, categorical_smoothing,
+                    min_samples_category)  # fmt: skip
     weight, unit = ([1] * n_rows, 1.0) if sample_weight is None else integer_weights(sample_weight)
     weight, weights = [int(w) for w in weight], Weights(sample_weight, n_rows)
     relative = [float(w) for w in (weight if weights.exact is None else weights.exact)]

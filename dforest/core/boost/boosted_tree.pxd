@@ -56,8 +56,7 @@ cdef class BoostedTree:
     # Limits
     cdef readonly int64_t max_leaves   # 0: there is no limit
     cdef int64_t max_depth
-    cdef double l1, l2, min_hessian, weight_unit
-    cdef int64_t min_samples_leaf
+    cdef df_boost_limits rules         # in units of the loss; whoever makes the tree sets them
     cdef TriedColumns columns
     cdef Search[2] searches            # in the small node, and in the large one
     cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints

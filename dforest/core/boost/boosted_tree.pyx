@@ -65,11 +65,6 @@ cdef class BoostedTree:
         Whose leader grows trees.
     max_leaf_nodes : int or None
     max_depth : int or None
-    min_samples_leaf : int
-        Rows of a leaf.
-    min_hessian, l1, l2, weight_unit : float
-        Least sum of Hessians of a leaf; what the sum of gradients falls short of, and what is added to that of Hessians, where
-        gains are formed.
     columns : TriedColumns
     directions : ndarray of shape (n_columns,), dtype int8, or None
         See `Constraints`.
@@ -80,8 +75,7 @@ cdef class BoostedTree:
     """
 
     def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
-                  max_depth, int64_t min_samples_leaf, double min_hessian, double l1, double l2, double weight_unit,
-                  TriedColumns columns not None, directions, int64_t n_drawn, dict tuning not None):
+                  max_depth, TriedColumns columns not None, directions, int64_t n_drawn, dict tuning not None):
         cdef Py_ssize_t j, n = bundles.n_columns, widest = DF_BOOST_CODES
         self.bundles = bundles
         self.histograms = histograms
@@ -89,7 +83,6 @@ cdef class BoostedTree:
         self.team = team
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = bundles.data.n_rows if max_depth is None else min(max_depth, bundles.data.n_rows)
-        self.min_samples_leaf = min_samples_leaf
         self.rows = TreeRows(bundles, histograms, team, n_drawn, tuning.get("partition_rows", 8192))
         self.columns = columns
         self.part_rows = tuning.get("part_rows", 2048)
@@ -98,10 +91,6 @@ cdef class BoostedTree:
         self.n_item_ranges = 1
         if bundles.n_bundles == bundles.n_items:
             self.n_item_ranges = max(1, min(team.n_members, bundles.n_items // tuning.get("range_items", 4)))
-        self.min_hessian = min_hessian
-        self.l1 = l1
-        self.l2 = l2
-        self.weight_unit = weight_unit
         self.cuts = <df_boost_cut*> malloc(max(<Py_ssize_t> 1, 2 * bundles.n_items) * sizeof(df_boost_cut))
         self.tried = <uint8_t*> malloc(2 * n)
         for j in range(n):
@@ -253,8 +242,7 @@ cdef class BoostedTree:
     cdef df_boost_limits limits_of(self, const BoostNode* node, Py_ssize_t output) noexcept nogil:
         """What a node's cuts are judged by, in its units of an output."""
         cdef const BoostScale* scale = &self.outputs_of(node)[output].scale
-        return df_boost_limits_of(self.l1, self.l2, self.min_hessian, self.min_samples_leaf, scale.narrow_g, scale.narrow_h,
-                                  self.weight_unit)
+        return df_boost_limits_of(&self.rules, scale.narrow_g, scale.narrow_h)
 
     cdef void use_units_of(self, const BoostNode* node) noexcept nogil:
         """Judge cuts in the units of a node."""

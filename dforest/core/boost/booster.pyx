@@ -25,7 +25,7 @@ from dforest.core.loops cimport loops
 from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, look_up, pass_on
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_choose_words, df_gradient_exponent, df_gradient_shift,
-    df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
+    df_boost_limits, df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
 )
 from dforest.rules.losses cimport (
     DF_FINITE_TARGETS, DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_is_of_classes, df_loss_facts,
@@ -102,6 +102,8 @@ cdef class Booster:
         Shares of columns that trees, and levels of trees, draw: see `TriedColumns`.
     l1 : float, default=0.0
         By how much a leaf's sum of gradients is brought closer to 0.
+    categorical_smoothing, min_samples_category : float and int
+        How categories are ordered: see `df_boost_limits` of records.h.
     seed : int
         Of the model, below 2**64.
     n_threads : int
@@ -125,7 +127,8 @@ cdef class Booster:
                  baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
                  double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
-                 constraints=None, can_split=None, tuning=None):
+                 double categorical_smoothing=10.0, int64_t min_samples_category=10, constraints=None, can_split=None,
+                 tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
@@ -219,9 +222,10 @@ cdef class Booster:
             histograms = Histograms(bundles, kind, team.n_members, self.owners[1] if self.rows.times != NULL else None, tuning,
                                     self.n_outputs, plane)
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
-            tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, l1, l2,
-                               self.fit.weight_unit, tried, None if constraints is None else constraints.directions, self.n_drawn,
-                               tuning)
+            tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, tried,
+                               None if constraints is None else constraints.directions, self.n_drawn, tuning)
+            tree.rules = df_boost_limits(l1, l2, min_hessian, categorical_smoothing, self.fit.weight_unit, min_samples_leaf,
+                                         min_samples_category)
             if self.lightness != NULL:
                 tree.rows.lightness, tree.rows.weight = self.lightness, self.rows.weight
             tree.rows.drawn = self.rows.list

@@ -471,12 +471,12 @@ cdef class Histograms:
         if column.is_category:
             for k in range(self.n_outputs):
                 entries = self.entries_of_column(column, search, k, &wide.unpacked)
-                spread = search.units[k] * loops.boost.spread[self.kind](&entries, n_codes, search.limits[k].smoothing)
+                spread = search.units[k] * loops.boost.spread[self.kind](&entries, n_codes, &search.limits[k])
                 if spread > highest:
                     highest = spread
                     widest = k
             entries = self.entries_of_column(column, search, widest, &wide.unpacked)
-            n = loops.boost.order[self.kind](&entries, n_codes, search.limits[widest].smoothing, &wide.room)
+            n = loops.boost.order[self.kind](&entries, n_codes, &search.limits[widest], &wide.room)
             order = wide.room.order
         for k in range(self.n_outputs):
             entries = self.entries_of_column(column, search, k, &wide.unpacked)

@@ -53,11 +53,12 @@
                                         df_boost_cut *cut) {                                                                   \
         df_boost_subset_loop(kind, entries, n_codes, has_missing, limits, constraint, cut);                                    \
     }                                                                                                                          \
-    static double df_boost_spread_##label(const df_boost_entries *entries, int n, double smoothing) {                          \
-        return df_boost_spread(kind, entries, n, smoothing);                                                                   \
+    static double df_boost_spread_##label(const df_boost_entries *entries, int n, const df_boost_limits *limits) {             \
+        return df_boost_spread(kind, entries, n, limits);                                                                      \
     }                                                                                                                          \
-    static int df_boost_order_##label(const df_boost_entries *entries, int n, double smoothing, const df_boost_room *room) {   \
-        return df_boost_order(kind, entries, n, smoothing, room);                                                              \
+    static int df_boost_order_##label(const df_boost_entries *entries, int n, const df_boost_limits *limits,                   \
+                                      const df_boost_room *room) {                                                             \
+        return df_boost_order(kind, entries, n, limits, room);                                                                 \
     }                                                                                                                          \
     static void df_boost_add_output_##label(const df_boost_entries *entries, int n_codes, int has_missing,                     \
                                             const uint16_t *order, int n, const df_boost_limits *limits,                       \

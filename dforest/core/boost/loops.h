@@ -22,9 +22,9 @@ typedef void (*df_boost_cut_beside_default)(const uint64_t *words, int n_codes, 
                                             df_boost_sums total, const df_boost_limits *limits,
                                             const df_boost_constraint *constraint, df_boost_cut *cut);
 
-typedef double (*df_boost_spread_of)(const df_boost_entries *entries, int n, double smoothing);
+typedef double (*df_boost_spread_of)(const df_boost_entries *entries, int n, const df_boost_limits *limits);
 
-typedef int (*df_boost_order_of)(const df_boost_entries *entries, int n, double smoothing, const df_boost_room *room);
+typedef int (*df_boost_order_of)(const df_boost_entries *entries, int n, const df_boost_limits *limits, const df_boost_room *room);
 
 typedef void (*df_boost_add_output)(const df_boost_entries *entries, int n_codes, int has_missing, const uint16_t *order, int n,
                                     const df_boost_limits *limits, const df_boost_constraint *constraint, double unit, int is_first,

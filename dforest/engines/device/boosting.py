@@ -58,7 +58,6 @@ class DeviceBoostingShard(BoostingShard):
         self.n_sums = n_sums
         self.n_outputs = n_sums // problem.n_trees_per_iteration
         self.n_drawn, self.share = problem.n_drawn, problem.share or RowShare.whole(self.n_all)
-        self.min_samples_leaf = rules.min_samples_leaf
         facts, self._own = problem.loss.facts, None
         self.loss, self.has_hessian = facts.number, weights.weight is not None or not facts.has_constant_hessian
         if facts.number < 0:  # the processor asks a loss of the user's own
@@ -92,7 +91,11 @@ class DeviceBoostingShard(BoostingShard):
         self.directions = None if directions is None else device.array(directions.astype(np.int32))
         self.n_middles = 0 if directions is None else self.n_outputs
         self.baseline = device.array(np.array(problem.baseline))
-        self.limits = device.array(np.array([rules.l1, rules.l2, rules.min_hessian, weights.unit]))
+        limits = (
+            rules.l1, rules.l2, rules.min_hessian, rules.categorical_smoothing, weights.unit, rules.min_samples_leaf,
+            rules.min_samples_category,
+        )  # fmt: skip
+        self.limits = device.array(np.array([limits], record("df_boost_limits")))
         n, self.per = self.n_all, 2 if self.has_hessian else 1
         self.raw = device.empty((n_sums, n), np.float64)
         self.raw.write(np.zeros((n_sums, n)) if problem.raw is None else problem.raw)
@@ -360,7 +363,7 @@ class DeviceBoostingShard(BoostingShard):
         is_shared = self.n_outputs == 1 and not self.is_category[pairs.feature].all()
         n_items = self.tuning.n_items if is_shared else self.tuning.few_items
         device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
-                   histograms.shape[1], histograms, self.limits, self.min_samples_leaf,
+                   histograms.shape[1], histograms, self.limits,
                    device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts, middles,
                    n_items=n_items, n_local=n_local)  # fmt: skip
         middles = np.zeros((n, 0)) if middles is None else middles.get()

@@ -383,6 +383,8 @@ class BoostingEstimator(
             colsample_bytree=float(self.colsample_bytree),
             colsample_bylevel=float(self.colsample_bylevel),
             l1=self.l1_regularization,
+            categorical_smoothing=float(self.categorical_smoothing),
+            min_samples_category=min(self.min_samples_category, n_rows + 1),
         )
         n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(

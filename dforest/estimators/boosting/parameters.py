@@ -279,10 +279,10 @@ BOOSTING_PARAMETERS = (
         those of Python's objects that hold any. Labels are strings, numbers or booleans; 1 and 1.0 are one label. A node
         tests such a column by a set of categories.
 
-        In a node, the categories that have at least 10 rows are sorted by G / (H + 10), where G and H are the sums of the first
-        and second derivatives of the loss over their rows, and are parted in this order. Missing values count as one more
-        category. All other categories go together to the side that has more gain. Labels that did not occur in training are
-        treated as missing values.""",
+        In a node, the categories that have at least `min_samples_category` rows are sorted by G / (H + `categorical_smoothing`),
+        where G and H are the sums of the first and second derivatives of the loss over their rows, and are parted in this order.
+        Missing values count as one more category. All other categories go together to the side that has more gain. Labels that
+        did not occur in training are treated as missing values.""",
         of=BOOSTING,
         group=COLUMNS,
     ),
@@ -298,6 +298,27 @@ BOOSTING_PARAMETERS = (
         given the mean that the rows of other folds make of its label. Of several classes or outputs, there is an order for each
         of the first ten. Other columns are parted as by "subset". "auto" means "subset", or with ``defaults="dforest"`` "order",
         but for fits with ``warm_start=True`` or `interaction_cst`.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
+        "categorical_smoothing",
+        "float",
+        10.0,
+        [Interval(Real, 0, None, closed="neither")],
+        """What is added, above 0, to a category's sum of second derivatives, H, where the categories in a node are sorted by
+        G / (H + `categorical_smoothing`): the more, the closer do categories of few rows come to those of no effect. LightGBM
+        calls it `cat_smooth`.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
+        "min_samples_category",
+        "int",
+        10,
+        [Interval(Integral, 1, None, closed="left")],
+        """Least number of rows in a node for a category to be sorted among the others; all that have fewer go to one side
+        together. LightGBM calls it `min_data_per_group`.""",
         of=BOOSTING,
         group=COLUMNS,
     ),

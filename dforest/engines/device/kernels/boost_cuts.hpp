@@ -14,14 +14,13 @@ DF_INLINE df_boost_constraint df_boost_constraint_in(const double *bounds, int64
 // The best cut of a column by all outputs together. IN histograms : of the first output; `step` numbers on is the next one's;
 // bounds : [n_outputs, 2] or NULL; OUT middles : [n_outputs] where the cut parts steps, if there are bounds and a direction
 static inline void df_boost_find_of_outputs(const df_column *column, const int32_t *exponents, int64_t n_outputs,
-                                            const int64_t *histograms, int64_t step, const double *limits, int64_t min_samples,
+                                            const int64_t *histograms, int64_t step, const df_boost_limits *rules,
                                             const double *bounds, int32_t direction, const df_boost_room *room,
                                             df_boost_outputs *outputs, uint64_t *subset, df_boost_cut *cut, double *middles)
 {
     const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n_all = n_codes + has_missing;
     const auto limits_of = [&](int64_t k) {
-        return df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, exponents[2 * k], exponents[2 * k + 1],
-                                  limits[3]);
+        return df_boost_limits_of(rules, exponents[2 * k], exponents[2 * k + 1]);
     };
     const auto entries_of = [&](int64_t k) {
         const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + k * step), 0, 0, 0};
@@ -42,12 +41,14 @@ static inline void df_boost_find_of_outputs(const df_column *column, const int32
         int64_t widest = 0;
         for (int64_t k = 0; k < n_outputs; k++) {
             const df_boost_entries entries = entries_of(k);
-            const double spread = unit_of(k) * df_boost_spread(DF_WIDE_WORDS, &entries, n_all, limits_of(k).smoothing);
+            const df_boost_limits limit = limits_of(k);
+            const double spread = unit_of(k) * df_boost_spread(DF_WIDE_WORDS, &entries, n_all, &limit);
             widest = spread > most ? k : widest;
             most = spread > most ? spread : most;
         }
         const df_boost_entries entries = entries_of(widest);
-        n = df_boost_order(DF_WIDE_WORDS, &entries, n_all, limits_of(widest).smoothing, room);
+        const df_boost_limits limit = limits_of(widest);
+        n = df_boost_order(DF_WIDE_WORDS, &entries, n_all, &limit, room);
         order = room->order;
     }
     for (int64_t k = 0; k < n_outputs; k++) {
@@ -149,14 +150,14 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
 // The best cut of each pair, a group each.
 //
 // IN columns : [n_features]; pairs : [n_pairs]; histograms : [n_outputs, n_entries, 3]
-// IN limits : l1, l2, least hessian, unit of weights; min_samples : of a side
+// IN rules : what cuts are judged by, in units of the loss
 // IN exponents : [n_nodes, n_outputs, 2] of narrow gradients and hessians
 // IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, n_outputs, 2] of steps, in their units
 // OUT cuts : [n_pairs]; subsets : a bit for each code that goes left, of columns of categories
 // OUT middles : [n_pairs, n_outputs] where cuts part the steps of nodes; 0 where there is no direction; NULL without constraints
 // SCRATCH rooms : of the pairs that have one; others have the group's own memory
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pairs, int64_t n_pairs, int64_t n_outputs,
-                             int64_t n_entries, const int64_t *histograms, const double *limits, int64_t min_samples,
+                             int64_t n_entries, const int64_t *histograms, const df_boost_limits *rules,
                              const int32_t *exponents, const int32_t *directions, const double *bounds, double *rooms,
                              uint64_t *subsets, df_boost_cut *cuts, double *middles, DF_LOCAL)
 {
@@ -165,7 +166,7 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
         for (int64_t at = group.number; at < n_pairs; at += group.n_groups) {
             const df_boost_pair *pair = pairs + at;
             const int32_t *own = exponents + 2 * n_outputs * pair->node;
-            const df_boost_limits limit = df_boost_limits_of(limits[0], limits[1], limits[2], min_samples, own[0], own[1], limits[3]);
+            const df_boost_limits limit = df_boost_limits_of(rules, own[0], own[1]);
             const df_column *column = columns + pair->feature;
             const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n = n_codes + has_missing;
             const double *own_bounds = directions ? bounds + 2 * n_outputs * pair->node : 0;
@@ -190,8 +191,8 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
                     own_middles[k] = 0.0;
                 if (n_outputs > 1) {
                     df_boost_outputs outputs = df_boost_outputs_at(memory + DF_ROOM_NUMBERS * (int64_t) lanes, lanes);
-                    df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, limits,
-                                             min_samples, own_bounds, direction, &room, &outputs, subsets + pair->word, cut,
+                    df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, rules,
+                                             own_bounds, direction, &room, &outputs, subsets + pair->word, cut,
                                              own_middles);
                 } else if (column->kind == DF_CATEGORICAL)
                     df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room,
