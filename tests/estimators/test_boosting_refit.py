@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import warnings
 from contextlib import redirect_stderr
 
 import numpy as np
@@ -210,11 +211,17 @@ def test_where_rows_cannot_be_held_out_nothing_stops():
     X, y, _ = problem("log_loss", n=60)
     model = HistGradientBoostingClassifier(defaults="dforest", max_leaf_nodes=3, random_state=0)
     y[0] = "d"  # a class of one row
-    assert_equal_models(model.fit(X, y), clone(model).set_params(early_stopping=False).fit(X, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asked = clone(model).set_params(early_stopping=False).fit(X, y)
+    told = r"validation_folds=5 .* the class 'd' has one row.* so 100 iterations are grown without it; early_stopping=False does"
+    with pytest.warns(UserWarning, match=told):
+        assert_equal_models(model.fit(X, y), asked)
     assert (model.n_iter_, model.max_iter_, model.learning_rate_, model.do_early_stopping_) == (100, 100, 0.1, False)
     counts = np.zeros(60)
     counts[3] = 2.0  # no fold without this row has a mean above 0
-    assert not HistGradientBoostingRegressor("poisson", defaults="dforest").fit(X, counts).do_early_stopping_
+    with pytest.warns(UserWarning, match=r"validation_folds=5 of 60 rows can't be held out in turn .*iterations are grown"):
+        assert not HistGradientBoostingRegressor("poisson", defaults="dforest").fit(X, counts).do_early_stopping_
     for parameters in ({"early_stopping": True}, {"early_stopping": True, "validation_folds": 3}):
         with pytest.raises(ValueError, match="can't be held out.*the class 'd' has one row"):
             clone(model).set_params(**parameters).fit(X, y)

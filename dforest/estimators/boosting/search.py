@@ -15,13 +15,14 @@ from dforest.estimators.boosting.loop import grow
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.data.validation import count_threads
+from dforest.warning import warn
 
 
 def divisions_of(estimator, sample, given, ranks):
     """How rows are divided: list of (the rows that trees are grown on, those that are scored or None). A collective.
 
     If more than one, or if the estimator is to be refitted, rows come back when the number of iterations is known. Where rows
-    cannot be held out, and nothing but dforest's defaults asks for it, nothing stops early.
+    cannot be held out, and nothing but dforest's defaults asks for it, nothing stops early, and a warning says so.
 
     Parameters
     ----------
@@ -38,10 +39,15 @@ def divisions_of(estimator, sample, given, ranks):
     n_folds, n_rows = estimator.validation_folds_, ranks.total(len(sample.y))
     try:
         return [hold_out(estimator, sample, ranks)] if n_folds == 1 else hold_out_in_turn(estimator, sample, n_folds, ranks)
-    except ValueError:
+    except ValueError as error:
         choose_values(estimator, n_rows, is_given=False, can_stop=False)
         if estimator.do_early_stopping_:
             raise
+        if ranks.rank == 0:
+            warn(
+                f"{error}. Only defaults=\"dforest\" asks for early stopping here, so {estimator.max_iter_} iterations are grown "
+                "without it; early_stopping=False does the same and warns of nothing"
+            )
     return [(sample, None)]
 
 
