@@ -162,8 +162,8 @@ class _BoostingOnWorkers(_OnWorkers):
         Returns
         -------
         self
-            The fitted estimator, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first
-            worker did.
+            The fitted estimator, with the attributes of an ordinary fit to all rows, except for predictions out of fold, which
+            have an entry for each row. `fit_report_` describes what the first worker did.
 
         Raises
         ------
@@ -305,8 +305,8 @@ class HistGradientBoostingRanker(_OnWorkers, dforest.HistGradientBoostingRanker)
         Returns
         -------
         self
-            The fitted estimator, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first
-            worker did.
+            The fitted estimator, with the attributes of an ordinary fit to all rows, except for predictions out of fold, which
+            have an entry for each row. `fit_report_` describes what the first worker did.
 
         Raises
         ------

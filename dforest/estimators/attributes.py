@@ -21,6 +21,7 @@ from dforest.estimators.families import (
     TREES,
 )
 
+BOOSTED_CLASSES = frozenset({"boosting classifier"})
 MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION
 
 
@@ -77,6 +78,23 @@ ATTRIBUTES = (
         good numbers the lowest: ``validation_score_[best_iteration_]``, or with ``validation_fraction=None`` the entry of
         `train_score_`, is `best_score_`. After a refit it is the number of the search. None if there was no early stopping.""",
         BOOSTING,
+    ),
+    Attribute(
+        "oob_decision_function_",
+        "ndarray of shape (n_rows, n_classes)",
+        """Class probabilities of each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`
+        iterations, or with ``use_best_model=False`` after all that were grown. NaN for rows of weight 0. For several outputs, the
+        shape is (n_rows, n_classes, n_outputs), or there is a list of arrays if outputs differ in the number of classes. It
+        is there only if rows were held out in turn: `validation_folds_` is above 1, and decided about the iterations.""",
+        BOOSTED_CLASSES,
+    ),
+    Attribute(
+        "oob_prediction_",
+        "ndarray of shape (n_rows,) or (n_rows, n_outputs)",
+        """Prediction for each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`
+        iterations, or with ``use_best_model=False`` after all that were grown. NaN for rows of weight 0. It is there only if rows
+        were held out in turn: `validation_folds_` is above 1, and decided about the iterations.""",
+        BOOSTING - BOOSTED_CLASSES,
     ),
     Attribute(
         "best_score_", "float or None", "Score after `best_iteration_` iterations; None if there was no early stopping.", BOOSTING

@@ -26,6 +26,7 @@ from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow, with_sets
 from dforest.estimators.boosting.memory import BoostingMemoryPart
+from dforest.estimators.boosting.out_of_fold import keep_out_of_fold
 from dforest.estimators.boosting.permutation import PermutationPart
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.queries import ToldQueries
@@ -171,7 +172,7 @@ class BoostingEstimator(
         check_support(Fit(self), places)
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
         grown = getattr(self, "forest_", None) if self.warm_start else None
-        training, held_out = self._learn(partitions, to_score, ranks, places, grown)
+        training, held_out, kept = self._learn(partitions, to_score, ranks, places, grown)
         seeds = tasks.agree(self._draw_seeds(grown))
         n_trees = self.n_trees_per_iteration_
         n_before = 0 if grown is None else grown.n_trees // n_trees
@@ -179,13 +180,14 @@ class BoostingEstimator(
         growth.begin()
         growth.agree_on_seeds(seeds)
         seed, self._row_seed = growth.seeds
-        engine, searched = engine_on(device, count_threads(self.n_jobs), ranks), None
+        engine, searched, raw = engine_on(device, count_threads(self.n_jobs), ranks), None, None
         divisions = divisions_of(self, training, held_out, ranks)
         if is_searched(self, divisions, held_out):
-            n_iterations, searched = search_iterations(self, training, divisions, seed, engine, ranks)
+            n_iterations, searched, raw = search_iterations(self, training, divisions, seed, engine, ranks)
         else:
-            ((training, held_out),) = divisions
+            ((training, held_out, _),) = divisions
             n_iterations = self.max_iter_
+        keep_out_of_fold(self, raw, kept)
         growth.n_wanted = n_iterations * n_trees
         self._grow(training, held_out, grown, seed, growth, engine, ranks, searched)
         del self._growth
@@ -199,6 +201,8 @@ class BoostingEstimator(
             All rows that may be trained on.
         held_out : Sample or None
             Those that `fit` was given to be scored.
+        kept : ndarray of bool
+            Which of the rows that `fit` was given here are training rows.
         """
         partitions, to_score = [partition.on_host() for partition in partitions], ToScore(*map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
@@ -206,8 +210,6 @@ class BoostingEstimator(
         check_columns_of_y(self, partitions)
         known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
-        n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
-        choose_values(self, n_rows, is_given)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         told = zip(partitions, parts, strict=True)
@@ -218,6 +220,8 @@ class BoostingEstimator(
                 "is told the groups"
             )
         self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
+        n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
+        choose_values(self, n_rows, is_given)
         check_support(Fit(self, self._loss.n_outputs), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
@@ -230,7 +234,7 @@ class BoostingEstimator(
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
             None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
-        return training, scored_rows(self, to_score, ranks)
+        return training, scored_rows(self, to_score, ranks), rows.kept
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""

@@ -2,14 +2,33 @@
 
 from math import ceil
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 
-from dforest.estimators.boosting.rows import check_targets, count_strata
+from dforest.estimators.boosting.rows import Sample, check_targets, count_strata
+
+
+class Division(NamedTuple):
+    """How rows are divided.
+
+    Attributes
+    ----------
+    training : Sample
+        The rows that trees are grown on.
+    held_out : Sample or None
+        The rows that are scored.
+    chosen : ndarray of bool, or None
+        Which of the training rows of the fit are held out; None: none of them are.
+    """
+
+    training: Sample
+    held_out: Sample | None
+    chosen: np.ndarray | None = None
 
 
 def hold_out(estimator, sample, ranks):
-    """Divide rows into some to train on and some to score: of classes, each has its share of both. A collective.
+    """The `Division` into some rows to train on and some to score: of classes, each has its share of both. A collective.
 
     For ranking, whole queries are divided, and counted.
     """
@@ -35,7 +54,10 @@ def hold_out(estimator, sample, ranks):
 
 
 def hold_out_in_turn(estimator, sample, n_folds, ranks):
-    """Divide rows as `hold_out` does, once for each of some folds, two at least: each row is held out once. A collective."""
+    """Divide rows as `hold_out` does, once for each of some folds, two at least: a list of `Division`. A collective.
+
+    Each row is held out once.
+    """
     n, what, name = _count(sample, ranks)
     n_classes = count_strata(estimator)
     try:
@@ -74,10 +96,10 @@ def _members(y, n_classes, ranks):
 
 
 def _divided(estimator, sample, chosen, n_members, ranks):
-    """(the rows that are left, those that are chosen). Raises ValueError if no trees can be grown on the former. A collective."""
+    """The `Division` that holds out what is chosen. Raises ValueError if no trees can be grown on the rest. A collective."""
     n_left = _members(sample.y[~chosen], len(n_members), ranks)
     if (n_left < (n_members > 0)).any():
         label = estimator.classes_[n_left < (n_members > 0)].tolist()[0]
         raise ValueError(f"no row of the class {label!r} would be left to train on")
     check_targets(estimator, sample.y[~chosen], ranks)  # all are allowed; together they may not be
-    return sample.take(~chosen, ranks), sample.take(chosen, ranks)
+    return Division(sample.take(~chosen, ranks), sample.take(chosen, ranks), chosen)

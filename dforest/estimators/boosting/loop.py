@@ -5,7 +5,7 @@ from dforest.core.forest.assembly import Assembly
 from dforest.engines.fitting import ForestSink, forest_of
 
 
-class _Trees:
+class Trees:
     """The trees of the iterations so far, as they come: a sink.
 
     Parameters
@@ -122,7 +122,7 @@ def grow(
     """
     n_trees = problem.n_trees_per_iteration
     holds_out = monitor is not None and monitor.held_out is not None
-    trees = _Trees(problem, dtype, iterations.stop * n_trees, before, holds_out, tasks, n_threads, **settings)
+    trees = Trees(problem, dtype, iterations.stop * n_trees, before, holds_out, tasks, n_threads, **settings)
     done = iterations.start
     while done < iterations.stop:
         ahead = iterations.stop - done

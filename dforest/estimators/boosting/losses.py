@@ -124,7 +124,7 @@ class Loss:
 
     def _by_output(self, function, raw, *columns):
         """What a function over rows makes of raw predictions and other columns, output by output: list of its results."""
-        given = [np.ascontiguousarray(array.reshape(len(raw), -1).T) for array in (raw, *columns)]
+        given = [np.ascontiguousarray(array.reshape(len(raw), self.n_outputs).T) for array in (raw, *columns)]
         return [function(self.name, *(array[k] for array in given)) for k in range(self.n_outputs)]
 
     @property

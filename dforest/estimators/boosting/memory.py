@@ -63,7 +63,7 @@ class BoostingMemoryPart:
         >>> from sklearn.datasets import load_diabetes
         >>> from dforest import HistGradientBoostingRegressor
         >>> X, y = load_diabetes(return_X_y=True)
-        >>> HistGradientBoostingRegressor(n_jobs=1).estimate_memory(X, y).total < 16 * 2**20
+        >>> HistGradientBoostingRegressor(n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
         True
         """
         partition = Partition(0, X, y, sample_weight, None, offset)
@@ -79,7 +79,7 @@ class BoostingMemoryPart:
         with model._communicator().together() as ranks:
             partition = partition._replace(place=ranks.rank)
             places, device = place_of_fit(model, [*partition[1:], *to_score], ranks)
-            training, held_out = model._learn([partition], to_score, ranks, places, None)
+            training, held_out, _ = model._learn([partition], to_score, ranks, places, None)
             seed, model._row_seed = ranks.first(model._draw_seeds(None))
             engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)
 
@@ -88,11 +88,14 @@ class BoostingMemoryPart:
                 return memory_of(model, problem, training, held_out, model.max_iter_, engine, given, ranks)
 
             divisions = divisions_of(model, training, held_out, ranks)
-            of_first, n_folds = estimated(*divisions[0]), len(divisions)
+            of_first, n_folds = estimated(divisions[0].training, divisions[0].held_out), len(divisions)
             if not is_searched(model, divisions, held_out):
                 return of_first
-            search = {"search": n_folds * of_first.total, "search_on_device": n_folds * of_first.on_device}
-            return replace(estimated(training, None), **search)
+            of_all, out_of_fold = estimated(training, None), 8 * len(training.y) * model._loss.n_sums if n_folds > 1 else 0
+            return replace(
+                of_all, data=of_all.data + out_of_fold, search=n_folds * of_first.total + out_of_fold,
+                search_on_device=n_folds * of_first.on_device,
+            )  # fmt: skip
 
 
 def memory_of(estimator, problem, training, held_out, n_iterations, engine, given, ranks):

@@ -8,10 +8,11 @@ fit is to which the rows held out are given.
 from contextlib import ExitStack
 
 from dforest.estimators.boosting.defaults import choose_values
-from dforest.estimators.boosting.early_stopping import MeanScores, Monitor, Stopping
+from dforest.estimators.boosting.early_stopping import MeanScores, Monitor
 from dforest.estimators.boosting.gains import warn_of_no_gain
-from dforest.estimators.boosting.held_out import hold_out, hold_out_in_turn
-from dforest.estimators.boosting.loop import grow
+from dforest.estimators.boosting.held_out import Division, hold_out, hold_out_in_turn
+from dforest.estimators.boosting.loop import Trees
+from dforest.estimators.boosting.out_of_fold import raw_out_of_fold
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.data.validation import count_threads
@@ -19,7 +20,7 @@ from dforest.warning import warn
 
 
 def divisions_of(estimator, sample, given, ranks):
-    """How rows are divided: list of (the rows that trees are grown on, those that are scored or None). A collective.
+    """How rows are divided: list of `Division`. A collective.
 
     If more than one, or if the estimator is to be refitted, rows come back when the number of iterations is known. Where rows
     cannot be held out, and nothing but dforest's defaults asks for it, nothing stops early, and a warning says so.
@@ -35,7 +36,7 @@ def divisions_of(estimator, sample, given, ranks):
     ranks : Communicator
     """
     if not estimator.do_early_stopping_ or given is not None or estimator.validation_fraction_ is None:
-        return [(sample, given)]
+        return [Division(sample, given)]
     n_folds, n_rows = estimator.validation_folds_, ranks.total(len(sample.y))
     try:
         return [hold_out(estimator, sample, ranks)] if n_folds == 1 else hold_out_in_turn(estimator, sample, n_folds, ranks)
@@ -48,12 +49,12 @@ def divisions_of(estimator, sample, given, ranks):
                 f"{error}. Only defaults=\"dforest\" asks for early stopping here, so {estimator.max_iter_} iterations are grown "
                 "without it; early_stopping=False does the same and warns of nothing"
             )
-    return [(sample, None)]
+    return [Division(sample, None)]
 
 
 def is_searched(estimator, divisions, given):
     """Whether the number of iterations is searched before all rows grow the model: see `divisions_of`."""
-    holds_out = divisions[0][1] is not given
+    holds_out = divisions[0].held_out is not given
     return holds_out and (estimator.refit_ or len(divisions) > 1)
 
 
@@ -66,7 +67,7 @@ def search_iterations(estimator, sample, divisions, seed, engine, ranks):
         Its parameters, and what is known of the data.
     sample : Sample
         All rows.
-    divisions : list of (Sample, Sample)
+    divisions : list of Division
         As of `divisions_of`.
     seed : int
         Of the trees.
@@ -80,48 +81,58 @@ def search_iterations(estimator, sample, divisions, seed, engine, ranks):
         are grown on, and rounded, but no more than are allowed.
     monitor : Monitor
         Which has the mean scores of the folds.
+    raw : ndarray of shape (n_rows, n_sums), dtype float64, or None
+        Of several folds, what each predicts for the rows that it held out, by the iterations that were found.
     """
     n_threads, n_most, folds, sessions = count_threads(estimator.n_jobs), estimator.max_iter_, [], ExitStack()
     with sessions:
-        for rows, held_out in divisions:
+        for rows, held_out, _ in divisions:
             baseline = estimator._baseline(rows, None, ranks)
             monitor = make_monitor(
                 estimator, estimator._loss, baseline, rows, held_out, estimator._row_seed, n_threads, ranks
             )
             monitor.begin(None, estimator._loss.n_sums)
             problem = estimator._state_problem(rows, baseline, seed, ranks, engine)
-            folds.append(_Fold(sessions.enter_context(engine.open(problem)), problem, rows, monitor, n_most))
+            session, dtype = sessions.enter_context(engine.open(problem)), rows.X.dtype
+            folds.append(_Fold(session, problem, dtype, monitor, n_most, n_threads, estimator._tree_settings()))
         parts = [MeanScores([getattr(fold.monitor, name) for fold in folds]) for name in ("training", "held_out")]
         monitor, done = Monitor(monitor.stopping, *parts), 0
         while done < n_most and (wait := monitor.earliest()):
             ahead = range(done, min(n_most, done + wait))
             for fold in folds:
-                fold.grow(ahead, n_threads, estimator._tree_settings())
+                fold.grow(ahead)
             done = ahead.stop
             if estimator.verbose:
                 for number in ahead:
                     tell_iteration(estimator, number + 1, n_most, monitor)
-        for fold in folds:
-            estimator._check_raw(fold.forest, fold.session.raw_sums)
-    scored = divisions[0][1] if len(folds) == 1 else sample
-    warn_of_no_gain(estimator, folds[0].forest, monitor, scored, ranks)
+        forests = [fold.forest() for fold in folds]
+        for fold, forest in zip(folds, forests, strict=True):
+            estimator._check_raw(forest, fold.session.raw_sums)
+    scored = divisions[0].held_out if len(folds) == 1 else sample
+    warn_of_no_gain(estimator, forests[0], monitor, scored, ranks)
     found = monitor.best()[0] if estimator.use_best_model else done
-    n_rows, n_grown = len(folds) * ranks.total(len(sample.y)), ranks.total(sum(len(rows.y) for rows, _ in divisions))
+    n_rows, n_grown = len(folds) * ranks.total(len(sample.y)), ranks.total(sum(len(rows.y) for rows, *_ in divisions))
     n_iterations = min(n_most, (2 * found * n_rows + n_grown) // (2 * n_grown))  # rounded, half of one up
     if estimator.verbose:
         tell_stop(estimator, monitor, f"{n_iterations} are grown on all rows")
-    return n_iterations, monitor
+    raw = raw_out_of_fold(divisions, forests, found, n_threads) if len(folds) > 1 else None
+    return n_iterations, monitor, raw
 
 
 class _Fold:
     """The trees of a fold, as they come, and what they score."""
 
-    def __init__(self, session, problem, rows, monitor, n_most):
-        self.session, self.forest, self._problem, self._dtype = session, None, problem, rows.X.dtype
-        self.monitor = Monitor(Stopping(n_most + 1, 0.0), monitor.training, monitor.held_out)  # which alone ends nothing
+    def __init__(self, session, problem, dtype, monitor, n_most, n_threads, settings):
+        self.session, self.monitor, self._per_iteration = session, monitor, problem.n_trees_per_iteration
+        self._trees = Trees(problem, dtype, n_most * self._per_iteration, None, True, None, n_threads, **settings)
 
-    def grow(self, iterations, n_threads, settings):
+    def grow(self, iterations):
         """Grow some iterations, and score each."""
-        self.forest = grow(
-            self.session, self._problem, self._dtype, iterations, self.forest, self.monitor, n_threads=n_threads, **settings
-        )
+        for number in iterations:
+            self.session.grow(range(number * self._per_iteration, (number + 1) * self._per_iteration), self._trees)
+            self.monitor.training.add_sums(self.session.raw_sums.T)
+        self.monitor.held_out.add(self._trees.latest_forest())
+
+    def forest(self):
+        """The `Forest` of all trees."""
+        return self._trees.forest()
