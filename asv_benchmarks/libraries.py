@@ -70,7 +70,7 @@ def boosted_by(library, kind, rounds, jobs, seed):
         same = {"max_iter": rounds, "max_leaf_nodes": 31, "min_samples_leaf": 20, "learning_rate": 0.1, "random_state": seed}
         if library == "dforest":
             boosting = getattr(importlib.import_module("dforest"), f"HistGradientBoosting{kind}")
-            return boosting(n_jobs=jobs, early_stopping=False, **same)
+            return boosting(n_jobs=jobs, early_stopping=False, defaults="scikit-learn", **same)
         return SklearnBoosting(kind, jobs, early_stopping=False, **same)
     if library == "lightgbm":
         import lightgbm

@@ -46,7 +46,9 @@ def ensembles(is_regression, trees, seed):
         "bagging": bagging(tree(), **ours),
         "random forest": getattr(dforest, f"RandomForest{kind}")(**ours),
         "extra trees": getattr(dforest, f"ExtraTrees{kind}")(**ours),
-        "boosted trees": getattr(dforest, f"HistGradientBoosting{kind}")(max_iter=trees, random_state=seed, n_jobs=1),
+        "boosted trees": getattr(dforest, f"HistGradientBoosting{kind}")(
+            max_iter=trees, defaults="scikit-learn", random_state=seed, n_jobs=1
+        ),
         "AdaBoost": ada_boost(tree(max_depth=3), n_estimators=trees, random_state=seed),
     }
 

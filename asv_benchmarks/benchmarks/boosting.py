@@ -14,9 +14,12 @@ LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma"]
 ROWS = 48_000  # of made data, test rows among them
 
 
+OTHERS = {"random_state": 0, "defaults": "scikit-learn"}  # all columns, and no regularisation, as before other defaults
+
+
 def boosted_for(problem, **parameters):
     name = "HistGradientBoosting" + ("Classifier" if problem.task == "classification" else "Regressor")
-    return getattr(dforest, name)(**{"max_iter": 20, "random_state": 0, **parameters})
+    return getattr(dforest, name)(**{"max_iter": 20, **OTHERS, **parameters})
 
 
 class BoostedFit:
@@ -38,6 +41,27 @@ class BoostedFit:
     def track_error(self, name, stopping):
         """1 - accuracy, or 1 - R2, on the test rows: like a time, better if lower."""
         model = self.model.set_params(max_iter=100).fit(self.problem.X, self.problem.y)
+        return 1 - model.score(self.problem.X_test, self.problem.y_test)
+
+    track_error.unit = "1 - score"
+
+
+class BoostedDefaults:
+    """Training with nothing set, on one thread: the number of iterations is searched, and then all rows are trained on."""
+
+    params = (["diabetes", "digits", "waves"],)
+    param_names = ("problem",)
+
+    def setup(self, name):
+        self.problem = data.load(name, ROWS // 8)
+        self.model = boosted_for(self.problem, max_iter="auto", defaults="dforest")
+
+    def time_fit(self, name):
+        self.model.fit(self.problem.X, self.problem.y)
+
+    def track_error(self, name):
+        """1 - accuracy, or 1 - R2, on the test rows: like a time, better if lower."""
+        model = self.model.fit(self.problem.X, self.problem.y)
         return 1 - model.score(self.problem.X_test, self.problem.y_test)
 
     track_error.unit = "1 - score"
@@ -91,7 +115,7 @@ class BoostedRanking:
         rng = np.random.default_rng(0)
         self.X, self.group = rng.normal(size=(20_000, 20)), [100] * 200
         self.y = np.clip(np.floor(self.X[:, 0] + np.abs(self.X[:, 1]) + rng.normal(size=20_000)), 0, 4)
-        self.model = dforest.HistGradientBoostingRanker(loss, max_iter=20, random_state=0, early_stopping=False, n_jobs=n_jobs)
+        self.model = dforest.HistGradientBoostingRanker(loss, max_iter=20, early_stopping=False, n_jobs=n_jobs, **OTHERS)
 
     def time_fit(self, loss, n_jobs):
         self.model.fit(self.X, self.y, group=self.group)
@@ -106,7 +130,7 @@ class BoostedSparse:
     def setup(self, problem, n_jobs):
         X, self.y, _ = data.sparse(problem.removeprefix("dense "), {"text": 4_000}.get(problem, 20_000))
         self.X = X.toarray() if problem.startswith("dense") else X
-        self.model = dforest.HistGradientBoostingClassifier(max_iter=20, random_state=0, early_stopping=False, n_jobs=n_jobs)
+        self.model = dforest.HistGradientBoostingClassifier(max_iter=20, early_stopping=False, n_jobs=n_jobs, **OTHERS)
 
     def time_fit(self, problem, n_jobs):
         self.model.fit(self.X, self.y)
@@ -125,7 +149,7 @@ class BoostedClasses:
         problem = data.load("friedman", ROWS // 3)
         n = len(problem.y)
         self.X, self.y = problem.X, np.argsort(np.argsort(problem.y)) * min(classes, n // 4) // n
-        self.model = dforest.HistGradientBoostingClassifier(max_iter=5, random_state=0, early_stopping=False, n_jobs=n_jobs)
+        self.model = dforest.HistGradientBoostingClassifier(max_iter=5, early_stopping=False, n_jobs=n_jobs, **OTHERS)
 
     def time_fit(self, classes, n_jobs):
         self.model.fit(self.X, self.y)

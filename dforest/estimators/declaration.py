@@ -45,8 +45,13 @@ def keep_parameters(estimator, arguments):
 
 
 def with_new_names(values):
-    """Parameters, among other things, as an earlier version of dforest left them, by the names that they have now: a new dict."""
+    """Parameters, among other things, as an earlier version of dforest left them, by the names that they have now: a new dict.
+
+    Boosted trees of versions without `defaults` had those of scikit-learn.
+    """
     values = dict(values)
+    if "l2_regularization" in values:
+        values.setdefault("defaults", "scikit-learn")
     for old, new in RENAMED.items():
         if values.get(old, "deprecated") != "deprecated" and new not in values:
             values[new], values[old] = values[old], "deprecated"

@@ -28,6 +28,7 @@ for learning_rate, color in [(0.3, "tab:red"), (0.1, "tab:orange"), (0.05, "tab:
         "max_leaf_nodes": 15,
         "max_iter": 300,
         "random_state": 0,
+        "defaults": "scikit-learn",  # all columns, and no trees grown anew on all rows
     }
     whole = HistGradientBoostingRegressor(**parameters).fit(X_train, y_train)
     staged = whole.staged_predict(X_test)

@@ -15,7 +15,7 @@ from dforest.loss import Loss, PythonLoss
 from dforest.rules import losses as rules
 from dforest.rules.losses import baselines
 
-SMALL = {"max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
+SMALL = {"defaults": "scikit-learn", "max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 
 
 def start(name, y, weight, n_classes=2):
@@ -360,14 +360,14 @@ def test_an_exception_of_a_method_ends_the_fit():
     X, y = problem()
     for method in ("gradient_hessian", "loss", "fit_intercept_only", "in_y_true_range"):
         with pytest.raises(Own, match="so it is"):
-            HistGradientBoostingRegressor(broken(**{method: fails}), early_stopping=True, n_jobs=2).fit(X, y)
-    model = HistGradientBoostingRegressor(broken(inverse_link=fails)).fit(X, y)
+            HistGradientBoostingRegressor(broken(**{method: fails}), max_iter=9, early_stopping=True, n_jobs=2).fit(X, y)
+    model = HistGradientBoostingRegressor(broken(inverse_link=fails), max_iter=9).fit(X, y)
     with pytest.raises(Own):
         model.predict(X)
     with pytest.raises(LossError, match=r"inverse_link returned an array of the shape \(1,\); allowed"):
-        HistGradientBoostingRegressor(broken(inverse_link=lambda raw: raw[:1])).fit(X, y).predict(X)
+        HistGradientBoostingRegressor(broken(inverse_link=lambda raw: raw[:1]), max_iter=9).fit(X, y).predict(X)
     with pytest.raises(LossError, match="inverse_link returned the prediction nan for row 0"):
-        HistGradientBoostingRegressor(broken(inverse_link=lambda raw: raw * np.nan)).fit(X, y).predict(X)
+        HistGradientBoostingRegressor(broken(inverse_link=lambda raw: raw * np.nan), max_iter=9).fit(X, y).predict(X)
 
 
 def test_methods_that_are_not_there():

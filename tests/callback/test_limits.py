@@ -27,8 +27,9 @@ def test_time_limit():
     model = RandomForestRegressor(10**6, random_state=0, n_jobs=2).set_callbacks(TimeLimit(0.1)).fit(X, Y)
     assert 0 < model.n_estimators_ < 10**6
     assert_equal_fits(model, RandomForestRegressor(model.n_estimators_, random_state=0).fit(X, Y))
-    boosted = HistGradientBoostingRegressor(max_iter=10**6, random_state=0).set_callbacks(TimeLimit(0.1)).fit(X, Y)
-    short = HistGradientBoostingRegressor(max_iter=boosted.n_iter_, random_state=0).fit(X, Y)
+    whole = HistGradientBoostingRegressor(max_iter=10**6, learning_rate=0.1, random_state=0)
+    boosted = clone(whole).set_callbacks(TimeLimit(0.1)).fit(X, Y)
+    short = clone(whole).set_params(max_iter=boosted.n_iter_).fit(X, Y)
     assert boosted.predict(X).tobytes() == short.predict(X).tobytes()
 
 
@@ -84,6 +85,8 @@ def test_a_fit_ends_that_takes_more_than_expected(monkeypatch):
 @pytest.mark.parametrize("model", [RandomForestRegressor(5, random_state=0), HistGradientBoostingRegressor(max_iter=5)])
 def test_limits_of_devices(model):
     """What the host's memory is to have, and what the device has."""
+    if isinstance(model, HistGradientBoostingRegressor):
+        model = clone(model).set_params(defaults="scikit-learn")
     device = strict_device(n_threads=2, is_cpu=False)
     with standing_in(device):
         model = clone(model).set_params(device="sycl")
@@ -141,6 +144,7 @@ def test_boosted_trees_are_refused_that_would_take_too_much():
 def test_boosted_trees_end_that_take_more_than_expected(monkeypatch):
     """The estimate is made too small."""
     model = HistGradientBoostingClassifier(max_iter=200, max_leaf_nodes=None, min_samples_leaf=1, random_state=0)
+    model.set_params(defaults="scikit-learn")
     y = np.digitize(Y, [100, 200])
     monkeypatch.setattr(boosted_memory, "count_leaves", lambda *_: 10)
     limit = model.estimate_memory(X, y).total + 2**19

@@ -109,7 +109,7 @@ def fits_of_weights():
     balanced = {"n_estimators": 5, "class_weight": "balanced_subsample", "random_state": 0}
     yield "balanced draws", dforest.RandomForestClassifier(**balanced), X, classes
     yield "outliers", dforest.IsolationForest(5, random_state=0), X, None
-    parameters = {"max_iter": 5, "min_sum_hessian_in_leaf": 0, "min_samples_leaf": 5, "early_stopping": False}
+    parameters = {"max_iter": 5, "min_sum_hessian_in_leaf": 0, "min_samples_leaf": 5, "defaults": "scikit-learn"}
     for loss in ("squared_error", "huber"):
         yield f"boosted, {loss}", dforest.HistGradientBoostingRegressor(loss, **parameters), X, y
     yield "boosted classes", dforest.HistGradientBoostingClassifier(**parameters), X, classes

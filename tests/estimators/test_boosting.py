@@ -83,7 +83,7 @@ def test_gradients_a_hair_from_a_power_of_two(power, n_steps):
         largest = np.nextafter(largest, np.inf * n_steps)
     x = np.arange(60)
     y = np.where(x < 30, -largest, largest)
-    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, early_stopping=False).fit(x[:, None], y)
+    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, l2_regularization=0.0).fit(x[:, None], y)
     assert model.predict(x[:, None]) == pytest.approx(y, rel=1e-9)
 
 
@@ -106,7 +106,7 @@ def test_a_subsample_generalises_better_on_noise():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 10))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 3 * rng.normal(size=4000)
-    model = HistGradientBoostingRegressor(max_iter=60, random_state=0)
+    model = HistGradientBoostingRegressor(defaults="scikit-learn", max_iter=60, random_state=0)
     whole, half = (clone(model).set_params(subsample=s).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) for s in (1.0, 0.5))
     assert half > whole
 

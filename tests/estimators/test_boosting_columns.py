@@ -17,7 +17,8 @@ LABELS = np.array(["ant", "bee", "cow", "doe", "elk", "fox", "gnu", "hen"])
 
 
 def regressor(loss="squared_error", **parameters):
-    return HistGradientBoostingRegressor(loss, quantile=0.7 if loss == "quantile" else None, random_state=0, **parameters)
+    given = {"quantile": 0.7 if loss == "quantile" else None, "random_state": 0, "defaults": "scikit-learn"}
+    return HistGradientBoostingRegressor(loss, **given, **parameters)
 
 
 def frame_of(n=800, seed=0):

@@ -78,7 +78,7 @@ def test_the_smaller_child_is_counted(monkeypatch):
     monkeypatch.setattr(DeviceBoostingShard, "_add_to", counting)
     monkeypatch.setattr(DeviceBoostingShard, "find_cuts", asking)
     X, y = np.random.default_rng(0).random((2, 4000, 3))
-    model = HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=1, random_state=0)
+    model = HistGradientBoostingRegressor(defaults="scikit-learn", max_iter=1, min_samples_leaf=1, random_state=0)
     here = clone(model).fit(X, y[:, 0])
     with standing_in(strict_device()):
         there = fit_there(model, X, y[:, 0])
@@ -123,7 +123,8 @@ def test_categories_that_fill_words(n_categories):
     X[:, 1:] = rng.geometric(0.1, (2000, 2)) % n_categories
     X[:n_categories] = np.arange(n_categories)[:, None]
     y = rng.standard_normal(n_categories)[X].sum(axis=1) + rng.standard_normal(2000)
-    model = HistGradientBoostingRegressor(max_iter=4, categorical_features=[0, 1, 2], max_bins=400, min_samples_leaf=1)
+    given = {"categorical_features": [0, 1, 2], "max_bins": 400, "min_samples_leaf": 1, "random_state": 0}
+    model = HistGradientBoostingRegressor(max_iter=4, **given)
     here = clone(model).fit(X, y)
     with standing_in(strict_device()):
         assert_equal_models(here, fit_there(model, X, y, None, tuning=TUNINGS[1]))

@@ -19,6 +19,7 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegresso
 
 NUMBERS = ["squared_error", "poisson", "gamma", "tweedie", "absolute_error", "quantile"]
 OF_LOSSES = pytest.mark.parametrize("loss", [*NUMBERS, "log_loss", "exponential"])
+ONE_STEP = {"max_iter": 1, "learning_rate": 1.0, "min_samples_leaf": 5, "defaults": "scikit-learn"}
 CST = [1, 0, -1, 1]
 
 
@@ -30,6 +31,7 @@ def data(loss, n=300, seed=0):
     signal += 0.5 * rng.normal(size=signal.shape)
     X[rng.random(X.shape) < 0.1] = np.nan
     given = {"max_iter": 8, "max_leaf_nodes": 9, "min_samples_leaf": 4, "monotonic_cst": CST, "random_state": 0}
+    given["defaults"] = "scikit-learn"
     if loss not in NUMBERS:
         return X, (signal > 0).astype(int), HistGradientBoostingClassifier(loss, **given)
     y = np.exp(signal) if loss in ("poisson", "gamma", "tweedie") else signal
@@ -107,7 +109,7 @@ def test_a_cut_does_not_divide_an_output_that_would_go_the_wrong_way():
     rising, level, falling = X[:, 0], np.ones(40), -0.1 * X[:, 0]
 
     def steps(*outputs):
-        model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=5, monotonic_cst=[1])
+        model = HistGradientBoostingRegressor(**ONE_STEP, monotonic_cst=[1])
         return np.diff(model.fit(X, np.column_stack(outputs)).predict([[0.0], [1.0]]), axis=0)[0].tolist()
 
     assert steps(rising, level) == steps(rising, falling) == [1.0, 0.0]
@@ -120,7 +122,7 @@ def test_bounds_are_those_of_each_output():
     """Below the cut of the constrained column, another column would send one output over the bound that the cut set it."""
     X = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 10, float)
     y = np.column_stack([[0, 6, 4, 4] * 10, [0, 0, 8, 30] * 10])
-    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=5, monotonic_cst=[1, 0]).fit(X, y)
+    model = HistGradientBoostingRegressor(**ONE_STEP, monotonic_cst=[1, 0]).fit(X, y)
     values = model.predict(X[:4])
     assert (values[2:] >= values[:2]).all()
     assert values[1, 0] == 3.5  # between 3 and 4, where the sides were parted

@@ -31,8 +31,11 @@ class Logistic(PythonLoss):
         return np.logaddexp(0, raw_prediction) - y_true * raw_prediction
 
 
+GIVEN = {"defaults": "scikit-learn", "max_iter": 3, "min_samples_leaf": 3, "random_state": 0}
+
+
 def boosted(loss="log_loss", **parameters):
-    return HistGradientBoostingClassifier(loss, **{"max_iter": 3, "min_samples_leaf": 3, "random_state": 0} | parameters)
+    return HistGradientBoostingClassifier(loss, **GIVEN | parameters)
 
 
 @pytest.mark.filterwarnings("error")

@@ -19,7 +19,7 @@ from dforest.rules.losses import LOSSES, values
 from dforest.spmd.threads import ThreadGroup
 
 OF_OUTPUTS = pytest.mark.parametrize("loss", [name for name in REGRESSION if name != "huber"])
-SMALL = {"max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
+SMALL = {"defaults": "scikit-learn", "max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 
 
 def data(loss, n=300, seed=0):

@@ -16,6 +16,7 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, 
 from dforest.callback import Checkpoint
 from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.defaults import FOLDS_BELOW, N_FOLDS
+from dforest.loss import PythonLoss
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import dealt
 from dforest.spmd.threads import ThreadGroup
@@ -200,11 +201,41 @@ def test_the_rate_follows_the_iterations(max_iter, rate):
     assert model.learning_rate_ == rate and not model.do_early_stopping_
 
 
+@pytest.mark.parametrize(("n_classes", "most", "rate", "n_folds", "n_waited"), [(5, 1000, 0.05, 5, 50), (6, 500, 0.1, 1, 25)])
+def test_of_many_classes_time_counts(n_classes, most, rate, n_folds, n_waited):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    model = HistGradientBoostingClassifier(max_leaf_nodes=2, random_state=0).fit(X, np.arange(120) % n_classes)
+    found = model.max_iter_, model.learning_rate_, model.validation_folds_, model.n_iter_no_change_
+    assert found == (most, rate, n_folds, n_waited)
+    assert clone(model).set_params(max_iter=1).fit(X, np.arange(120) % n_classes).learning_rate_ == 0.1
+
+
+@pytest.mark.parametrize(("rate", "n_waited"), [(0.02, 125), (0.1, 25), (0.3, 10), (1e-320, 1000)])
+def test_lower_rates_wait_longer(rate, n_waited):
+    X = np.arange(60.0)[:, None]
+    model = HistGradientBoostingRegressor(learning_rate=rate, max_iter=1, max_leaf_nodes=2).fit(X, X[:, 0])
+    assert model.n_iter_no_change_ == n_waited
+
+
 def test_small_targets_stop_no_earlier():
     X, y, _ = problem("squared_error")
     model = HistGradientBoostingRegressor(defaults="dforest", max_leaf_nodes=3, random_state=0)
     n_iterations = [clone(model).fit(X, y * 2.0**k).n_iter_ for k in (0, -20, 20)]
     assert len(set(n_iterations)) == 1
+
+
+def test_a_loss_without_values_says_what_it_lacks():
+    """By default rows held out are scored by the loss."""
+
+    class Bare(PythonLoss):
+        def gradient_hessian(self, y_true, raw_prediction):
+            return raw_prediction - y_true, np.ones(len(y_true))
+
+    X, y, _ = problem("squared_error")
+    with pytest.raises(NotImplementedError, match='Bare does not define loss, .*; allowed are .*, and early_stopping=False'):
+        HistGradientBoostingRegressor(Bare()).fit(X, y)
+    for parameters in ({"max_iter": 5}, {"early_stopping": False}, {"scoring": "r2", "learning_rate": 0.5}):
+        assert HistGradientBoostingRegressor(Bare(), **parameters).fit(X, y).n_iter_ > 4
 
 
 def test_where_rows_cannot_be_held_out_nothing_stops():

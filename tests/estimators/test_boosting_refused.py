@@ -141,7 +141,7 @@ def assert_refused(model, given, message):
 @pytest.mark.parametrize("is_fitted", [False, True])
 @pytest.mark.parametrize(("parameters", "given", "message"), REFUSED)
 def test_refused(parameters, given, message, is_fitted):
-    model = HistGradientBoostingRegressor(max_iter=3, n_jobs=1)
+    model = HistGradientBoostingRegressor(max_iter=3, n_jobs=1, defaults="scikit-learn")
     if is_fitted:
         model.fit(X_FEW, Y_FEW)
     assert_refused(model.set_params(**parameters), given, message)
@@ -213,7 +213,7 @@ REFUSED_WARM_CLASSES = [
 @pytest.mark.parametrize("is_fitted", [False, True])
 @pytest.mark.parametrize(("parameters", "given", "message"), REFUSED_CLASSES)
 def test_refused_classes(parameters, given, message, is_fitted):
-    model = HistGradientBoostingClassifier(max_iter=3, n_jobs=1)
+    model = HistGradientBoostingClassifier(max_iter=3, n_jobs=1, defaults="scikit-learn")
     if is_fitted:
         model.fit(X_FEW, Y_FEW)
     assert_refused(model.set_params(**parameters), given, message)

@@ -232,7 +232,8 @@ def test_a_fit_of_which_no_iteration_beats_the_constant_is_told_of():
     """As where the rows held out have few rows of a class: such models were worse than a constant, without a word."""
     random = np.random.default_rng(3)
     X, y = random.normal(size=(1500, 4)), np.where(np.arange(1500) % 60 == 0, "rare", "usual")
-    model = HistGradientBoostingClassifier(learning_rate=1.0, early_stopping=True, min_samples_leaf=5, random_state=0)
+    parameters = {"learning_rate": 1.0, "early_stopping": True, "min_samples_leaf": 5, "defaults": "scikit-learn"}
+    model = HistGradientBoostingClassifier(**parameters, random_state=0)
     (told,) = told_of(model, X, y)
     assert max(model.validation_score_[1:]) <= model.validation_score_[0]
     n = len(model.validation_score_) - 1

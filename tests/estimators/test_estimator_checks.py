@@ -39,11 +39,12 @@ ESTIMATORS = [
     RandomTreesEmbedding(n_estimators=10, sparse_output=False),
     IsolationForest(n_estimators=10),
     IsolationForest(n_estimators=10, method="hist", contamination=0.1, bootstrap=True),
-    HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5),
+    HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5, defaults="scikit-learn"),
     HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=1, early_stopping=True, validation_fraction=None),
-    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=1),
-    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, loss="absolute_error", early_stopping=True),
-    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, early_stopping=True, defaults="dforest"),
+    HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5, early_stopping=True),
+    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=1, defaults="scikit-learn"),
+    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, loss="absolute_error", defaults="scikit-learn"),
+    HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=5, early_stopping=True),
 ]
 
 

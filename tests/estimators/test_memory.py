@@ -227,7 +227,7 @@ def test_some_of_many_rows(kind):
 
 
 def test_boosted_trees():
-    model = HistGradientBoostingClassifier(random_state=0, n_jobs=1)
+    model = HistGradientBoostingClassifier(random_state=0, n_jobs=1, defaults="scikit-learn")
     before = dict(vars(model))
     found = model.estimate_memory(X, Y)
     assert vars(model) == before
@@ -235,7 +235,7 @@ def test_boosted_trees():
     assert found.total == found.data + max(found.codes + max(found.coding, found.growth.total), found.forest)
     assert clone(model).set_params(max_iter=300).estimate_memory(X, Y).forest > 2 * found.forest
     assert clone(model).set_params(max_leaf_nodes=3).estimate_memory(X, Y).forest < found.forest
-    numbers = HistGradientBoostingRegressor(random_state=0, n_jobs=1)
+    numbers = HistGradientBoostingRegressor(random_state=0, n_jobs=1, defaults="scikit-learn")
     plain = numbers.estimate_memory(X, Y)
     assert plain.growth.gradients < found.growth.gradients  # of ten classes
     assert clone(numbers).set_params(early_stopping=True).estimate_memory(X, Y).growth.scores > plain.growth.scores
@@ -263,7 +263,7 @@ ELSEWHERE = [
     RandomForestClassifier(6, random_state=0, max_leaf_nodes=20),
     ExtraTreesRegressor(4, random_state=0, max_depth=5),
     HistGradientBoostingRegressor(max_iter=4, random_state=0),
-    HistGradientBoostingClassifier(max_iter=3, random_state=0, early_stopping=True, subsample=0.5),
+    HistGradientBoostingClassifier(max_iter=3, random_state=0, early_stopping=True, subsample=0.5, defaults="scikit-learn"),
 ]
 
 

@@ -252,7 +252,7 @@ def test_attributes_that_are_described_are_there(kind):
     if "oob_score" in model.get_params():
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
-    queries = {"group": [50, 100]} if isinstance(model, RankingTrees) else {}
+    queries = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
     model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **queries)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)

@@ -30,7 +30,7 @@ X = np.round(RNG.normal(size=(N_QUERIES * SIZE, 5)), 2)
 QID = np.repeat(np.arange(N_QUERIES), SIZE)
 Y = np.clip(np.round(X[:, 0] + np.abs(X[:, 1]) + 0.5 * RNG.normal(size=len(X))), 0, 4)
 MIXED = RNG.permutation(len(X))
-SMALL = {"max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
+SMALL = {"defaults": "scikit-learn", "max_iter": 6, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 
 
 def ranker(**parameters):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from dforest import (
     DecisionTreeRegressor,
@@ -139,7 +140,8 @@ def test_groups_and_rows_held_out_of_any_layout(layout):
                for given in (groups, layout(groups))]  # fmt: skip
     assert np.array_equal(forests[0].predict(X), forests[1].predict(X))
     given = [dict(X_val=box(X), y_val=box(NUMBERS), sample_weight_val=box(WEIGHT)) for box in (np.array, layout)]
-    boosted = [HistGradientBoostingRegressor(max_iter=5, early_stopping=True).fit(X, NUMBERS, **held_out) for held_out in given]
+    model = HistGradientBoostingRegressor(max_iter=5, early_stopping=True, random_state=0)
+    boosted = [clone(model).fit(X, NUMBERS, **held_out) for held_out in given]
     assert np.array_equal(boosted[0].validation_score_, boosted[1].validation_score_)
 
 

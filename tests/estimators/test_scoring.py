@@ -25,7 +25,8 @@ def fitted(name, y=Y, **parameters):
 
 
 def boosted(scoring, y=Y):
-    model = HistGradientBoostingClassifier(max_iter=4, early_stopping=True, scoring=scoring, use_best_model=False)
+    parameters = {"max_iter": 4, "early_stopping": True, "use_best_model": False, "random_state": 0}
+    model = HistGradientBoostingClassifier(**parameters, scoring=scoring)
     return model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
 
 
@@ -151,7 +152,7 @@ def test_advice_for_other_targets():
         with pytest.raises(ValueError, match=f"oob_score='f1' can't score y: .*; allowed are scores of numbers.*{name}"):
             RandomForestRegressor(5, oob_score="f1").fit(X, X[:, 0])
         with pytest.raises(ValueError, match=f"scoring='f1' can't score the 135 training rows: .* of numbers, such as .*{name}"):
-            HistGradientBoostingRegressor(early_stopping=True, scoring="f1").fit(X, X[:, 0])
+            HistGradientBoostingRegressor(early_stopping=True, scoring="f1", validation_fraction=15).fit(X, X[:, 0])
         RandomForestRegressor(50, oob_score=name, random_state=0).fit(X, X[:, 0])
     both = np.stack([y, y], axis=1)
     model = RandomForestClassifier(30, random_state=0).fit(X, both)

@@ -296,8 +296,8 @@ def test_stumps_and_sums_do_not_interact():
 
 def test_interactions_of_the_first_iterations():
     X, y = load_diabetes(return_X_y=True)
-    model = HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=6).fit(X, y)
-    shorter = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=6).fit(X, y)
+    model = HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=6, random_state=0).fit(X, y)
+    shorter = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=6, random_state=0).fit(X, y)
     for background in (None, X[:9]):
         found, expected = model.shap_interaction_values(X, background, n_iter=3), shorter.shap_interaction_values(X, background)
         np.testing.assert_array_equal(found.values, expected.values)

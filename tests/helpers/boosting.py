@@ -6,7 +6,7 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegresso
 
 REGRESSION = ["squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"]
 CLASSIFICATION = ["log_loss", "exponential", "multinomial"]
-SMALL = {"max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
+SMALL = {"defaults": "scikit-learn", "max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 
 
 def problem(loss, n=300, missing=True, seed=0):

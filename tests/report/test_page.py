@@ -294,7 +294,7 @@ def test_the_curve_of_boosted_trees_is_that_of_staged_predictions():
 
 def test_the_curve_of_a_fit_that_stopped_early_has_the_iterations_that_were_dropped():
     X, y = load_breast_cancer(return_X_y=True)
-    model = HistGradientBoostingClassifier(early_stopping=True, random_state=0).fit(X, y)
+    model = HistGradientBoostingClassifier(early_stopping=True, defaults="scikit-learn", random_state=0).fit(X, y)
     curve, n_grown = Study(model, None, None).curve, len(model.validation_score_) - 1
     assert n_grown == model.n_iter_ + 10 == curve.n_trees[-1] and curve.best == (model.n_iter_, -model.best_score_)
     np.testing.assert_array_equal(curve.values, -model.validation_score_[1:])

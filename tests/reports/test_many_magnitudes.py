@@ -249,7 +249,7 @@ def test_pruning_by_the_errors_of_light_rows():
 def test_boosted_trees_split_light_rows_off(scale):
     """Light rows had derivatives of 0, so that there was no split, and all was the baseline."""
     settings = {"max_iter": 1, "learning_rate": 1.0, "min_samples_leaf": 1, "min_sum_hessian_in_leaf": 1e-3 * (scale > 1)}
-    model = HistGradientBoostingRegressor(**settings)
+    model = HistGradientBoostingRegressor(**settings, defaults="scikit-learn")
     found = model.fit(X, Y.astype(float), WEIGHT * scale).predict([[0.0], [1.0]])
     np.testing.assert_allclose(found, [mean(Y[:4].tolist(), WEIGHT[:4].tolist()), 0.0], rtol=1e-7, atol=1e-12)
 
@@ -269,6 +269,7 @@ def test_leaves_of_boosted_trees(loss, span):
     X, y, weight = problem(4, span)
     y -= np.average(y, weights=weight) if loss == "squared_error" else 0.0
     options = {"max_iter": 1, "learning_rate": 1.0, "min_samples_leaf": 4, "min_sum_hessian_in_leaf": 0.0, "max_leaf_nodes": None}
+    options["defaults"] = "scikit-learn"
     if loss == "log_loss":
         y = (y % 1 > 0.5).astype(float)
         weight[y > 0] *= weight[y == 0].sum() / weight[y > 0].sum()  # so that the baseline is 0

@@ -7,7 +7,12 @@ from sklearn.datasets import load_diabetes
 from dforest import DecisionTreeRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 
 
-@pytest.mark.parametrize("Model", [RandomForestRegressor, DecisionTreeRegressor, HistGradientBoostingRegressor])
+def without_penalty(**parameters):
+    """Boosted trees whose leaves are not shrunk, which is in units of weights."""
+    return HistGradientBoostingRegressor(l2_regularization=0.0, max_iter=20, early_stopping=True, **parameters)
+
+
+@pytest.mark.parametrize("Model", [RandomForestRegressor, DecisionTreeRegressor, without_penalty])
 def test_equal_weights_are_no_weights(Model):
     """Weights of 1/n each grew other trees than no weights: about half of the predictions changed."""
     X, y = load_diabetes(return_X_y=True)

@@ -1,9 +1,9 @@
 """scikit-learn's own tests of forests, trees, boosted trees and of what is made of them, run with dforest's classes instead.
 
-`test_forest.py`, `test_tree.py` and the other modules here import what scikit-learn's modules of these names hold: the
-tests come with its wheel. Tests of scikit-learn's private classes alone are left out, and those that name nothing of what
-dforest has. What is imported from `sklearn.ensemble` and `sklearn.tree` is dforest's, as far as dforest has it; what
-scikit-learn itself imports stays its own.
+`test_forest.py`, `test_tree.py` and the other modules here import what scikit-learn's modules of these names hold: the tests
+come with its wheel. Boosted trees have ``defaults="scikit-learn"`` there. Tests of scikit-learn's private classes alone are
+left out, and those that name nothing of what dforest has. What is imported from `sklearn.ensemble` and `sklearn.tree` is
+dforest's, as far as dforest has it; what scikit-learn itself imports stays its own.
 
 `allowed_failures.toml` lists the tests that may fail, by reason. One that is not listed must pass, and one that is must
 fail: when it passes, its line has to go. Only where a bound is missed by chance, and a change of the forests may change
@@ -25,6 +25,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.inspection  # before its tests import it: it asks for trees by class, and knows scikit-learn's own
 import sklearn.tree
+from helpers.scikit_defaults import scikit_defaults
 
 import dforest
 
@@ -42,9 +43,10 @@ OURS = {
 
 @contextmanager
 def our_names():
-    """In `sklearn.ensemble` and `sklearn.tree`, public names that dforest has too are dforest's."""
+    """In `sklearn.ensemble` and `sklearn.tree`, public names that dforest has too are dforest's, with scikit-learn's defaults."""
     with patch.multiple(sklearn.ensemble, **OURS[sklearn.ensemble]), patch.multiple(sklearn.tree, **OURS[sklearn.tree]):
-        yield
+        with scikit_defaults():
+            yield
 
 
 @cache

@@ -149,7 +149,7 @@ RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((200, 3)), 1)
 QID = np.arange(200) // 10
 Y = np.clip(np.round(X[:, 0] + np.abs(X[:, 1])), 0, 4)
-SMALL = HistGradientBoostingRanker(max_iter=4, min_samples_leaf=3, random_state=0)
+SMALL = HistGradientBoostingRanker(defaults="scikit-learn", max_iter=4, min_samples_leaf=3, random_state=0)
 ROWS = [slice(0, 70), slice(70, 200)]
 SIZES = [[10] * 7, [10] * 13]
 

@@ -94,8 +94,8 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         """Factor, above 0, by which the values of leaves are multiplied before they are added up. A lower rate needs more
-        iterations. "auto" means 0.1, or with ``defaults="dforest"`` 10 / `max_iter`, but no less than 0.05 and no more than
-        0.1.""",
+        iterations. "auto" means 10 / `max_iter`, but no less than 0.05 and no more than 0.1; if an iteration has six trees or
+        more, and with ``defaults="scikit-learn"``, it means 0.1.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
@@ -104,20 +104,20 @@ BOOSTING_PARAMETERS = (
         'int or "auto"',
         "auto",
         [Interval(Integral, 1, MAX_TREES, closed="both"), StrOptions({"auto"})],
-        """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two
-        classes, one tree for each class. "auto" means 100, or with ``defaults="dforest"`` 1,000, of which
-        early stopping takes the best number.""",
+        """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two classes, one
+        tree for each class. "auto" means 1,000, or 500 if an iteration has six trees or more, of which early stopping takes
+        the best number; without early stopping, and with ``defaults="scikit-learn"``, it means 100.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
     Parameter(
         "defaults",
-        '{"scikit-learn", "dforest"}',
-        "scikit-learn",
+        '{"dforest", "scikit-learn"}',
+        "dforest",
         [StrOptions({"dforest", "scikit-learn"})],
-        """What "auto" means as the value of a parameter. "scikit-learn" means the defaults of scikit-learn's classes of the same
-        names. "dforest" means what measured best on real tables: a low rate, as many iterations as rows that are held out ask
-        for, and then a refit on all rows, with half of the features tried at each node and some regularisation. It takes more
+        """What "auto" means as the value of a parameter. "dforest" means what measured best on real tables: a low rate, as many
+        iterations as rows that are held out ask for, and then a refit on all rows, with half of the features tried at each node
+        and some regularisation. "scikit-learn" means the defaults of scikit-learn's classes of the same names, which take less
         time. For each parameter that may be "auto" and has another meaning in both, an attribute of its name and an underscore
         has the value of the last `fit`.""",
         of=BOOSTING,
@@ -168,7 +168,7 @@ BOOSTING_PARAMETERS = (
         [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         """Number, from 0 on, that is added to the sum of second derivatives in a leaf, which brings the values of small leaves
         closer to 0. It counts in the gains of splits too, but medians and quantiles in leaves don't depend on it.
-        "auto" means 0, or 1 with ``defaults="dforest"``.""",
+        "auto" means 1, or 0 with ``defaults="scikit-learn"``.""",
         of=BOOSTING,
         group=SHAPE,
     ),
@@ -210,8 +210,8 @@ BOOSTING_PARAMETERS = (
         [Interval(RealNotInt, 0, 1, closed="right"), Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         """Number of features tried at each node, drawn at random from those of its level that `interaction_cst` allows there. An
         int is this number, or means all of them if there are fewer; a float, above 0 and up to 1, is a share of them, rounded
-        up. Features of a single value in the training rows are not drawn. "auto" means 1.0, or 0.5
-        with ``defaults="dforest"``.""",
+        up. Features of a single value in the training rows are not drawn. "auto" means 0.5, or 1.0
+        with ``defaults="scikit-learn"``.""",
         of=BOOSTING,
         group=SPLITS,
     ),
@@ -352,8 +352,8 @@ BOOSTING_PARAMETERS = (
         "auto",
         [StrOptions({"auto"}), "boolean"],
         """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
-        has more than 10,000 rows. With ``max_iter="auto"`` and ``defaults="dforest"``, it also does below that number, where rows
-        can be held out: not if a class has a single row, for example.""",
+        has more than 10,000 rows. With ``max_iter="auto"`` it also does below that number, where rows can be held out; if they
+        can't, as a class has a single row, for example, a warning says so. With ``defaults="scikit-learn"`` it does not.""",
         of=BOOSTING,
         group=STOPPING,
     ),
@@ -390,10 +390,10 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(RealNotInt, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         """Number of rows that are held out and scored for early stopping, drawn at random and, for classification, from each
-        class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. "auto" means 0.1,
-        or 0.15 with ``defaults="dforest"``. None means that the
-        scores of the training rows decide. If `fit` is given validation rows, none are held out. For ranking, whole queries
-        are held out, and these are numbers and shares of queries.""",
+        class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. "auto" means 0.15, or
+        0.1 with ``defaults="scikit-learn"``. None means that the scores of the training rows decide. If `fit` is given
+        validation rows, none are held out. For ranking, whole queries are held out, and these are numbers and shares of
+        queries.""",
         of=BOOSTING,
         group=STOPPING,
     ),
@@ -406,9 +406,10 @@ BOOSTING_PARAMETERS = (
         once, as `validation_fraction` says. With 2 or more, the rows are dealt out to so many folds at random, those of each
         class evenly. The trees for all folds grow side by side, each on the rows of the other folds, and the mean of the folds'
         scores decides when growing stops. Then trees are grown anew on all rows, as with ``refit=True``. This takes as many
-        times the time and memory, and pays where rows are few: "auto" means 1, or with ``defaults="dforest"`` 5 below 2,000 rows,
-        unless `validation_fraction` is given or ``warm_start=True``. If `fit` is given validation rows, none are held out, and a
-        number above 1 is refused; so it is with ``validation_fraction=None``. For ranking, whole queries are dealt out.""",
+        times the time and memory, and pays where rows are few: "auto" means 5 if there are fewer than 2,000 rows and an
+        iteration has fewer than six trees, unless `validation_fraction` is given or ``warm_start=True``; else, and with
+        ``defaults="scikit-learn"``, it means 1. If `fit` is given validation rows, none are held out, and a number above 1 is
+        refused; so it is with ``validation_fraction=None``. For ranking, whole queries are dealt out.""",
         of=BOOSTING,
         group=STOPPING,
     ),
@@ -421,7 +422,7 @@ BOOSTING_PARAMETERS = (
         The number of iterations is the one that was found, times the number of all rows over that of the rows that the search
         grew trees on, rounded, and at most `max_iter`. `train_score_`, `validation_score_`, `score_history_`, `best_iteration_`
         and `best_score_` tell of the search; `forest_`, `n_iter_` and `fit_report_` of the trees that are grown on all rows, and
-        callbacks see these alone. "auto" means False, or with ``defaults="dforest"`` True, unless ``warm_start=True``. Where no
+        callbacks see these alone. "auto" means True, or with ``defaults="scikit-learn"`` or ``warm_start=True`` False. Where no
         rows of X were held out, there is nothing to refit.""",
         of=BOOSTING,
         group=STOPPING,
@@ -432,7 +433,8 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         """Number of iterations to wait for a better score: growing stops when none of this many latest scores is better than the
-        score before them. "auto" means 10, or 50 with ``defaults="dforest"``.""",
+        score before them. "auto" means 2.5 / `learning_rate`, rounded, but no less than 10 and no more than 1,000, or 10
+        with ``defaults="scikit-learn"``.""",
         of=BOOSTING,
         group=STOPPING,
     ),
@@ -442,7 +444,7 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         """Tolerance of early stopping, in the unit of the score: a score is better than another one if it is higher by more
-        than this. "auto" means 1e-7, or 0 with ``defaults="dforest"``.""",
+        than this. "auto" means 0, or 1e-7 with ``defaults="scikit-learn"``.""",
         of=BOOSTING,
         group=STOPPING,
     ),
