@@ -296,8 +296,8 @@ BOOSTING_PARAMETERS = (
         of many labels, more than 30, of which a node has few rows each: nodes also look for cuts in the order of the labels by
         their mean gradients at the beginning, shrunk to that of all rows, where rows are dealt out to five folds, and a row is
         given the mean that the rows of other folds make of its label. Of several classes or outputs, there is an order for each
-        of the first ten. Other columns are parted as by "subset". "auto" means "subset", or with ``defaults="dforest"`` "order",
-        but for fits with ``warm_start=True`` or `interaction_cst`.""",
+        of the first ten. Other columns are parted as by "subset". "auto" means "order", or "subset" in fits with
+        ``defaults="scikit-learn"``, ``warm_start=True`` or `interaction_cst`.""",
         of=BOOSTING,
         group=COLUMNS,
     ),
