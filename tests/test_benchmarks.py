@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from helpers.rings import combined
 
@@ -26,8 +27,8 @@ data, *MODULES = (
 sys.path.remove(str(FOLDER))
 pieces = sys.modules["benchmarks.pieces"]
 sys.path.insert(0, str(FOLDER))
-chart, libraries, measuring, scaling, schedule = (
-    importlib.import_module(name) for name in ["chart", "libraries", "measuring", "scaling", "schedule"]
+chart, libraries, measuring, quality, scaling, schedule = (
+    importlib.import_module(name) for name in ["chart", "libraries", "measuring", "quality", "scaling", "schedule"]
 )
 sys.path.remove(str(FOLDER))
 Piece = schedule.Piece
@@ -300,3 +301,43 @@ def test_the_simulation_prints_its_table(capsys):
         assert float(cells[0][2]) == 1 and 1 < float(cells[1][2]) <= 2.05 < 64
         for row in cells:
             assert abs(sum(map(float, row[4:])) - 100) < 0.5
+
+
+def test_a_check_names_models_that_became_worse():
+    earlier = {table: {"RandomForest": 1.0, "ExtraTrees": 2.0} for table in "abc"}
+    assert not quality.worse(earlier, earlier)
+    found = {table: {"RandomForest": 1.009, "ExtraTrees": 2.03} for table in "abc"}
+    assert quality.worse(found, earlier) == {"ExtraTrees": pytest.approx(1.015)}
+    found["a"]["ExtraTrees"] = 1.9  # the mean counts
+    assert not quality.worse(found, earlier)
+
+
+def test_the_kept_losses_are_of_all_tables_and_models():
+    earlier = json.loads(quality.EARLIER.read_text())
+    assert {table: list(own) for table, own in earlier.items()} == dict.fromkeys(quality.quality.TABLES, quality.quality.MODELS)
+
+
+def test_the_page_of_quality_is_made_of_what_was_measured(monkeypatch, tmp_path):
+    page = tmp_path / "quality.md"
+    page.write_text(quality.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(quality, "PAGE", page)
+    quality.main(["page"])
+    assert page.read_text(encoding="utf-8") == (FOLDER.parent / "doc/quality.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("is_class", [True, False])
+def test_models_are_given_labels_as_they_take_them(monkeypatch, tmp_path, is_class):
+    """Losses are kept as they come, and fitted once."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"number": rng.standard_normal(90), "label": rng.choice(["a", "b", None], 90)})
+    frame["label"] = frame["label"].astype("category")
+    y = rng.integers(0, 3, 90) if is_class else rng.standard_normal(90)
+    monkeypatch.setattr(quality, "MEASURED", tmp_path / "measured.json")
+    monkeypatch.setattr(quality, "table_of", lambda name: (frame, y, is_class))
+    models = ["dforest RandomForest", "scikit-learn ExtraTrees", "LightGBM "]
+    for splits in ("1", "2"):
+        quality.main(["run", "--tables", "car/SLID", "--splits", splits, "--models", *models])
+    kept = json.loads((tmp_path / "measured.json").read_text())
+    assert [(entry["model"], entry["split"]) for entry in kept] == [(model, split) for split in range(2) for model in models]
+    assert all(0 < entry["loss"] < 9 for entry in kept)
