@@ -83,7 +83,7 @@ class Quality:
     timeout = 600
 
     def setup(self, table, model):
-        self.most_rows = None if data.DIVISOR == 1 else 150
+        self.most_rows = None if data.DIVISOR == 1 else 600
 
     def track_loss(self, table, model):
         return loss(table, model, self.most_rows)

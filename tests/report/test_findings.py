@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dforest import RandomForestClassifier, RandomForestRegressor
+from dforest import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.inspection.report import study as studies
 from dforest.inspection.report.assessment import Importance
-from dforest.inspection.report.findings import of_importances
+from dforest.inspection.report.findings import of_harm, of_importances
 
 NAMES = ["customer", "b", "c", "d", "e", "f"]
 
@@ -44,6 +44,30 @@ def test_a_first_feature_that_helps_or_was_not_permuted_is_not(mean):
     assert said_of([0.0, 0.0], [0.0, 0.0]) == (None, False)
 
 
+def test_columns_that_hurt_are_named():
+    def harm_of(mean, n_labels, orders_labels=True):
+        found = Importance(np.array(mean), np.full(len(mean), 0.1), len(mean), True, 100, 0)
+        return of_harm(found, NAMES[: len(mean)], n_labels, orders_labels)
+
+    assert harm_of([0.5, -0.19, np.nan], [None] * 3) is None
+    assert harm_of([0.5, -0.21], [None, 9]) == (
+        "Predictions are better if b is permuted, one at a time: see whether they are better without it."
+    )
+    said = harm_of([-0.3, -0.5, 1.0], [1800, None, None])
+    assert said.startswith("Predictions are better if b and customer (1,800 labels) are permuted, one at a time: see whether")
+    assert "Many labels were ordered by other rows than a node's" in said
+    assert 'categorical_split="order" orders them by other rows' in harm_of([-0.3], [1800], False)
+
+
+@pytest.mark.parametrize("split", ["order", "subset"])
+def test_what_the_fit_did_about_many_labels_is_told_of_the_model(split):
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.standard_normal(400), random.integers(0, 50, 400)])
+    given = {"categorical_features": [1], "categorical_split": split, "random_state": 0}
+    for model in (RandomForestRegressor(5, **given), HistGradientBoostingRegressor(max_iter=5, **given)):
+        assert studies.Study(model.fit(X, X[:, 0]), None, None).model.orders_labels == (split == "order")
+
+
 def test_how_many_of_the_first_agree():
     own = [6.0, 5, 4, 3, 2, 1]
     assert said_of(own, own)[0] == "The 5 most important features are the same by impurity and by permutation."
@@ -55,7 +79,8 @@ def test_a_column_of_numbers_of_customers():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"age": random.normal(size=1500), "customer": pd.Categorical(random.integers(0, 700, 1500).astype(str))})
     y = X["age"] + random.normal(size=1500) > 0.5
-    forest = RandomForestClassifier(40, min_samples_leaf=5, oob_score=True, random_state=0).fit(X, y)
+    subset = {"categorical_split": "subset", "random_state": 0}
+    forest = RandomForestClassifier(40, min_samples_leaf=5, oob_score=True, **subset).fit(X, y)
     page = forest.report(X, y)
     n_labels = X["customer"].nunique()
     assert f"customer, a column of {n_labels} labels, is first by impurity" in words(page)

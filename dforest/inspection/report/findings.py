@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dforest.inspection.report.markup import count, number, percent, precise
+from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
+from dforest.inspection.report.markup import count, listed, number, percent, precise
 from dforest.inspection.report.text import shortened
 
 CLEAR = 2.0  # how many standard deviations a gain must have, to be told from chance
@@ -198,6 +199,39 @@ def of_shifted_classes(estimator):
         "frequencies among the rows. Choose a threshold by precision and recall, or calibrate them, for example by "
         "sklearn.calibration.CalibratedClassifierCV."
     )
+
+
+def of_harm(permutation, names, n_labels, orders_labels):
+    """Which columns make predictions worse, and what the fit did about those of many labels: sentences, or None.
+
+    Parameters
+    ----------
+    permutation, names, n_labels
+        As of `of_importances`.
+    orders_labels : bool
+        Whether many labels were ordered by other rows than a node's.
+    """
+    mean = np.nan_to_num(permutation.mean, nan=0.0)
+    found = [j for j in np.argsort(mean, kind="stable")[:TOP].tolist() if mean[j] < -CLEAR * permutation.error[j]]
+    if not found:
+        return None
+
+    def written(j):
+        has_many = n_labels[j] is not None and n_labels[j] > LABELS_ORDERED_ABOVE
+        return shortened(names[j], MAX_NAME) + (f" ({n_labels[j]:,} labels)" if has_many else "")
+
+    said = (
+        f"Predictions are better if {listed(map(written, found))} {'is' if len(found) == 1 else 'are'} permuted, one "
+        f"at a time: see whether they are better without {'it' if len(found) == 1 else 'them'}."
+    )
+    if any(n_labels[j] is not None and n_labels[j] > LABELS_ORDERED_ABOVE for j in found):
+        said += (
+            " Many labels were ordered by other rows than a node's, so that few rows of a label say little."
+            if orders_labels
+            else " Nodes ordered the labels by their own rows, which say much by chance where labels are many; "
+            'categorical_split="order" orders them by other rows.'
+        )
+    return said
 
 
 def of_importances(own, permutation, names, n_labels, kind):

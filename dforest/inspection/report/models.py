@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 from sklearn.base import is_classifier, is_outlier_detector
 
 from dforest.config import communicator
+from dforest.core.sampling import WithLabelOrder
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
 from dforest.estimators.data.validation import count_threads
@@ -51,6 +52,11 @@ class ForestModel(Model):
         self.title = "Extremely randomised trees" if estimator.splitter == "random" else "Random forest"
         if is_outlier_detector(estimator):
             self.title, self.node_value = "Isolation forest", "length"
+
+    @property
+    def orders_labels(self):
+        """Whether trees have ordered many labels by other rows than a node's."""
+        return all(isinstance(plan, WithLabelOrder) for plan in self.forest.plans)
 
     @property
     def leaves_rows_out(self):
@@ -121,6 +127,11 @@ class BoostedModel(Model):
 
     def __init__(self, estimator):
         super().__init__(estimator, estimator.forest_.packed(), estimator.n_iter_)
+
+    @property
+    def orders_labels(self):
+        """See `ForestModel`."""
+        return getattr(self.estimator, "categorical_split_", "subset") == "order"
 
     def own_importances(self):
         return gain_shares(self.forest), None

@@ -102,6 +102,8 @@ def importances(study):
         n_labels = [None if labels is None else len(labels) for labels in study.estimator.categories_]
         said, is_warning = findings.of_importances(mean, found, study.names, n_labels, model.importance)
         parts += [paragraph(said, class_="note" if is_warning else None)] if said else []
+        harm = findings.of_harm(found, study.names, n_labels, study.model.orders_labels)
+        parts += [paragraph(harm, class_="note")] if harm else []
     if len(shown) < len(study.names):
         parts.append(paragraph(f"The first {len(shown)} of {len(study.names):,} features are drawn."))
     return joined([*parts, element("div", left, right, class_="pictures")])

@@ -31,8 +31,8 @@ OF_IDS = (IDS, SCATTERED, LABELS, MIXED)  # what the advice for a refused column
 MOST_DATES = 30  # or amounts, that make categories
 ROWS_OF_LABEL = 20  # on average, below which many labels may cost more than they tell
 SPARSE = (
-    "see by cross-validation whether the model is better without it, as few rows share a label to learn from; or join labels, "
-    "such as those of one region"
+    "see by cross-validation whether the model is better without it, as few rows share a label to learn from, though forests and "
+    "boosted trees order so many labels by other rows than a node's; or join labels, such as those of one region"
 )
 MOST_NAMED = 3  # labels of several variants that a finding names
 CONSTANT = "leave it out: no split can use it"
