@@ -40,7 +40,7 @@ TABLES = {
     "Ecdat/Fishing": ("mode", ["price", "catch"], []),
     "Ecdat/HI": ("hhi", [], []),
     "Ecdat/Hdma": ("deny", [], []),
-    "Ecdat/Kakadu": ("answer", [], []),
+    "Ecdat/Kakadu": ("answer", ["lower", "upper"], []),
     "Ecdat/Males": ("wage", ["nr"], []),
     "Ecdat/Star": ("tmathssk", ["treadssk"], ["schidkn"]),
     "Ecdat/UnempDur": ("spell", [], []),

@@ -47,7 +47,7 @@ __all__ = [
 _FIELDS = {name: field for field, name in NAMES_OF_RANKING.items()}  # of a `Partition`
 
 # What a fit finds out of each row, which stays with the workers.
-_OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_")
+_OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_", "oof_prediction_")
 
 
 class _OnWorkers:

@@ -80,7 +80,7 @@ ATTRIBUTES = (
         BOOSTING,
     ),
     Attribute(
-        "oob_decision_function_",
+        "oof_prediction_",
         "ndarray of shape (n_rows, n_classes)",
         """Class probabilities of each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`
         iterations, or with ``use_best_model=False`` after all that were grown. NaN for rows of weight 0. For several outputs, the
@@ -89,7 +89,7 @@ ATTRIBUTES = (
         BOOSTED_CLASSES,
     ),
     Attribute(
-        "oob_prediction_",
+        "oof_prediction_",
         "ndarray of shape (n_rows,) or (n_rows, n_outputs)",
         """Prediction for each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`
         iterations, or with ``use_best_model=False`` after all that were grown. NaN for rows of weight 0. It is there only if rows

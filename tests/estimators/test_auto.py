@@ -385,5 +385,5 @@ def test_members_by_name_are_what_the_page_says():
         (members.CLASSIFIERS, RandomForestClassifier, HistGradientBoostingClassifier),
         (members.REGRESSORS, RandomForestRegressor, HistGradientBoostingRegressor),
     ):
-        assert table["random_forest"][0] is forest and table["boosted_trees"] == (boosted, {"defaults": "dforest"})
+        assert table["random_forest"][0] is forest and table["boosted_trees"] == (boosted, {"validation_folds": 5})
         assert table["extra_trees"][1]["bootstrap"]

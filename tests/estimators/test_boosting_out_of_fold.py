@@ -19,10 +19,8 @@ FOLDS = {"early_stopping": True, "validation_folds": 3, "n_iter_no_change": 4, "
 
 
 def out_of_fold(model):
-    """The attribute that has the predictions, of which there is one at most."""
-    found = [name for name in ("oob_decision_function_", "oob_prediction_") if hasattr(model, name)]
-    assert len(found) <= 1
-    return getattr(model, found[0]) if found else None
+    """The predictions, or None."""
+    return getattr(model, "oof_prediction_", None)
 
 
 def folds_of(model, y):
@@ -61,17 +59,17 @@ def test_rows_do_not_learn_from_themselves():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
     model = HistGradientBoostingRegressor(random_state=0, min_samples_leaf=2, **FOLDS).fit(X, y)
-    assert model.score(X, y) > 0.2 > 0.02 > r2_score(y, model.oob_prediction_)
+    assert model.score(X, y) > 0.2 > 0.02 > r2_score(y, model.oof_prediction_)
     classes = rng.integers(0, 3, 300)
     model = HistGradientBoostingClassifier(random_state=0, min_samples_leaf=2, **FOLDS).fit(X, classes)
     assert log_loss(classes, model.predict_proba(X)) < np.log(3) - 0.1
-    assert log_loss(classes, model.oob_decision_function_) > np.log(3) - 0.01
+    assert log_loss(classes, model.oof_prediction_) > np.log(3) - 0.01
 
 
 def test_the_loss_of_all_rows_is_the_best_score():
     X, y, model = problem("multinomial", n=300)
     model.set_params(**FOLDS).fit(X, y)
-    assert model.best_score_ == pytest.approx(-log_loss(y, model.oob_decision_function_))
+    assert model.best_score_ == pytest.approx(-log_loss(y, model.oof_prediction_))
 
 
 def test_with_use_best_model_false_all_iterations_count():
@@ -80,29 +78,29 @@ def test_with_use_best_model_false_all_iterations_count():
     n_grown = len(whole.validation_score_) - 1
     assert n_grown > whole.best_iteration_
     fixed = clone(model).set_params(**{**FOLDS, "max_iter": n_grown, "n_iter_no_change": n_grown}, use_best_model=False).fit(X, y)
-    assert np.array_equal(whole.oob_prediction_, fixed.oob_prediction_)
+    assert np.array_equal(whole.oof_prediction_, fixed.oof_prediction_)
 
 
 def test_several_outputs():
     X, y, model = problem("squared_error", n=300)
     model.set_params(**FOLDS).fit(X, np.column_stack([y, -y]))
-    assert model.oob_prediction_.shape == (300, 2) and np.isfinite(model.oob_prediction_).all()
+    assert model.oof_prediction_.shape == (300, 2) and np.isfinite(model.oof_prediction_).all()
     labels = np.column_stack([y > 0, y > 1]).astype(int)
     model = HistGradientBoostingClassifier(random_state=0, **FOLDS).fit(X, labels)
-    assert model.oob_decision_function_.shape == (300, 2, 2)
+    assert model.oof_prediction_.shape == (300, 2, 2)
     for output in range(2):
-        shares = model.oob_decision_function_[:, :, output]
+        shares = model.oof_prediction_[:, :, output]
         assert np.allclose(shares.sum(axis=1), 1) and log_loss(labels[:, output], shares) < 0.6
     labels[:, 1] = 7
     model.fit(X, labels)
-    assert [own.shape for own in model.oob_decision_function_] == [(300, 2), (300, 1)]
-    assert (model.oob_decision_function_[1] == 1).all()
+    assert [own.shape for own in model.oof_prediction_] == [(300, 2), (300, 1)]
+    assert (model.oof_prediction_[1] == 1).all()
 
 
 def test_one_class():
     X = np.arange(60.0)[:, None]
     model = HistGradientBoostingClassifier(random_state=0, **FOLDS).fit(X, np.full(60, "a"))
-    assert model.oob_decision_function_.tolist() == [[1.0]] * 60
+    assert model.oof_prediction_.tolist() == [[1.0]] * 60
 
 
 def test_ranking():
@@ -114,7 +112,7 @@ def test_ranking():
     alone = clone(model).set_params(validation_folds=1, early_stopping=False, max_iter=model.best_iteration_)
     for k in range(3):
         alone.fit(X[fold != k], y[fold != k], qid=qid[fold != k])
-        assert np.array_equal(model.oob_prediction_[fold == k], alone.predict(X[fold == k], n_iter=model.best_iteration_))
+        assert np.array_equal(model.oof_prediction_[fold == k], alone.predict(X[fold == k], n_iter=model.best_iteration_))
 
 
 def test_where_rows_are_not_held_out_in_turn_there_are_none():

@@ -242,7 +242,7 @@ def _mean(values, weight):
 class AutoForestClassifier(ClassifierScore, AutoForest):
     """A blend for classification: a random forest, boosted trees and extra trees, weighed by what they predict out of sample.
 
-    The forests have ``max_features=0.5`` and ``calibration="oob"``, and boosted trees ``defaults="dforest"``, which measured best
+    The forests have ``max_features=0.5`` and ``calibration="oob"``, and boosted trees ``validation_folds=5``, which measured best
     on real tables. Rows are predicted by members that were not fitted on them: by forests out of bag, and by boosted trees fold
     by fold. The weights are those, from 0 on and with a sum of 1, with which the log loss of these predictions is least; members
     of weight 0 are dropped. Probabilities are the members' probabilities, averaged by weight. The same data, parameters and
@@ -351,7 +351,7 @@ class AutoForestClassifier(ClassifierScore, AutoForest):
 class AutoForestRegressor(RegressorScore, AutoForest):
     """A blend for regression: a random forest, boosted trees and extra trees, weighed by what they predict out of sample.
 
-    Boosted trees have ``defaults="dforest"``. Rows are predicted by members that were not fitted on them: by forests out of bag,
+    Boosted trees have ``validation_folds=5``. Rows are predicted by members that were not fitted on them: by forests out of bag,
     and by boosted trees fold by fold. The weights are those, from 0 on and with a sum of 1, with which the squared error of these
     predictions is least; members of weight 0 are dropped. Predictions are the members' predictions, averaged by weight. The same
     data, parameters and `random_state` give the same blend to the bit, on any number of threads.

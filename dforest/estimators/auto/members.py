@@ -1,7 +1,7 @@
 """What is blended: members by name, and what a member predicts of rows that it was not fitted on.
 
-Forests leave rows out of each tree, and so predict all rows out of bag. Any other member is fitted once more on each of some
-folds of the rows, and predicts the others.
+Forests leave rows out of each tree, and so predict all rows out of bag, and boosted trees keep what they predict out of fold. Any
+other member is fitted once more on each of some folds of the rows, and predicts the others.
 """
 
 import warnings
@@ -28,12 +28,12 @@ N_FOLDS = 5
 CLASSIFIERS = {
     "random_forest": (RandomForestClassifier, {"max_features": 0.5, "calibration": "oob"}),
     "extra_trees": (ExtraTreesClassifier, {"bootstrap": True, "max_features": 0.5, "calibration": "oob"}),
-    "boosted_trees": (HistGradientBoostingClassifier, {"defaults": "dforest"}),
+    "boosted_trees": (HistGradientBoostingClassifier, {"validation_folds": N_FOLDS}),
 }
 REGRESSORS = {
     "random_forest": (RandomForestRegressor, {}),
     "extra_trees": (ExtraTreesRegressor, {"bootstrap": True}),
-    "boosted_trees": (HistGradientBoostingRegressor, {"defaults": "dforest"}),
+    "boosted_trees": (HistGradientBoostingRegressor, {"validation_folds": N_FOLDS}),
 }
 _OWN = ("n_estimators", "categorical_features", "ordinal_features")  # parameters of a blend that members by name have, too
 
@@ -121,6 +121,8 @@ def out_of_sample(estimator, X, y, weight, classes, fold_of):
     """
     if isinstance(estimator, Forest) and getattr(estimator, "oob_score", False):
         return estimator.oob_prediction_ if classes is None else estimator.oob_decision_function_
+    if isinstance(estimator, BoostedTrees) and hasattr(estimator, "oof_prediction_"):
+        return estimator.oof_prediction_
     X = given_rows(X)
     X = X.tocsr() if issparse(X) else X if hasattr(X, "__getitem__") else np.asarray(X)
     found = np.full(len(y) if classes is None else (len(y), len(classes)), np.nan)

@@ -1,14 +1,9 @@
-"""What boosted trees predict for their training rows, each by the trees of the fold that held it out.
-
-The attributes have the names of a forest's predictions out of bag, which are as honest.
-"""
+"""What boosted trees predict for their training rows, each by the trees of the fold that held it out: `oof_prediction_`."""
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.estimators.boosting.scores import predicted_shares
-
-OF_CLASSES, OF_NUMBERS = "oob_decision_function_", "oob_prediction_"
 
 
 def raw_out_of_fold(divisions, forests, n_iterations, n_threads):
@@ -44,8 +39,7 @@ def keep_out_of_fold(estimator, raw, kept):
     kept : ndarray of bool
         Which of the rows that `fit` was given these are.
     """
-    for name in (OF_CLASSES, OF_NUMBERS):
-        vars(estimator).pop(name, None)
+    vars(estimator).pop("oof_prediction_", None)
     if raw is None:
         return
 
@@ -55,11 +49,11 @@ def keep_out_of_fold(estimator, raw, kept):
         return found
 
     if not is_classifier(estimator):
-        setattr(estimator, OF_NUMBERS, of_all(estimator._loss.predict(raw)))
+        estimator.oof_prediction_ = of_all(estimator._loss.predict(raw))
         return
     shares = predicted_shares(estimator._loss, raw, estimator.classes_)
     if isinstance(shares, list):
         shares = [of_all(own) for own in shares]
-        setattr(estimator, OF_CLASSES, np.stack(shares, axis=2) if len({own.shape for own in shares}) == 1 else shares)
+        estimator.oof_prediction_ = np.stack(shares, axis=2) if len({own.shape for own in shares}) == 1 else shares
     else:
-        setattr(estimator, OF_CLASSES, of_all(shares))
+        estimator.oof_prediction_ = of_all(shares)
