@@ -301,7 +301,7 @@ def test_plateau_refuses():
     with pytest.raises(ValueError, match="X has 300 rows of positive weight, but trees were grown on 442 rows"):
         model.fit(X[:300], CLASSES[:300])
     assert model.n_estimators_ == 5
-    with pytest.raises(ValueError, match="bootstrap=False leaves no row out"):
+    with pytest.raises(ValueError, match="bootstrap='auto' leaves no row out"):
         ExtraTreesClassifier().set_callbacks(OutOfBagPlateau()).fit(X, CLASSES)
     with pytest.raises(ValueError, match="OutOfBagPlateau can't watch a HistGradientBoostingRegressor; allowed are dforest"):
         HistGradientBoostingRegressor().set_callbacks(OutOfBagPlateau()).fit(X, NUMBERS)
