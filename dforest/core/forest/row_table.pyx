@@ -579,7 +579,8 @@ cdef class RowTable:
         """
         words, lengths, addresses = self.release((0, 1), (1, 2), (2, 3))
         starts = np.append(0, np.cumsum(lengths))
-        firsts, seconds = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int64)
+        n_entries = int(lengths.sum())
+        firsts, seconds = np.empty(n_entries, np.int32), np.empty(n_entries, np.int64)
         cdef const int64_t[::1] start = starts
         cdef const int64_t[:, ::1] address = addresses
         cdef int32_t[::1] first = firsts
