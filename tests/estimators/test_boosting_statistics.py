@@ -87,8 +87,18 @@ def test_statistics_are_those_of_the_twin(kind, is_weighted):
     labels = np.where(np.isnan(X[:, 1]), 60, X[:, 1]).astype(int)
     for k in range(responses.shape[1]):
         of_rows, of_labels = label_statistics(labels, 60, responses[:, k], weight, captured["fold"])
-        np.testing.assert_allclose(statistics.rows[:, k], of_rows, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(statistics.of_labels[k], of_labels, rtol=1e-9, atol=1e-9)
+        unit = 2.0 ** np.round(np.log2(np.abs(statistics.of_labels[k]).max() / np.abs(of_labels).max()))
+        np.testing.assert_allclose(statistics.rows[:, k], unit * of_rows, rtol=1e-9, atol=1e-9 * unit)
+        np.testing.assert_allclose(statistics.of_labels[k], unit * of_labels, rtol=1e-9, atol=1e-9 * unit)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("factor", [2.0**-400, 2.0**400])
+def test_the_unit_of_targets_does_not_matter(factor):
+    X, y, model, _ = problem("numbers", early_stopping=False, l2_regularization=0.0)
+    for dtype in (np.float32, np.float64):
+        models = [clone(model).fit(X.astype(dtype), y * scale) for scale in (1.0, factor)]
+        np.testing.assert_array_equal(models[0].predict(X) * factor, models[1].predict(X))
 
 
 @KINDS

@@ -4,7 +4,9 @@ In a node, the rows of one label are few where labels are many, and what their g
 the rows themselves made. So each label of a column that has many also has a *statistic*: the mean response of its rows, shrunk to
 that of all rows, where the response of a row is what its first gradient asks for, -gradient. Rows are dealt out to folds, and a
 row is given the statistic that the rows of the other folds make of its label; rows to be predicted are given that of all rows.
-A cut of such a column so is a set of labels: those whose statistic is at most the threshold. Trees are grown from columns of
+Statistics are in a unit of their own, a power of two, in which float32 holds them, whatever the targets are.
+
+So a cut of such a column is a set of labels: those whose statistic is at most the threshold. Trees are grown from columns of
 statistics beside the columns of X, and keep sets; nothing that reads a forest knows the difference.
 
 Cross-fitted statistics are described by F. Pargent et al., "Regularized target encoding outperforms traditional methods in
@@ -135,7 +137,7 @@ def statistics_of(estimator, sample, baseline, ranks):
         return None
     loss = estimator._loss.bound(sample.queries)
     loss = loss.at_start(baseline, sample.y, sample.weight, ranks, sample.offset)
-    responses, weights, exponent = _responses(loss, sample, baseline, ranks)
+    responses, weights = _responses(loss, sample, baseline, ranks)
     fold = sample.deal(N_FOLDS, (estimator._row_seed + 1) % 2**32, count_strata(estimator), ranks)
     n_rows, dtype = ranks.total(len(sample.y)), sample.X.dtype
     totals, weight = (_total(array.sum(axis=0), ranks) for array in (responses, weights))
@@ -151,8 +153,8 @@ def statistics_of(estimator, sample, baseline, ranks):
             prior = PRIOR_ROWS * weight / n_rows
             of_all = sums.sum(axis=1), heavy.sum(axis=1) + prior
             of_others = (of_all[0][:, None] - sums) / (of_all[1][:, None] - heavy)
-            of_labels.append(np.ldexp(of_all[0] / of_all[1], exponent).astype(dtype))
-            rows.append(np.ldexp(of_others.ravel()[place], exponent).astype(dtype))
+            of_labels.append((of_all[0] / of_all[1]).astype(dtype))
+            rows.append(of_others.ravel()[place].astype(dtype))
             features.append(j)
     return LabelStatistics(np.column_stack(rows), of_labels, np.array(features, np.int32), n_categories)
 
@@ -163,23 +165,17 @@ def _total(sums, ranks):
 
 
 def _responses(loss, sample, baseline, ranks):
-    """The responses of rows as integers, whose sums are exact in any order. A collective.
+    """(the responses of rows, each times its weight, of shape (n_rows, n_sums); their weights). A collective.
 
-    Returns
-    -------
-    responses : ndarray of shape (n_rows, n_sums), dtype float64
-        Each times its row's weight.
-    weights : ndarray of shape (n_rows,), dtype float64
-    exponent : int
-        Their quotients times 2 to this power are responses.
+    Both are integers in float64, of units that are powers of two, so that sums are exact in any order.
     """
     weight = np.ones(len(sample.y)) if sample.weight is None else sample.weight
     gradient = np.zeros((0, len(baseline)))
     if len(sample.y):  # a rank may have no rows
         gradient, _ = loss.derivatives(sample.y, baseline, sample.offset)
-    found, exponents = [], []
+    found = []
     for values in (-gradient * weight[:, None], weight):
         most = float(ranks.greatest(np.array([np.abs(values).max(initial=0.0)]))[0])
-        exponents.append(EXACT_BITS - ranks.total(len(weight)).bit_length() - int(np.frexp(most)[1]))
-        found.append(np.rint(np.ldexp(values, exponents[-1])))
-    return *found, exponents[1] - exponents[0]
+        n_bits = EXACT_BITS - ranks.total(len(weight)).bit_length()
+        found.append(np.rint(np.ldexp(values, n_bits - int(np.frexp(most)[1]))))
+    return found
