@@ -404,7 +404,7 @@ def test_without_labels_the_attributes_say_so(kind):
 def test_parameters(kind):
     assert kind().get_params()["categorical_features"] == "from_dtype"
     assert kind().get_params()["ordinal_features"] == "from_dtype"
-    assert kind().get_params()["categorical_split"] == "subset"
+    assert kind().get_params()["categorical_split"] == "auto"
     chosen = {"categorical_features": np.array([0]), "ordinal_features": ["b"], "categorical_split": "one_hot"}
     copy = clone(kind(**chosen))
     for name, value in chosen.items():
