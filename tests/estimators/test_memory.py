@@ -42,6 +42,8 @@ kind, n_rows, n_features, n_classes, parameters, place = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 X = rng.random((n_rows, n_features), np.float32)
 y = X[:, 0] * X[:, 1] + 0.5 * rng.random(n_rows)
+for j in parameters.get("categorical_features", []):
+    X[:, j] = np.floor(500 * X[:, j])
 if n_classes:
     y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
 
@@ -109,6 +111,7 @@ def measured(*problem, which=statistics.median):
         ("HistGradientBoostingRegressor", 300_000, 20, 0, dict(max_iter=20, n_jobs=2, early_stopping=True)),
         ("HistGradientBoostingClassifier", 200_000, 10, 5, dict(max_iter=5, n_jobs=2, early_stopping=False)),
         ("HistGradientBoostingRegressor", 300_000, 10, 0, dict(max_iter=20, n_jobs=1, max_bins=1000, subsample=0.5)),
+        ("HistGradientBoostingClassifier", 200_000, 6, 5, dict(max_iter=5, n_jobs=1, categorical_features=[0, 1, 2])),
         ("HistGradientBoostingRegressor", 200_000, 10, 0, dict(max_iter=20, n_jobs=2, max_leaf_nodes=None, min_samples_leaf=5)),
     ],
     ids=lambda problem: f"{problem[0]}, {problem[-1]}",

@@ -11,6 +11,7 @@ from dforest import HistGradientBoostingRegressor, RandomForestClassifier, Rando
 from dforest.inspection.report import study as studies
 from dforest.inspection.report.assessment import Importance
 from dforest.inspection.report.findings import of_harm, of_importances
+from dforest.inspection.report.sections import importances
 
 NAMES = ["customer", "b", "c", "d", "e", "f"]
 
@@ -66,6 +67,15 @@ def test_what_the_fit_did_about_many_labels_is_told_of_the_model(split):
     given = {"categorical_features": [1], "categorical_split": split, "random_state": 0}
     for model in (RandomForestRegressor(5, **given), HistGradientBoostingRegressor(max_iter=5, **given)):
         assert studies.Study(model.fit(X, X[:, 0]), None, None).model.orders_labels == (split == "order")
+
+
+def test_names_in_what_is_said_of_columns_are_escaped_once():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.normal(size=300), "b & <c>": random.normal(size=300)})
+    forest = RandomForestRegressor(5, oob_score=True, random_state=0).fit(X, X["a"])
+    study = studies.Study(forest, X, X["a"])
+    study.permutation = Importance(np.array([1.0, -1.0]), np.full(2, 0.1), 2, True, 300, 0)
+    assert "better if b &amp; &lt;c&gt; is permuted" in str(importances(study))
 
 
 def test_how_many_of_the_first_agree():

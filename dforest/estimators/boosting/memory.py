@@ -116,6 +116,8 @@ def memory_of(estimator, problem, training, held_out, n_iterations, engine, give
     """
     n_rows, n_sums, n_threads = len(training.y), problem.n_sums, engine.n_threads
     own = [array for sample in (training, held_out) if sample is not None for array in (*parts_of(sample.X), *sample[1:6])]
+    if problem.statistics is not None:
+        own.append(problem.statistics.rows)
     n_leaves, scores = count_leaves(problem, engine, ranks), 0
     if estimator.do_early_stopping_:
         scores = 16 * n_sums * min(n_rows, MAX_SCORED)

@@ -346,7 +346,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     def _settle(self, plan, rows):
         """Settle what "auto" means for rows that `_keep_features` knows: how trees draw them, and whether trees order labels.
 
-        A collective. Raises ValueError if labels are to be ordered and cannot be.
+        Raises ValueError if labels are to be ordered and cannot be.
         """
         has_many = (self._features.n_categories > LABELS_ORDERED_ABOVE).any()
         asked, is_free = self.categorical_split, getattr(self, "bootstrap", False) == "auto"
@@ -361,7 +361,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
                 raise ValueError(f'categorical_split="order" {reason}')
 
     def _why_no_order(self, sampling, rows):
-        """Why trees can't order labels by rows that a `Sampling` leaves out: a clause; None: they can. A collective."""
+        """Why trees can't order labels by rows that a `Sampling` leaves out: a clause; None: they can."""
         if sampling is None:
             return 'needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"'
         criterion = self._own_criterion()

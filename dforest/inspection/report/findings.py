@@ -3,7 +3,7 @@
 import numpy as np
 
 from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
-from dforest.inspection.report.markup import count, listed, number, percent, precise
+from dforest.inspection.report.markup import count, number, percent, precise
 from dforest.inspection.report.text import shortened
 
 CLEAR = 2.0  # how many standard deviations a gain must have, to be told from chance
@@ -220,8 +220,9 @@ def of_harm(permutation, names, n_labels, orders_labels):
         has_many = n_labels[j] is not None and n_labels[j] > LABELS_ORDERED_ABOVE
         return shortened(names[j], MAX_NAME) + (f" ({n_labels[j]:,} labels)" if has_many else "")
 
+    named = " and ".join(map(written, found))
     said = (
-        f"Predictions are better if {listed(map(written, found))} {'is' if len(found) == 1 else 'are'} permuted, one "
+        f"Predictions are better if {named} {'is' if len(found) == 1 else 'are'} permuted, one "
         f"at a time: see whether they are better without {'it' if len(found) == 1 else 'them'}."
     )
     if any(n_labels[j] is not None and n_labels[j] > LABELS_ORDERED_ABOVE for j in found):
