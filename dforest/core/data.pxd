@@ -50,6 +50,8 @@ cdef class DataView:
     # [n_rows] exact weights (weights.h); NULL: the integers are exact. Trees that have weights of their own may have exact ones
     # if there are some here.
     cdef const double* exact_weight
+    # [n_rows] what the labels of columns that have many are ordered by (dforest.core.grow.label_order); NULL: by the targets
+    cdef const double* response
     cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
     cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
     cdef readonly RowCodes rows     # the codes by row; None: there are none yet

@@ -183,11 +183,13 @@ cdef class DataView:
         C-contiguous: what the columns were made from, for splitters that look at it.
     exact_weight : ndarray of shape (n_rows,), dtype float64, or None
         Exact weights, of which `weight` are the integers (``rules/weights.h``); None: the integers are exact.
+    response : ndarray of shape (n_rows,), dtype float64, or None
+        What the labels of columns that have many are ordered by (`dforest.core.grow.label_order`). None: by the targets.
     """
 
     def __cinit__(self, columns not None, const int32_t[::1] target not None,
                   y=None, const uint32_t[::1] weight=None, const int8_t[::1] directions=None, X=None,
-                  const double[::1] exact_weight=None):
+                  const double[::1] exact_weight=None, const double[::1] response=None):
         cdef Py_ssize_t j
         self.n_rows = target.shape[0]
         self.n_features = len(columns)
@@ -208,7 +210,7 @@ cdef class DataView:
             for j in range(self.n_features):
                 self.columns[j].direction = directions[j]
         self.owners = (columns, X)
-        self.set_targets(target, y, weight, exact_weight)
+        self.set_targets(target, y, weight, exact_weight, response)
         if X is not None:
             if X.shape != (self.n_rows, self.n_features) or not X.flags.c_contiguous or X.dtype not in (np.float32, np.float64):
                 raise ValueError(f"X has shape {X.shape} and dtype {X.dtype}; allowed are contiguous rows of floats")
@@ -217,19 +219,21 @@ cdef class DataView:
             self.x.is_double = X.dtype == np.float64
 
     def set_targets(self, const int32_t[::1] target not None, y=None, const uint32_t[::1] weight=None,
-                    const double[::1] exact_weight=None):
+                    const double[::1] exact_weight=None, const double[::1] response=None):
         """Take other targets and weights for the rows, while nobody reads them: see the class for each."""
         cdef const double[:, ::1] by_row = None if y is None else np.reshape(y, (len(y), -1))
         if (target.shape[0] != self.n_rows or (y is not None and by_row.shape[0] != self.n_rows)
                 or (weight is not None and weight.shape[0] != self.n_rows)
-                or (exact_weight is not None and (weight is None or exact_weight.shape[0] != self.n_rows))):
-            raise ValueError(f"target, y and weights must have an entry for each of {self.n_rows} rows")
+                or (exact_weight is not None and (weight is None or exact_weight.shape[0] != self.n_rows))
+                or (response is not None and response.shape[0] != self.n_rows)):
+            raise ValueError(f"target, y, weights and responses must have an entry for each of {self.n_rows} rows")
         self.target = &target[0]
         self.y = &by_row[0, 0] if y is not None else NULL
         self.n_targets = by_row.shape[1] if y is not None else 0
         self.weight = &weight[0] if weight is not None else NULL
         self.exact_weight = &exact_weight[0] if exact_weight is not None else NULL
-        self.target_owners = (target, by_row, weight, exact_weight)
+        self.response = &response[0] if response is not None else NULL
+        self.target_owners = (target, by_row, weight, exact_weight, response)
 
     def __dealloc__(self):
         free(self.columns)

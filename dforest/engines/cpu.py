@@ -48,7 +48,7 @@ class CpuSession(Session):
         super().__init__(problem)
         targets = problem.targets
         given = targets.classes, targets.numbers, targets.weight, problem.directions, problem.X, targets.exact_weight_or_room
-        self._data = DataView(problem.columns, *given)
+        self._data = DataView(problem.columns, *given, targets.response)
         self._trainer = Trainer(
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads,
             drawn=problem.drawn,
@@ -60,7 +60,7 @@ class CpuSession(Session):
 
     def _take_targets(self):
         targets = self.problem.targets
-        self._data.set_targets(targets.classes, targets.numbers, targets.weight, targets.exact_weight_or_room)
+        self._data.set_targets(targets.classes, targets.numbers, targets.weight, targets.exact_weight_or_room, targets.response)
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem

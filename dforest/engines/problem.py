@@ -45,6 +45,8 @@ class Targets:
     exact_weight : ndarray of shape (n_rows,), dtype float64, or None
         Exact weights (`rules/weights.h`) of the rows, of which `weight` are the integers. None means that the integers are exact,
         or that there is a `balance`.
+    response : ndarray of shape (n_rows,), dtype float64, or None
+        What the labels of columns that have many are ordered by (`dforest.core.grow.label_order`). None: by the targets.
     """
 
     classes: np.ndarray
@@ -54,6 +56,7 @@ class Targets:
     balance: ClassBalance | None = None
     heaviest_elsewhere: int = 1
     exact_weight: np.ndarray | None = None
+    response: np.ndarray | None = None
 
     @property
     def exact_weight_or_room(self):
@@ -62,7 +65,7 @@ class Targets:
 
     def of_rows(self, chosen):
         """Those of some training rows, whose numbers are given: ndarray of int."""
-        named = {name: getattr(self, name) for name in ("classes", "numbers", "weight", "exact_weight")}
+        named = {name: getattr(self, name) for name in ("classes", "numbers", "weight", "exact_weight", "response")}
         own = {name: None if array is None else np.ascontiguousarray(array[chosen]) for name, array in named.items()}
         balance = self.balance
         if balance is not None:

@@ -444,9 +444,10 @@ PARAMETERS = (
         mean targets in the node, and "one_hot" a single one from the others. "order" is for columns of many labels, more than
         30, whose means in a node say little of other rows: each tree orders the labels of such a column once, by shrunk means of
         rows that it does not draw, and its nodes look for cuts in this order. Two of three rows that a tree does not draw order
-        labels, and the others are out of bag; so "order" needs trees that leave rows out, a y of one column, and a criterion of
-        mean targets. With ``bootstrap=True`` and ``max_samples=None``, trees then draw three quarters as many rows. Other columns
-        are parted as by "subset". "auto" is "order" where that is possible, and else "subset".""",
+        labels, and the others are out of bag; so "order" needs trees that leave rows out, one output, and a criterion of mean
+        targets or of survival times, which have log-rank scores in place of targets. With
+        ``bootstrap=True`` and ``max_samples=None``, trees then draw three quarters as many rows. Other columns are parted as by
+        "subset". "auto" is "order" where that is possible, and else "subset".""",
         group=COLUMNS,
     ),
     Parameter(

@@ -19,17 +19,29 @@ from twins.sampling import twin_of
 import dforest
 from dforest import (
     DecisionTreeClassifier,
+    ExtraSurvivalTrees,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomSurvivalForest,
 )
 from dforest.core.predict.permutation import permute_values
 from dforest.sampling import AllRows, Groups, GroupSampling, Sampling
+from dforest.testing.survival import ENTRY
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
+SURVIVAL = [RandomSurvivalForest, ExtraSurvivalTrees]
 ALL = pytest.mark.parametrize("kind", FORESTS)
+SURVIVAL_TOO = pytest.mark.parametrize("kind", FORESTS + SURVIVAL)
+
+
+def codes_of(y):
+    """Targets of the twin, of survival times."""
+    (event, time), event_times = y.T[:2], np.unique(y[y[:, 0] == 1, 1])
+    begin = np.searchsorted(event_times, y[:, 2], side="right") if y.shape[1] > 2 else 0
+    return (2 * np.searchsorted(event_times, time, side="right") + event + ENTRY * begin).astype(int)
 
 
 def problem(kind, seed=0, n=600, n_labels=80, n_classes=3, effect=2.0):
@@ -37,6 +49,10 @@ def problem(kind, seed=0, n=600, n_labels=80, n_classes=3, effect=2.0):
     rng = np.random.default_rng(seed)
     X = np.round(rng.standard_normal((n, 3)), 1)
     X[:, 1] = rng.integers(0, n_labels, n)
+    if kind in SURVIVAL:
+        risk = X[:, 0] / 2 + effect / 2 * rng.standard_normal(n_labels)[X[:, 1].astype(int)]
+        time, censored = rng.exponential(np.exp(risk)), rng.exponential(3.0, n)
+        return X, np.column_stack([time <= censored, np.round(np.minimum(time, censored), 1) + 0.1])
     y = X[:, 0] + effect * rng.standard_normal(n_labels)[X[:, 1].astype(int)] + rng.standard_normal(n) / 2
     X[rng.random(n) < 0.05, 1] = np.nan
     if kind in (RandomForestClassifier, ExtraTreesClassifier):
@@ -96,7 +112,35 @@ def test_every_node_is_that_of_the_twin(assert_twin, data):
         assert_twin(forest, t, naive.flatten(twin, X.dtype))
 
 
-@ALL
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_every_node_of_a_survival_tree_is_that_of_the_twin(assert_twin, data):
+    """Labels are ordered by log-rank scores among all rows; equal keys stay together where draws move from side to side."""
+    seed, n = data.draw(st.integers(0, 2**32)), data.draw(st.integers(80, 200))
+    X, y = problem(RandomSurvivalForest, seed, n, data.draw(st.sampled_from([33, 60])))
+    rng = np.random.default_rng(seed)
+    if data.draw(st.booleans()):
+        y = np.column_stack([y, y[:, 1] * np.where(rng.random(n) < 0.3, rng.random(n), 0.0)])  # entries
+    weight = data.draw(st.sampled_from([None, rng.integers(1, 5, n).astype(float), rng.random(n) + 1e-3]))
+    parameters = {
+        "criterion": data.draw(st.sampled_from(["logrank", "logrank_score"])),
+        "method": data.draw(st.sampled_from(["hist", "dense"])),
+        "max_features": data.draw(st.integers(1, 3)),
+        "max_leaf_nodes": data.draw(st.sampled_from([None, 9])),
+        "min_samples_leaf": data.draw(st.sampled_from([1, 3])),
+        "min_samples_split": 6,
+        "splitter": data.draw(st.sampled_from(["best", "random"])),
+    }
+    forest = make(RandomSurvivalForest, 2, **parameters).fit(X, y, weight).forest_
+    for t in range(2):
+        twin = naive.grow_tree(
+            by_number(X), codes_of(y), sample_weight=weight, n_times=forest.objective.n_times, seed=forest.seeds[t],
+            sampling=twin_of(forest.plans[t]), n_categories=forest.n_categories.tolist(), categorical_split="order", **parameters,
+        )  # fmt: skip
+        assert_twin(forest, t, naive.flatten(twin, X.dtype))
+
+
+@SURVIVAL_TOO
 def test_threads_change_nothing(kind, extremes, tuning, assert_equal):
     """Also where threads share nodes and subtrees."""
     X, y = problem(kind, n=3000, n_labels=400)
@@ -222,6 +266,20 @@ def test_random_targets_are_not_learnt(kind):
     assert 0.97 < out_of_bag < 1.08
 
 
+@pytest.mark.parametrize("kind", SURVIVAL)
+def test_random_times_are_not_learnt(kind):
+    """With survival times at random, a label is worth nothing out of bag, and one of row numbers is not used."""
+    scores = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.standard_normal(400), rng.integers(0, 120, 400), rng.permutation(400)])
+        y = np.column_stack([rng.random(400) < 0.7, rng.exponential(1.0, 400)])
+        model = make(kind, 60, random_state=seed, oob_score=True, categorical_features=[1, 2]).fit(X, y)
+        assert not (model.forest_.feature == 2).any()
+        scores.append(model.oob_score_)
+    assert 0.47 < np.mean(scores) < 0.53
+
+
 @pytest.mark.parametrize(("kind", "effect"), [(RandomForestRegressor, 0.25), (ExtraTreesRegressor, 2.0)])
 def test_order_serves_new_rows_better(kind, effect):
     """Where many labels have weak effects, means in nodes overfit; random sets of labels say little of strong ones either.
@@ -237,7 +295,7 @@ def test_order_serves_new_rows_better(kind, effect):
     assert order > subset + 0.02
 
 
-@ALL
+@SURVIVAL_TOO
 def test_unseen_labels_take_the_place_of_the_mean(kind):
     """In a node without missing values they go where the key 0 does, whatever side has more rows."""
     X, y = problem(kind)
@@ -251,7 +309,7 @@ def test_unseen_labels_take_the_place_of_the_mean(kind):
     np.testing.assert_array_equal(model.predict(new), model.predict(missing))
 
 
-@ALL
+@SURVIVAL_TOO
 def test_models_are_kept_whole(kind, tmp_path, assert_equal):
     """In pickles and files, with the plan; and a warm start goes on."""
     X, y = problem(kind)
@@ -266,7 +324,7 @@ def test_models_are_kept_whole(kind, tmp_path, assert_equal):
     assert_equal(model, warm.set_params(n_estimators=6).fit(X, y))
 
 
-@ALL
+@SURVIVAL_TOO
 def test_shapley_values_add_up_to_predictions(kind):
     X, y = problem(kind)
     model = make(kind).fit(X, y)
@@ -283,14 +341,14 @@ def test_few_labels_are_parted_as_by_subset(assert_equal):
 
 
 @pytest.mark.parametrize("n_labels", [30, 31])
-@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor])
+@SURVIVAL_TOO
 def test_auto_is_order_where_labels_are_many(kind, n_labels, assert_equal):
-    """Extra trees, which take every row, draw rows then."""
+    """Extra trees of classes and numbers, which take every row, draw rows then."""
     X, y = problem(kind, n_labels=n_labels)
     own = {"n_estimators": 5, "random_state": 3, "categorical_features": [1]}
-    is_random_forest = kind in (RandomForestClassifier, RandomForestRegressor)
+    draws = kind not in (ExtraTreesClassifier, ExtraTreesRegressor)
     expected = {"categorical_split": "order", "bootstrap": True} if n_labels > 30 else {
-        "categorical_split": "subset", "bootstrap": is_random_forest}  # fmt: skip
+        "categorical_split": "subset", "bootstrap": draws}  # fmt: skip
     assert_equal(kind(**own).fit(X, y), kind(**own, **expected).fit(X, y))
 
 

@@ -4,6 +4,7 @@ import math
 
 from dforest.testing.coding import CATEGORICAL, quantise
 from dforest.testing.streams import LABEL_ORDER, Stream
+from dforest.testing.survival import ENTRY
 
 ORDERED_ABOVE, PRIOR, MAX_CLASSES = 30, 3, 64
 
@@ -13,7 +14,7 @@ def orders_labels(seed, row):
     return Stream(seed, row, LABEL_ORDER).below(3) < 2
 
 
-def label_ranks(columns, counts, y, weight, n_classes, seed):
+def label_ranks(columns, counts, y, weight, n_classes, seed, n_times=0):
     """The ranks of labels, and last that of missing values, in each order: dict by the number of the column.
 
     Parameters
@@ -28,9 +29,13 @@ def label_ranks(columns, counts, y, weight, n_classes, seed):
         0 for numbers.
     seed : int
         The tree's.
+    n_times : int
+        Number of event times, where targets are codes of survival times; else 0.
     """
     rows = [row for row, count in enumerate(counts) if count == 0 and orders_labels(seed, row)]
-    if n_classes:
+    if n_times:
+        responses = [logrank_scores([int(code) for code in y], weight, n_times)]
+    elif n_classes:
         responses = [[float(y[row] == k) for row in range(len(y))] for k in range(n_classes)]
     else:
         drawn = [y[row] for row, count in enumerate(counts) if count]
@@ -46,6 +51,19 @@ def label_ranks(columns, counts, y, weight, n_classes, seed):
         for j, column in enumerate(columns)
         if column.kind == CATEGORICAL and column.missing > ORDERED_ABOVE
     }
+
+
+def logrank_scores(codes, weight, n_times):
+    """The log-rank scores of all rows, as integers."""
+    events, ends, begins = [c % 2 for c in codes], [c % ENTRY // 2 for c in codes], [c // ENTRY for c in codes]
+    hazard = [0.0]
+    for time in range(1, n_times + 1):
+        at_risk = sum(w for w, begin, end in zip(weight, begins, ends, strict=True) if begin < time <= end)
+        died = sum(w for w, event, end in zip(weight, events, ends, strict=True) if event and end == time)
+        hazard.append(hazard[-1] + (float(died) / float(at_risk) if died else 0.0))
+    scores = [event - (hazard[end] - hazard[begin]) for event, begin, end in zip(events, begins, ends, strict=True)]
+    digits = 31 - math.frexp(max(1.0, *map(abs, scores)))[1]
+    return [round(math.ldexp(score, digits)) for score in scores]
 
 
 def ranks_of(column, rows, response, weight, is_class):

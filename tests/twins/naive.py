@@ -114,7 +114,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     counts = (sampling or AllRows()).counts(n_rows, seed).tolist()
     root = [Record(*record) for record in zip(range(n_rows), counts, target, weight, strict=True) if record[1] > 0]
     drawn, root_shift = weights.of_node(root, 0)
-    ranks = label_ranks(columns, counts, y, weight, n_classes, seed) if categorical_split == "order" else None
+    ranks = label_ranks(columns, counts, y, weight, n_classes, seed, n_times or 0) if categorical_split == "order" else None
     root_weight = math.ldexp(float(statistic(drawn, n_classes)[1]), -root_shift)
 
     def find_split(draws, path, depth, scale, shift, bounds, used):

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.types cimport Node, Scale
+from dforest.rules.node cimport df_quantiser
 
 
 cdef struct Keyed:
@@ -16,6 +17,7 @@ cdef struct Keyed:
 cdef class LabelOrder:
     cdef DataView data
     cdef Criterion criterion
+    cdef df_quantiser scale            # of `data.response`, if there is any
     cdef readonly Py_ssize_t n_words, n_orders
     cdef readonly Py_ssize_t n_ranks   # of a tree, 0: no column has many labels
     cdef readonly Py_ssize_t n_entries  # of the sums of a tree: of each column its labels, and all rows

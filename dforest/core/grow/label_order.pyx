@@ -3,7 +3,8 @@
 By the means of a node's own rows, the many labels of a column can be parted so that they tell these rows apart and no others. So
 a tree orders them once, by rows that it does not draw (categories.h has the rule, `dforest.core.sampling.WithLabelOrder` says
 which rows these are), and its nodes look for cuts in this order. With three classes and more, there is an order for each class,
-by its share, and a node takes that of its own largest class; with very many, all nodes take that of the root's.
+by its share, and a node takes that of its own largest class; with very many, all nodes take that of the root's. Where targets
+are no responses, as those of survival times, rows have some beside (`DataView.response`), which have one scale in all trees.
 
 Of labels a, b and c whose keys are .2, -.1 and 0, and missing values, the ranks are 2, 0, 1 and 1.
 
@@ -13,7 +14,7 @@ then it is a driver's, and growers get the ranks of all trees at hand: [n_trees,
 order by order.
 """
 cimport cython
-from libc.math cimport ldexp
+from libc.math cimport INFINITY, fabs, ldexp
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
@@ -25,6 +26,7 @@ from dforest.rules.categories cimport (
     DF_LABELS_ORDERED_ABOVE, df_class_response, df_label_key, df_label_orders, df_label_ranks, df_largest_class,
     df_target_response,
 )
+from dforest.rules.logrank cimport df_residual_digits
 from dforest.rules.node cimport df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport df_floor_mean
 from dforest.rules.records cimport df_open_node
@@ -95,8 +97,13 @@ cdef class LabelOrder:
     """
 
     def __cinit__(self, DataView data not None, Criterion criterion not None, const uint32_t[:, ::1] ranks=None):
-        cdef Py_ssize_t j, n, most = 0
+        cdef Py_ssize_t i, j, n, most = 0
+        cdef double largest = 0.0
         self.data, self.criterion, self.given = data, criterion, ranks
+        if data.response != NULL:
+            for i in range(data.n_rows):
+                largest = max(largest, fabs(data.response[i]))
+            self.scale = df_quantiser_of(0.0, df_residual_digits(largest))
         self.n_words = words_of_label(criterion)
         self.n_orders = df_label_orders(criterion.n_classes)
         for j in range(data.n_features):
@@ -213,10 +220,13 @@ cdef class LabelOrder:
         cdef int64_t* total = sums + column.n_codes * self.n_words
         cdef df_quantiser scale
         cdef double least = 0.0, most = 0.0
+        cdef const double* response = self.data.response if self.data.response != NULL else self.data.y
         cdef Py_ssize_t i
         cdef uint32_t code
         cdef Record record
-        if self.criterion.n_classes == 0:
+        if self.data.response != NULL:
+            scale, least, most = self.scale, -INFINITY, INFINITY
+        elif self.criterion.n_classes == 0:
             scale = df_quantiser_of(of_root.centre, of_root.exponent)
             most = ldexp(0.5 * <double> of_root.range, -of_root.exponent)
             least = of_root.centre - most
@@ -229,7 +239,7 @@ cdef class LabelOrder:
             record.row = <uint32_t> i
             record.weight = self.data.weight[i] if self.data.weight != NULL else 1
             record.target = (self.data.target[i] if self.criterion.n_classes else
-                             df_quantised(&scale, df_clip(self.data.y[i], least, most)))
+                             df_quantised(&scale, df_clip(response[i], least, most)))
             code = code_at(column, <uint32_t> i)
             if code < column.n_codes:
                 add_draws(self.criterion.kind, sums + code * self.n_words, &record)

@@ -20,6 +20,7 @@ cdef class Categories:
     cdef int64_t* sums               # [categories + 1, n_words] left sides in another order
     cdef uint32_t* codes             # [categories + 1] their codes
     cdef uint32_t* place             # [categories + 1] for CutList.place
+    cdef uint32_t* ends              # [categories + 1] for CutList.ends
     cdef double* keys                # [categories + 1] mean responses
     cdef Ranked* ranked              # [categories + 1]
     cdef uint32_t* drawn             # [categories / 32] a bit for each that goes left at random

@@ -60,6 +60,7 @@ cdef class Categories:
         self.sums = <int64_t*> malloc(n * self.criterion.n_words * sizeof(int64_t))
         self.codes = <uint32_t*> malloc(n * sizeof(uint32_t))
         self.place = <uint32_t*> malloc(n * sizeof(uint32_t))
+        self.ends = <uint32_t*> malloc(n * sizeof(uint32_t))
         self.keys = <double*> malloc(n * sizeof(double))
         self.ranked = <Ranked*> malloc(n * sizeof(Ranked))
         self.drawn = <uint32_t*> malloc((n // 32 + 1) * sizeof(uint32_t))
@@ -70,14 +71,16 @@ cdef class Categories:
             self.draws = <int64_t*> malloc((n_categories + 1) * sizeof(int64_t))
             if self.draws == NULL:
                 raise MemoryError()
-        if (self.sums == NULL or self.codes == NULL or self.place == NULL or self.keys == NULL or self.ranked == NULL
-                or self.drawn == NULL or self.present == NULL or self.left_ones == NULL or self.subset == NULL):
+        if (self.sums == NULL or self.codes == NULL or self.place == NULL or self.ends == NULL or self.keys == NULL
+                or self.ranked == NULL or self.drawn == NULL or self.present == NULL or self.left_ones == NULL
+                or self.subset == NULL):
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.sums)
         free(self.codes)
         free(self.place)
+        free(self.ends)
         free(self.keys)
         free(self.ranked)
         free(self.drawn)
@@ -159,14 +162,16 @@ cdef class Categories:
             self.merge(cuts)
 
     cdef void merge(self, CutList* cuts) noexcept nogil:
-        """Make one entry of categories of equal ranks, by the number of the last of them; no record is looked up by `place`."""
+        """Make one entry of categories of equal ranks, by the number of the last of them."""
         cdef Py_ssize_t i, n = 0, n_words = self.criterion.n_words
         for i in range(cuts.n):
             if i + 1 == cuts.n or self.ranks[cuts.code[i]] != self.ranks[cuts.code[i + 1]]:
                 cuts.code[n] = cuts.code[i]
                 memmove(cuts.left + n * n_words, cuts.left + i * n_words, n_words * sizeof(int64_t))
+                self.ends[n] = <uint32_t> (i + 1)
                 n += 1
         cuts.n = n
+        cuts.ends = self.ends
 
     cdef void take_up_to(self, const Column* column, uint64_t code) noexcept nogil:
         """Let those of `present` go left whose numbers are at most this."""

@@ -38,6 +38,7 @@ cdef struct CutList:
     int64_t* missing          # [n_words] the missing values, packed or not
     const uint64_t* subset    # LONE, of categories: a bit for each that goes left; else NULL
     const uint32_t* place     # RUN of categories: which of those that occur, in ascending order, is added; else NULL
+    const uint32_t* ends      # categories that stay together: behind which of `place` those of each cut end; NULL: one of each
     const uint64_t* sorted    # NULL; or the node's records by code, missing ones last: see Sorter.keys
 
 

@@ -228,7 +228,7 @@ cdef class LeftSums:
         cuts.left = left
         cuts.missing = of_missing
         cuts.subset = NULL
-        cuts.place = NULL
+        cuts.place = cuts.ends = NULL
         cuts.sorted = NULL
         for k in range(n_words):
             left[k] = of_missing[k] = 0

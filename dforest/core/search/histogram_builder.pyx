@@ -255,7 +255,7 @@ cdef class HistogramBuilder:
         cuts.missing_word[0] = cuts.missing_word[1] = 0
         cuts.missing = self.missing
         cuts.subset = NULL
-        cuts.place = NULL
+        cuts.place = cuts.ends = NULL
         cuts.sorted = NULL
         memset(self.missing, 0, self.criterion.n_words * sizeof(int64_t))
 

@@ -74,7 +74,7 @@ cdef class MovingChooser(Chooser):
         cdef const int64_t* total = node.statistics
         cdef const int64_t* left = cuts.left
         cdef const uint64_t* sorted = cuts.sorted
-        cdef Py_ssize_t i, j, n_values = 0
+        cdef Py_ssize_t i, j, begin = 0, end, n_values = 0
         cdef Choice choice
         cdef double score, at_left = 0.0, at_right = 0.0
         cdef int64_t imbalance
@@ -100,7 +100,10 @@ cdef class MovingChooser(Chooser):
                     for j in range(n_values):
                         self.move_group(node, sorted, j, 1)
                 else:
-                    self.move_group(node, sorted, cuts.place[i] if cuts.place != NULL else i, 1)
+                    end = cuts.ends[i] if cuts.ends != NULL else i + 1
+                    for j in range(begin, end):
+                        self.move_group(node, sorted, cuts.place[j] if cuts.place != NULL else j, 1)
+                    begin = end
             if df_is_valid(rules, left, total):
                 score = self.score_sides(node, left, &at_left, &at_right)
                 imbalance = df_imbalance(score, left[1], total[1])

@@ -365,7 +365,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         if sampling is None:
             return 'needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"'
         criterion = self._own_criterion()
-        if criterion in ("absolute_error", "logrank", "logrank_score", "path_length"):
+        if criterion in ("absolute_error", "path_length"):
             return f'with the criterion {criterion!r}, which has no mean targets; allowed is "subset"'
         if rows.y.ndim == 2:
             return f'with a y of {rows.y.shape[1]} columns, which have a mean each; allowed is "subset"'

@@ -51,6 +51,33 @@ def _with_survival_targets(method):
     return before + _Y + rest[rest.index("sample_weight : ") :].replace(" None means that all weights are 1.", _WEIGHTS, 1)
 
 
+def _logrank_scores(codes, weight, n_times):
+    """The log-rank scores of rows among them all: event - (hazard at the time - hazard at the entry), by Nelson and Aalen.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,), dtype int64
+        Among event times.
+    weight : ndarray of shape (n_rows,), or None
+    n_times : int
+        Number of event times.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64
+    """
+    event, end, begin = codes % 2, codes % ENTRY // 2, codes // ENTRY
+    weight = np.ones(len(codes)) if weight is None else weight.astype(np.float64)
+
+    def at(times, weight):
+        return np.bincount(times, weight, n_times + 1)
+
+    still_there = np.cumsum(at(begin, weight) - at(end, weight))  # behind each time
+    at_risk, events = np.append(0.0, still_there[:-1]), at(end, weight * event)
+    hazard = np.cumsum(np.divide(events, at_risk, out=np.zeros(n_times + 1), where=events > 0))
+    return event - (hazard[end] - hazard[begin])
+
+
 class SurvivalPart(SurvivalTrees):
     """What makes a `TreeEstimator` grow trees for survival times."""
 
@@ -122,8 +149,11 @@ class SurvivalPart(SurvivalTrees):
     def _targets(self, rows, plan):
         weights, _ = plan.weights_of_draws(rows)
         weights = weights.as_counts(len(rows.y))  # the n - 1 of variances tells two rows from one of weight 2
-        numbers, zeros = self._event_codes(rows.y).astype(np.float64), np.zeros(len(rows.y), np.int32)
-        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
+        codes, zeros = self._event_codes(rows.y), np.zeros(len(rows.y), np.int32)
+        return Targets(
+            zeros, codes.astype(np.float64), weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact,
+            _logrank_scores(codes, weights.integers, len(self.event_times_)) if plan.orders_labels else None,
+        )  # fmt: skip
 
     def _bytes_beside(self, problem, n_trees):
         share = np.mean(problem.targets.numbers % 2)  # of events; curves are joined once all are there
