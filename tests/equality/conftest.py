@@ -1,59 +1,8 @@
 """What the tests of equality share: the machinery's extremes, and forests as comparable arrays."""
 
-import contextlib
-
 import numpy as np
 import pytest
-
-from dforest.core import loops
-from dforest.estimators.forest import base as estimator
-
-LONG_WAY = {"small_up_to": 0, "few_below": 0}
-
-# Both extremes of every size threshold in the machinery, and the defaults.
-EXTREMES = {
-    "default": {},
-    "few records node by node": {"small_up_to": 0},
-    "small subtrees of three": {"small_up_to": 3},
-    "count always": {**LONG_WAY, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31,
-                     "copy_from": 0, "block_bytes": 0, "share_from": 1, "share_visits_from": 0,
-                     "fetch_up_to": 0},
-    "count and mark always": {**LONG_WAY, "small_draws": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 0,
-                              "codes_per_mark": 10**9, "block_bytes": 2**24, "buckets": 0, "ranked_above": 0,
-                              "fetch_up_to": 2**62},
-    "few buckets": {**LONG_WAY, "buckets": 3, "block_bytes": 3000},
-    "few buckets in small nodes": {"small_up_to": 0, "buckets": 4},
-    "one bucket": {**LONG_WAY, "buckets": 1},
-    "some buckets": {**LONG_WAY, "buckets": 20, "block_bytes": 0, "share_from": 1, "share_visits_from": 0,
-                     "fetch_up_to": 2**62},
-    "ranks by sorting": {"buckets": 0, "ranked_above": 0, "codes_per_mark": 0},
-    "no ranks": {"buckets": 0, "ranked_above": 10**9},
-    "count by code always": {**LONG_WAY, "small_codes": 10**9, "copy_from": 2**31},
-    "insertion sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
-    "ranks in place of keys": {"keys": False},
-    "portable loops": {"loops": "portable", "buckets": 5, "small_up_to": 64},
-    "AVX2 loops": {"loops": "avx2", "small_up_to": 64},
-    "codes of drawn rows": {"drawn_up_to": 10**9},
-    "codes of all rows": {"drawn_up_to": 0},
-    "share everything": {"share_from": 1, "share_visits_from": 0},
-    "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
-    "all classes always": {"records_per_class": 0},
-    "classes present always": {"records_per_class": 10**9},
-    "radix sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
-}
-
-
-@contextlib.contextmanager
-def use_tuning(name):
-    """Fit with one of the EXTREMES."""
-    estimator.TUNING.update(EXTREMES[name])
-    wanted = EXTREMES[name].get("loops")
-    loops.use(wanted if wanted in loops.names() else None)
-    try:
-        yield
-    finally:
-        estimator.TUNING.clear()
-        loops.use()
+from helpers.tunings import EXTREMES, tuned
 
 
 def assert_equal_forests(a, b, what=""):
@@ -100,7 +49,7 @@ def extremes():
 
 @pytest.fixture(scope="session")
 def tuning():
-    return use_tuning
+    return tuned
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,13 @@ forest leaves golden.json alone. One that means to change forests says so in CHA
 Nothing here is random: the data come with scikit-learn, and what is missing, weighed or repeated follows from row numbers.
 """
 
-import hashlib
 import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.digests import digest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
 import dforest
@@ -161,41 +161,6 @@ def cases():
 
 
 CASES = {name: rest for name, *rest in cases()}
-
-
-def digest(model, X):
-    """What a fitted estimator says, as a few letters."""
-    forest = model.forest_
-    starts = np.repeat(forest.node_offsets[:-1], np.diff(forest.node_offsets))
-    is_leaf = forest.feature < 0
-    leaf = forest.leaf_row[is_leaf]
-    said = {
-        "trees": np.diff(forest.node_offsets),
-        "feature": forest.feature.astype(np.int64),
-        "threshold": forest.threshold.astype(np.float64),
-        "right child": np.where(is_leaf, 0, forest.right_child.astype(np.int64) + starts),
-        "missing left": forest.missing_left.astype(np.int64),
-        "draws": forest.leaf_draws[leaf].astype(np.int64),
-        "weight": forest.leaf_weight[leaf].astype(np.int64),
-        **({"shift": forest.leaf_shift[leaf].astype(np.int64)} if len(forest.leaf_shift) else {}),
-        "value": forest.leaf_value[leaf] if len(forest.leaf_value) else forest.leaf_value,
-        "impurity": forest.leaf_impurity[leaf] if len(forest.leaf_impurity) else forest.leaf_impurity,
-        "inner": forest.inner,
-        "payload lengths": np.diff(forest.payload_offsets),
-        "payloads": forest.payload_words,
-        "seeds": np.asarray(forest.seeds, np.int64),
-        "weight exponents": 1 - np.frexp(forest.weight_unit)[1].astype(np.int64),
-        "prediction": model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X),
-        "out of bag": getattr(model, "oob_curve_", np.zeros(0)),
-        "importance": getattr(model, "variable_importance_", np.zeros(0)),
-    }
-    found = hashlib.sha256()
-    for name, array in said.items():
-        # NaN may have other bits elsewhere, and so may the sign of 0 in a sum.
-        array = np.where(np.isnan(array), np.nan, array + 0.0) if array.dtype.kind == "f" else array
-        found.update(f"{name} {array.shape}".encode())
-        found.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
-    return found.hexdigest()[:32]
 
 
 def grow(kind, problem, parameters, n_jobs=1):
