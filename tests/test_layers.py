@@ -1,4 +1,7 @@
-"""Who may know of whom: rules, core, engines, fitting, estimators, each of those before it alone; backends beside the engines."""
+"""Who may know of whom: rules, core, engines, fitting, estimators, each of those before it alone; backends beside the engines.
+
+Within core and estimators, so do their folders; and headers follow what modules follow.
+"""
 
 import ast
 import re
@@ -59,6 +62,46 @@ MAY_IMPORT = {
         "sampling", "splitter", *CORE,
     },
 }  # fmt: skip
+# What the folders of core and of estimators may import of the others. Modules that lie in core itself serve all its folders, and so
+# import none of them; of those in estimators, some are what all folders share, and some gather what these have.
+FOLDERS = {
+    "core": set(),
+    "core.coding": {"core"},
+    "core.search": {"core"},
+    "core.predict": {"core", "core.search"},
+    "core.forest": {"core", "core.predict", "core.search"},
+    "core.tree": {"core", "core.forest"},
+    "core.grow": {"core", "core.search", "core.tree"},
+    "core.boost": {"core", "core.coding", "core.predict", "core.search", "core.tree"},
+    "estimators.data": {"estimators"},
+    "estimators.results": {"estimators", "estimators.data"},
+    "estimators.forest": {"estimators", "estimators.data", "estimators.results"},
+    "estimators.boosting": {"estimators", "estimators.data", "estimators.forest", "estimators.results"},
+    "estimators.auto": {"estimators", "estimators.boosting", "estimators.data", "estimators.forest"},
+    "inspection": set(),
+    "inspection.report": {"inspection"},
+    "inspection.table": {"inspection"},
+}
+# Modules that look further. Pickles name the second and the last one, so that they stay where they are.
+FURTHER = {
+    "core.data": {"core.coding.coded_columns"},
+    "core.objective": {"core.predict.survival", "core.search.criteria", "core.search.outputs"},
+    "core.loops": {"core.predict.walk", "core.search.sums"},  # records that loops work on
+    "estimators.results.neighbours": {"estimators.forest.batch"},
+}
+# What the headers of a folder may include: those of others, and their own.
+HEADERS = {
+    "rules": set(),
+    "core/search": {"core", "rules"},
+    "core/predict": {"core", "core/search", "rules"},
+    "core/grow": {"core", "core/search", "rules"},
+    "core/boost": {"core", "core/search", "rules"},
+    "core": {"core/boost", "core/grow", "core/predict", "core/search", "rules"},  # loops.h has the loops of all of them
+    "engines/device/kernels": {"core/predict", "rules"},
+    "backends/host": {"engines/device/kernels"},
+    "backends/sycl": {"engines/device/kernels"},
+}
+
 # Modules that are reached by their names alone, when they are first needed.
 LAZY = re.compile(r"""import_module\(\s*["'](dforest\.[\w.]+)["']""")
 CYTHON = re.compile(r"^\s*(?:from\s+(dforest[\w.]*)\s+c?import\s+(\(?[\w, ]*)|c?import\s+(dforest[\w.]*))", re.MULTILINE)
@@ -108,6 +151,64 @@ def test_a_module_knows_the_layers_below_it(path):
     assert not beyond, f"{path.relative_to(PACKAGE)} imports {sorted(beyond)}"
 
 
+def folder_of(name):
+    """The folder in which a module lies: "core.search" of "core.search.cuts"."""
+    is_folder = PACKAGE.joinpath(*name.split(".")).is_dir()
+    return name if is_folder else name.rpartition(".")[0]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folders_know_those_before_them(folder):
+    here = PACKAGE.joinpath(*folder.split("."))
+    paths = [path for kind in ("py", "pyx", "pxd") for path in here.glob(f"*.{kind}")]
+    assert paths
+    beyond = set()
+    for path in paths:
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        for other in imported(path) - FURTHER.get(name, set()):
+            if folder_of(other) in FOLDERS.keys() - FOLDERS[folder] - {folder} and is_within(other, {folder.split(".")[0]}):
+                beyond.add((name, other))
+    assert not beyond
+
+
+def test_all_folders_are_read_and_none_looks_further_than_it_must():
+    there = {".".join(path.relative_to(PACKAGE).parts) for path in PACKAGE.rglob("*") if (path / "__init__.py").is_file()}
+    assert {name for name in there if is_within(name, {"core", "estimators", "inspection"})} - {"estimators"} == FOLDERS.keys()
+    for name, others in FURTHER.items():
+        paths = [path for kind in ("py", "pyx", "pxd") for path in PACKAGE.glob(f"{name.replace('.', '/')}.{kind}")]
+        assert others <= set().union(*map(imported, paths)), name
+
+
+def headers_of(path):
+    """The headers of dforest that a file includes, as paths from the package on."""
+    found = re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
+    ways = ([path.parent / name, PACKAGE / name, PACKAGE / "backends" / "sycl" / name] for name in found)
+    return {str(way.resolve().relative_to(PACKAGE)) for several in ways for way in several if way.is_file()}
+
+
+NATIVE = sorted(path for kind in ("h", "hpp", "c", "cpp") for path in PACKAGE.rglob(f"*.{kind}") if headers_of(path))
+
+
+@pytest.mark.parametrize("path", NATIVE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_header_knows_the_layers_below_it(path):
+    folder = str(path.relative_to(PACKAGE).parent)
+    beyond = {name for name in headers_of(path) if str(Path(name).parent) not in HEADERS[folder] | {folder}}
+    assert not beyond
+
+
+def test_headers_include_each_other_in_no_circle():
+    assert not circle_of({str(path.relative_to(PACKAGE)): headers_of(path) for path in NATIVE})
+
+
+def circle_of(others):
+    """What is left of a graph if those that point to none that is left are taken away, again and again."""
+    waiting = dict(others)
+    while done := [name for name, known in waiting.items() if not known & waiting.keys()]:
+        for name in done:
+            del waiting[name]
+    return waiting
+
+
 def test_layers_are_read():
     """Imports are found wherever they stand; and there are modules of all layers."""
     assert {layer_of(path) for path in SOURCES} == set(MAY_IMPORT)
@@ -132,8 +233,4 @@ def test_modules_import_each_other_in_no_circle():
     for path in [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyx")]:
         name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
         waiting[name] = imported(path) - {name}  # a module's own declarations
-    # Modules that import none that is left are taken away, again and again.
-    while done := [name for name, others in waiting.items() if not others & waiting.keys()]:
-        for name in done:
-            del waiting[name]
-    assert not waiting
+    assert not circle_of(waiting)

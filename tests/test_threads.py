@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 import dforest
 from dforest.core.coding import columns as coding
 from dforest.core.grow import trainer
-from dforest.core.grow.team import Team
+from dforest.core.team import Team
 from dforest.core.threads import Stopped, each
 from dforest.engines import cpu, fitting
 from dforest.engines.weights import ClassBalance

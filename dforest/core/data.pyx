@@ -193,8 +193,8 @@ cdef class DataView:
         cdef Py_ssize_t j
         self.n_rows = target.shape[0]
         self.n_features = len(columns)
-        if self.n_rows == 0 or self.n_features == 0:
-            raise ValueError(f"a data view needs rows and columns; got {self.n_rows} x {self.n_features}")
+        if self.n_features == 0:
+            raise ValueError(f"a data view needs columns; got {self.n_rows} x 0")
         self.columns = <Column*> calloc(self.n_features, sizeof(Column))
         if self.columns == NULL:
             raise MemoryError()
@@ -221,7 +221,7 @@ cdef class DataView:
     def set_targets(self, const int32_t[::1] target not None, y=None, const uint32_t[::1] weight=None,
                     const double[::1] exact_weight=None, const double[::1] response=None):
         """Take other targets and weights for the rows, while nobody reads them: see the class for each."""
-        cdef const double[:, ::1] by_row = None if y is None else np.reshape(y, (len(y), -1))
+        cdef const double[:, ::1] by_row = None if y is None else y if y.ndim == 2 else y[:, np.newaxis]
         if (target.shape[0] != self.n_rows or (y is not None and by_row.shape[0] != self.n_rows)
                 or (weight is not None and weight.shape[0] != self.n_rows)
                 or (exact_weight is not None and (weight is None or exact_weight.shape[0] != self.n_rows))

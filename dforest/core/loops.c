@@ -1,6 +1,8 @@
 /* A set of loops: see loops.h. Some are written for any number of records, and made here for the numbers that are frequent. */
 #include "core/loops.h"
 
+#include "core/grow/small_growth.h"
+
 #define DF_NO_CUT(cut) \
     cut->place = 0;    \
     cut->left = 0;     \

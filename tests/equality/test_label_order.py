@@ -169,7 +169,7 @@ def test_threads_change_nothing(kind, extremes, tuning, assert_equal):
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_ranks_and_devices_order_labels_as_one_process_does(kind, n_classes, parameters, weighted):
-    """With subtrees of any size; labels that some ranks don't have; and numbers whose extremes are not drawn."""
+    """With subtrees of any size; labels that some ranks don't have; a rank without rows; and numbers whose extremes are not drawn."""
     X, y = problem(kind, n=300, n_labels=50, n_classes=min(n_classes, 5))
     rng = np.random.default_rng(0)
     if n_classes == 70:
@@ -184,6 +184,7 @@ def test_ranks_and_devices_order_labels_as_one_process_does(kind, n_classes, par
     others = fit_by_ranks(model, X, y.astype(float), weight, Cut(np.array([0, 60, 200, 300]), np.array([0, 1, 0])), 2)
     with sizes(ship_up_to=20):
         others += fit_by_ranks(model, X, y.astype(float), weight, Cut(np.array([0, 100, 300]), np.arange(2)), 2)
+    others += fit_by_ranks(model, X, y.astype(float), weight, Cut(np.array([0, 300]), np.zeros(1, int)), 2)
     for tuning in ({}, {"subtree_up_to": 0}, {"subtree_up_to": 40}):
         with device_forests.standing_in(strict_device()), device_forests.tuned(tuning):
             others.append(clone(model).set_params(device="gpu").fit(X, y, weight))

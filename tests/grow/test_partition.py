@@ -9,7 +9,7 @@ import pytest
 from dforest.core import loops
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
-from dforest.core.grow.team import Team
+from dforest.core.team import Team
 
 # Sizes around those of the chunks that threads share, 8192 records.
 SIZES = [1, 2, 3, 100, 8191, 8193, 30_000]
@@ -24,7 +24,7 @@ from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.data cimport DataView
 from dforest.core.grow.records cimport partition, partition_by_test, partition_summing, partition_together
-from dforest.core.grow.team cimport SharedTask, Team
+from dforest.core.team cimport SharedTask, Team
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.search.words cimport unpack_sums

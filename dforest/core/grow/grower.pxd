@@ -8,7 +8,7 @@ from dforest.core.grow.label_order cimport LabelOrder
 from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
 from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.records cimport Drawing
-from dforest.core.grow.team cimport Team
+from dforest.core.team cimport Team
 from dforest.core.grow.tree cimport PathFeatures, TreeRecords
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter

@@ -54,7 +54,7 @@ from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.node_decision cimport refuse_division
 from dforest.core.grow.open_node cimport first_node, set_children, take_scale
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
-from dforest.core.grow.team cimport SharedTask
+from dforest.core.team cimport SharedTask
 from dforest.core.grow.tree cimport (
     begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
 )

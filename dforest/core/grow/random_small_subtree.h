@@ -1,4 +1,4 @@
-/* Random cuts in small subtrees (C99 and C++): see small_subtree.h, which includes this.
+/* Random cuts in small subtrees (C99 and C++): see small_subtree.h.
  *
  * All features of a node that are tried are taken step by step: their codes are gathered, the uniform numbers of all are drawn
  * at once (core/search/random_cut.h), each is cut, the records on the left are added up, and the cuts are scored together. So

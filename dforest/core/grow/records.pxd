@@ -26,7 +26,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.team cimport Team
+from dforest.core.team cimport Team
 from dforest.core.sampling cimport Helpers, SamplingPlan
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.search.sums cimport Sums

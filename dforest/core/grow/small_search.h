@@ -1,4 +1,4 @@
-/* The best cut of a node of a small subtree (C99 and C++): see small_subtree.h, which includes this.
+/* The best cut of a node of a small subtree (C99 and C++): see small_subtree.h.
  *
  * The codes of a subtree's records are copied once, as bytes: if there are at most 64 features, those of all features, so that the
  * features that are constant in a node are told by looking at each record once; else those of a feature when it is first tried.

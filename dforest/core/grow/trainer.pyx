@@ -2,7 +2,7 @@
 
 Each thread has a grower of its own and takes the next tree as soon as it is done with one. When no tree is left to begin, it
 takes work from the growers of other trees: subtrees that they give away, or features of a large node (see
-`dforest.core.grow.team`). A tree depends on the data, the parameters and its seed alone, so it is the same whichever threads grow
+`dforest.core.team`). A tree depends on the data, the parameters and its seed alone, so it is the same whichever threads grow
 it. A `Trainer` grows trees that draw rows; a `Finisher` those whose records are given, and subtrees of such.
 
 The calling thread takes part, together with workers that all calls of the process share (`dforest.core.threads`): where fewer
@@ -22,7 +22,7 @@ from dforest.core.grow.tree cimport end_part, leaf_table
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.random cimport df_tree_seed
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.grow.team cimport Team
+from dforest.core.team cimport Team
 from dforest.core.threads cimport df_glance
 from dforest.core.types cimport Record
 from dforest.rules.records cimport df_open_node
