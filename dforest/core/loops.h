@@ -12,7 +12,7 @@
 #include "core/boost/loops.h"
 #include "core/draws.h"
 #include "core/grow/partition.h"
-#include "core/grow/ranks.h"
+#include "core/search/occupancy.h"
 #include "core/grow/small_subtree.h"
 #include "core/predict/marks.h"
 #include "core/predict/packed_check.h"

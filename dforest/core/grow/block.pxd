@@ -15,7 +15,7 @@ cdef class Ranker:
     cdef int64_t codes_per_mark    # columns of up to this many codes for each record are ranked by marks, others by sorting
     cdef Py_ssize_t n_marks        # words of marks
     cdef uint64_t* marks           # [n_marks] a bit for each code that occurs, all 0 between calls
-    cdef uint32_t* before          # [n_marks] see ranks.h
+    cdef uint32_t* before          # [n_marks] see occupancy.h
     cdef uint64_t* keys            # [n_records] what is sorted; by marks, the codes of the records as uint32
     cdef uint64_t* keys_to         # [n_records] where it is sorted to
 

@@ -38,7 +38,7 @@
 
 #include <math.h>
 
-#include "core/grow/ranks.h"
+#include "core/search/occupancy.h"
 #include "shapley.h"
 
 enum {

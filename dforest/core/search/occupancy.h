@@ -5,8 +5,8 @@
  * that word. Where the codes 3, 5 and 70 occur, before is 0, 2, and the rank of 70, bit 6 of word 1, is 2 + 0. Nothing is
  * sorted, and no branch depends on the data.
  */
-#ifndef DFOREST_RANKS_H
-#define DFOREST_RANKS_H
+#ifndef DFOREST_OCCUPANCY_H
+#define DFOREST_OCCUPANCY_H
 
 #include "core/search/scan.h"
 
