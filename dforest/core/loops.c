@@ -30,11 +30,6 @@ static void df_few_pairs(const df_few *few, uint64_t offset, double weight, doub
         df_few_pairs_loop(few, DF_FEW, offset, weight, first, cut);
 }
 
-static void df_small_pairs(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, df_cut *cut) {
-    DF_NO_CUT(cut)
-    df_small_pairs_loop(run, n, offset, weight, first, least, cut);
-}
-
 static void df_few_sums(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut) {
     DF_NO_CUT(cut)
     if (few->n <= DF_TINY)
@@ -83,10 +78,13 @@ static void df_mark64(int has_missing, const df_marked_tree *trees, size_t first
 /* As measured. */
 #if defined(__AVX512BW__)
 #define DF_SMALL_RECORDS {0, 64, 64, 64}
+#define DF_FEW_RECORDS {0, 64, 32, 32}
 #elif defined(__AVX2__)
 #define DF_SMALL_RECORDS {0, 64, 64, 32}
+#define DF_FEW_RECORDS {0, 64, 32, 32}
 #else
 #define DF_SMALL_RECORDS {0, 0, 32, 32}
+#define DF_FEW_RECORDS {0, 64, 32, 32}
 #endif
 
 #define DF_TEXT_OF(name) #name
@@ -98,7 +96,6 @@ const df_loops DF_OF_SET(df_loops) = {
     .gini_lanes = df_gini_lanes_loop,
     .square = df_square_loop,
     .few_pairs = df_few_pairs,
-    .small_pairs = df_small_pairs,
     .few_sums = df_few_sums,
     .few_classes = df_few_classes,
     .few_ranks = df_few_ranks,
@@ -120,11 +117,10 @@ const df_loops DF_OF_SET(df_loops) = {
     .records = df_write_some_records,
     .pack_classes = df_pack_classes_loop,
     .pack_sums = df_pack_sums_loop,
-    .pack_small = df_pack_small_loop,
-    .run_small = df_run_small_loop,
     .run_words = df_run_words_loop,
     .divide = df_divide_records,
     .small_subtree = {NULL, df_small_subtree_pairs, df_small_subtree_classes, df_small_subtree_sums},
+    .few_records = DF_FEW_RECORDS,
     .small_records = DF_SMALL_RECORDS,
     .random_small_subtree = {NULL, df_random_pairs, df_random_classes, df_random_sums},
     .uniforms = df_uniforms,

@@ -33,7 +33,6 @@ typedef struct {
     int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                       double *score);
     void (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut);
-    void (*small_pairs)(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least, df_cut *cut);
     void (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut);
     void (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut);
     void (*few_ranks)(const uint32_t *code, int n, int32_t *rank);
@@ -60,12 +59,11 @@ typedef struct {
     uint32_t (*pack_classes)(const df_record *records, int64_t n, int bits, uint32_t flip, uint32_t *row, uint64_t *word,
                              uint32_t *slot);
     uint32_t (*pack_sums)(const df_record *records, int64_t n, uint32_t *row, uint64_t *word);
-    void (*pack_small)(const df_record *records, int64_t n, uint32_t *row, uint32_t *word);
-    uint32_t (*run_small)(uint32_t *counters, int n, uint32_t *run);
     int64_t (*run_words)(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes);
     int (*divide)(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
                   uint64_t *left);
     void (*small_subtree[4])(df_small_subtree *small); /* by what the words of records are */
+    int few_records[4];   /* most records of a node that is searched by few.h, by the same words */
     int small_records[4]; /* most records of a small subtree of best cuts that is faster than node by node */
     void (*random_small_subtree[4])(df_small_subtree *small);
     void (*uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);

@@ -16,7 +16,6 @@ cdef extern from "core/loops.h" nogil:
         DF_FEW
         DF_FEW_DRAWS
         DF_FEW_CLASSES
-        DF_SMALL_DRAWS
         DF_STRIDE
         DF_MASKED
     const int16_t DF_FEW_NO_CODE
@@ -245,8 +244,6 @@ cdef extern from "core/loops.h" nogil:
         int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                           double* score) noexcept nogil
         void (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, df_cut* cut) noexcept nogil
-        void (*small_pairs)(const uint32_t* run, int n, uint32_t offset, double weight, double first, double least,
-                            df_cut* cut) noexcept nogil
         void (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder,
                          df_cut* cut) noexcept nogil
         void (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
@@ -274,14 +271,13 @@ cdef extern from "core/loops.h" nogil:
         uint32_t (*pack_classes)(const df_record* records, int64_t n, int bits, uint32_t flip, uint32_t* row, uint64_t* word,
                                  uint32_t* slot) noexcept nogil
         uint32_t (*pack_sums)(const df_record* records, int64_t n, uint32_t* row, uint64_t* word) noexcept nogil
-        void (*pack_small)(const df_record* records, int64_t n, uint32_t* row, uint32_t* word) noexcept nogil
-        uint32_t (*run_small)(uint32_t* counters, int n, uint32_t* run) noexcept nogil
         int64_t (*run_words)(uint64_t* counters, int64_t n, uint64_t* run, uint32_t* codes) noexcept nogil
         int (*divide)(const df_record* records, int n, uint64_t mask, SumsKind kind, df_record* to_left, df_record* to_right,
                       uint64_t* left) noexcept nogil
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
         void (**small_subtree)(df_small_subtree* small) noexcept nogil      # by what the words of records are, from 1
+        int* few_records                                                    # of few.h, by the same: most records of a node
         int* small_records                                                  # of small_subtree: most records
         void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil

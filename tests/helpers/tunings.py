@@ -13,7 +13,6 @@ EXTREMES = {
     "small subtrees of three": {"small_up_to": 3},
     "count always": {
         **LONG_WAY,
-        "small_draws": 0,
         "sort_below": 0,
         "codes_per_record": 10**9,
         "mark_from": 2**31,
@@ -25,7 +24,6 @@ EXTREMES = {
     },
     "count and mark always": {
         **LONG_WAY,
-        "small_draws": 0,
         "sort_below": 0,
         "codes_per_record": 10**9,
         "mark_from": 0,
@@ -41,8 +39,8 @@ EXTREMES = {
     "some buckets": {**LONG_WAY, "buckets": 20, "block_bytes": 0, "share_from": 1, "share_visits_from": 0, "fetch_up_to": 2**62},
     "ranks by sorting": {"buckets": 0, "ranked_above": 0, "codes_per_mark": 0},
     "no ranks": {"buckets": 0, "ranked_above": 10**9},
-    "count by code always": {**LONG_WAY, "small_codes": 10**9, "copy_from": 2**31},
-    "insertion sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 2**62},
+    "count by code always": {**LONG_WAY, "copy_from": 2**31},
+    "insertion sort always": {**LONG_WAY, "sort_below": 2**62, "insertion_below": 2**62},
     "ranks in place of keys": {"keys": False},
     "portable loops": {"loops": "portable", "buckets": 5, "small_up_to": 64},
     "AVX2 loops": {"loops": "avx2", "small_up_to": 64},
@@ -52,7 +50,7 @@ EXTREMES = {
     "share nothing": {"share_from": 2**62, "share_visits_from": 2**62},
     "all classes always": {"records_per_class": 0},
     "classes present always": {"records_per_class": 10**9},
-    "radix sort always": {**LONG_WAY, "small_draws": 0, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
+    "radix sort always": {**LONG_WAY, "sort_below": 2**62, "insertion_below": 0, "block_bytes": 3000},
 }
 
 

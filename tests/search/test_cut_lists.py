@@ -212,13 +212,13 @@ def test_single_categories_are_differences_of_the_list(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_best_cut_does_not_depend_on_how_it_is_found(seed):
-    """Few records at once, small nodes by code, all lists, and buckets of neighbouring codes."""
+    """Few records at once, all lists, and buckets of neighbouring codes."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 200))
     column, target = column_of(rng.integers(0, 101, n), 100, has_missing=True), rng.integers(0, 2, n)
     found = []
     for way in WAYS.values():
-        for more in ({}, {"few_below": 0}, {"few_below": 0, "small_draws": 0}):
+        for more in ({}, {"few_below": 0}):
             found.append(node_of([column], target, n_classes=2, tuning=way | more).best(0, min_draws=2))
             node = node_of([column], target, n_classes=2, tuning=way | more | {"buckets": 7})
             found.append(node.best(0, min_draws=2, by_buckets=True))

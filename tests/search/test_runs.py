@@ -25,14 +25,6 @@ def pack_sums(uint32_t[:, ::1] records, uint32_t[::1] row, uint64_t[::1] word):
     return loops.pack_sums(<Record*> &records[0, 0], records.shape[0], &row[0], &word[0])
 
 
-def pack_small(uint32_t[:, ::1] records, uint32_t[::1] row, uint32_t[::1] word):
-    loops.pack_small(<Record*> &records[0, 0], records.shape[0], &row[0], &word[0])
-
-
-def run_small(uint32_t[::1] counters, uint32_t[::1] run):
-    return loops.run_small(&counters[0], <int> counters.shape[0], &run[0])
-
-
 def run_words(uint64_t[::1] counters, uint64_t[::1] run, uint32_t[::1] codes):
     return loops.run_words(&counters[0], counters.shape[0], &run[0], &codes[0])
 
@@ -95,28 +87,6 @@ def test_words_of_sums(n, compiled):
     expected = [(count << 48) + count * (k + 2**31) for count, k in zip(records[:, 1].tolist(), target.tolist(), strict=True)]
     assert word.tolist() == expected
     assert word.tolist() == [compiled.sum_word(count, k) for count, k in zip(records[:, 1], target, strict=True)]
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_words_of_two_classes_in_small_nodes(n, compiled):
-    records, target = random_records(n, 2, n)
-    row, word = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    compiled.pack_small(records, row, word)
-    assert row.tolist() == records[:, 0].tolist()
-    assert word.tolist() == [count << 16 * k for count, k in zip(records[:, 1].tolist(), target.tolist(), strict=True)]
-
-
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 40, 255, 256])
-def test_sums_up_to_each_code(n, compiled):
-    """Counters of 2, 0 and 3 are 2, 2 and 5 draws up to each code; they become 0."""
-    rng = np.random.default_rng(n)
-    for share in (0.0, 0.3, 1.0):
-        counters = (rng.integers(1, 2**12, n) * (rng.random(n) < share)).astype(np.uint32)
-        expected = np.cumsum(counters, dtype=np.uint32)
-        run = np.empty(n, np.uint32)
-        assert compiled.run_small(counters, run) == expected[-1]
-        assert run.tolist() == expected.tolist()
-        assert not counters.any()
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 40, 255, 256, 1001])

@@ -17,13 +17,13 @@ of a criterion from elsewhere answer is checked before it is used.
 Scans are found by the exact class of a criterion: one that derives from it and scores otherwise has none, unless it
 registers its own. Each thread has its own `FastScans`, made for its criterion, which is configured by then.
 
-In small nodes, the cuts of a feature of numbers are found and scored at once (few.h): no list is made. `FewRecords` and
-`SmallNodes` find what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the evenest.
+In nodes of few records, the cuts of a feature of numbers are found and scored at once (few.h): no list is made. `FewRecords` finds
+what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the evenest.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from dforest.core.loops cimport DF_SMALL_DRAWS, df_cut, df_few
+from dforest.core.loops cimport df_cut, df_few
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.types cimport Column, LeafRules, Node, Split
@@ -36,7 +36,6 @@ cdef class FastScans:
     cdef readonly bint takes_words   # `best_word` takes the place of `best_cut`
     cdef readonly bint takes_lanes   # so does `best_lanes`
     cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
-    cdef readonly bint takes_small   # `best_small` does in small nodes of two classes
     cdef readonly int small_words    # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
     cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
 
@@ -56,11 +55,6 @@ cdef class FastScans:
     # The best cut among few records (few.h); all ways to part two records are worth the same. OUT cut : the first of the
     # best ones
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
-
-    # The best cut in a node of at most DF_SMALL_DRAWS draws of two classes, by a column of at most 256 codes. run: [n] by
-    # code, draws up to it of class 0 in the low 16 bits, of class 1 in the high ones; least: draws that a side needs
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil
 
 
 cdef class GiniScans(FastScans):
@@ -122,11 +116,6 @@ cdef Choice best_of_run(Criterion criterion, const int64_t* left, Py_ssize_t n, 
 cdef void check_cut(Criterion criterion, const char* scan, df_cut* cut, Py_ssize_t n) noexcept nogil
 
 
-cdef inline double min_small_draws(const LeafRules* rules) noexcept nogil:
-    """The fewest draws of weight 1 that a side needs; one too many for any small node if that is large."""
-    return <double> min(<int64_t> (DF_SMALL_DRAWS + 1), df_min_draws(rules))
-
-
 cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t code, uint32_t above, bint missing_left,
                           int64_t n_missing, int64_t total) noexcept nogil:
     """Replace `best` by a cut of numbers if its score is higher. No branches: whether it is, nobody can foretell.
@@ -157,24 +146,4 @@ cdef class FewRecords:
 
     cdef void open_node(self, const Node* node) noexcept nogil
     cdef bint gather(self, const Node* node, const Column* column, uint64_t* missing) noexcept nogil
-    cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
-
-
-@cython.final
-cdef class SmallNodes:
-    cdef Criterion criterion
-    cdef FastScans scans           # None: there are none
-    cdef bint is_user_defined      # what they say is checked
-    cdef int64_t max_draws         # nodes of no more draws are scanned here; 0: none are
-    cdef int64_t codes_per_record  # columns of more codes than this times the records are not
-    cdef int64_t copy_from         # counting: in copies if there are this many times more records than codes
-    cdef bint is_open              # for the node at hand, these are made:
-    cdef uint32_t* row             # [DF_SMALL_DRAWS] rows of the records
-    cdef uint32_t* word            # [DF_SMALL_DRAWS] draws of class 0 in the low half, of class 1 in the high one
-    cdef uint32_t* histogram       # [4 * 257] words by code, missing ones last, or four copies; all 0 between calls
-    cdef uint32_t* run             # [256] sums of these up to each code
-
-    cdef void open_node(self, const Node* node) noexcept nogil
-    cdef bint takes(self, const Node* node, const Column* column) noexcept nogil
-    cdef bint count(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil

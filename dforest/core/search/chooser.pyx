@@ -5,17 +5,16 @@ satisfy the leaf rules are a run among them, and the criterion picks the best of
 is taken (df_imbalance, numerics.h). With a feature that has a direction, each side of a cut has to predict within the node's
 bounds, and in the right order; such cuts, and single categories, are tested one by one.
 
-A `FewRecords` has up to 64 records, in no order; a `SmallNodes` has the draws of two classes by code.
+A `FewRecords` has up to 64 records, in no order.
 
-A `FastScans` owns nothing; its loops are those of `dforest.core.loops`. A `Chooser`, a `FewRecords` and a `SmallNodes` belong to
-one thread each, and own their scratch; the lists are a producer's.
+A `FastScans` owns nothing; its loops are those of `dforest.core.loops`. A `Chooser` and a `FewRecords`
+belong to one thread each, and own their scratch; the lists are a producer's.
 """
 cimport cython
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from dforest.core.codes cimport fill_words
 from dforest.core.loops cimport (
     DF_FEW, DF_FEW_CLASSES, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_CLASSES, DF_SMALL_PAIRS, DF_SMALL_SUMS, loops,
 )
@@ -94,20 +93,16 @@ cdef class FastScans:
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
         cut.score = -1.0
 
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil:
-        cut.score = -1.0
-
 
 cdef class GiniScans(FastScans):
     """Gini impurity: two classes by all scans but that of lanes, more by this one and among few records."""
 
     def __cinit__(self, Criterion criterion not None):
         cdef Py_ssize_t n_classes = criterion.n_classes
-        self.takes_words = self.takes_small = self.has_bounds = n_classes == 2
+        self.takes_words = self.has_bounds = n_classes == 2
         self.takes_lanes = 2 < n_classes <= DF_CLASS_LANES
-        self.few = DF_FEW if n_classes == 2 else DF_FEW // 2 if n_classes <= DF_FEW_CLASSES else 0
         self.small_words = DF_SMALL_PAIRS if n_classes == 2 else DF_SMALL_CLASSES if n_classes <= DF_FEW_CLASSES else 0
+        self.few = loops.few_records[self.small_words]
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
                               double* score) noexcept nogil:
@@ -118,14 +113,10 @@ cdef class GiniScans(FastScans):
         return loops.gini_lanes(run, more, n, offset, <double> total[1], &total[2], <int> self.criterion.n_classes, score)
 
     cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        if self.takes_small:
+        if self.takes_words:
             loops.few_pairs(few, offset, <double> total[1], <double> total[2], cut)
         else:
             loops.few_classes(few, offset, <double> total[1], &total[2], <int> self.criterion.n_classes, cut)
-
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil:
-        loops.small_pairs(run, n, offset, <double> total[1], <double> total[2], least, cut)
 
 
 cdef class SquareScans(FastScans):
@@ -133,8 +124,8 @@ cdef class SquareScans(FastScans):
 
     def __cinit__(self, Criterion criterion not None):
         self.takes_words = not criterion.is_wide
-        self.few = DF_FEW // 2 if self.takes_words else 0
         self.small_words = DF_SMALL_SUMS if self.takes_words else 0
+        self.few = loops.few_records[self.small_words]
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         if self.takes_words:
@@ -449,7 +440,7 @@ cdef class FewRecords:
         cdef bint missing_left = False
         if self.gather(node, column, &missing):
             return True
-        few.least = <int> min_small_draws(rules)
+        few.least = <int> min(<int64_t> (DF_FEW_DRAWS + 1), df_min_draws(rules))
         self.scans.best_few(few, 0, node.statistics, &cut)
         if self.is_user_defined:
             check_cut(self.criterion, "best_few", &cut, node.n)
@@ -463,101 +454,4 @@ cdef class FewRecords:
         self.score = cut.score
         take_cut(best, cut.score, cut.left, code_at(column, node.records[cut.place].row), 0, missing_left, few.n_missing,
                  node.statistics[0])
-        return False
-
-
-@cython.final
-cdef class SmallNodes:
-    """Finds the best cut in nodes of few draws of two classes, by columns of few codes.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        Of the same thread.
-    scans : FastScans or None
-    is_unit : bool
-        Whether all weights are 1.
-    tuning : dict
-        ``small_draws``, ``small_codes``, ``copy_from``: the fields that are not to have their defaults.
-    """
-
-    def __cinit__(self, Criterion criterion not None, FastScans scans, bint is_unit, dict tuning not None):
-        self.criterion = criterion
-        self.scans = scans
-        self.is_user_defined = not criterion.is_built_in
-        self.codes_per_record = tuning.get("small_codes", 4)
-        self.copy_from = tuning.get("copy_from", 4)
-        if not is_unit or scans is None or not scans.takes_small:
-            return
-        self.max_draws = min(<int64_t> DF_SMALL_DRAWS, tuning.get("small_draws", DF_SMALL_DRAWS))
-        self.row = <uint32_t*> malloc(DF_SMALL_DRAWS * sizeof(uint32_t))
-        self.word = <uint32_t*> malloc(DF_SMALL_DRAWS * sizeof(uint32_t))
-        self.histogram = <uint32_t*> calloc(4 * 257, sizeof(uint32_t))
-        self.run = <uint32_t*> malloc(256 * sizeof(uint32_t))
-        if self.row == NULL or self.word == NULL or self.histogram == NULL or self.run == NULL:
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.row)
-        free(self.word)
-        free(self.histogram)
-        free(self.run)
-
-    cdef void open_node(self, const Node* node) noexcept nogil:
-        """Forget the node before."""
-        self.is_open = False
-
-    cdef bint takes(self, const Node* node, const Column* column) noexcept nogil:
-        """Whether a column is looked at here."""
-        return (node.statistics[0] <= self.max_draws and column.width == 1
-                and <int64_t> column.n_codes <= self.codes_per_record * node.n)
-
-    cdef bint count(self, const Node* node, const Column* column, uint32_t* missing) noexcept nogil:
-        """Fill `run`; return whether all codes are equal. OUT missing : word of the missing draws"""
-        cdef uint32_t* histogram = self.histogram
-        cdef const uint8_t* codes = <const uint8_t*> column.codes
-        cdef const Record* records = node.records
-        cdef uint32_t first = codes[records[0].row]
-        if not self.is_open:
-            self.is_open = True
-            loops.pack_small(records, node.n, self.row, self.word)
-        fill_words[uint32_t, uint8_t](self.row, self.word, node.n, codes, histogram, column.n_codes + column.has_missing,
-                                      node.n >= self.copy_from * (<int64_t> column.n_codes + 1))
-        missing[0] = histogram[column.n_codes] if column.has_missing else 0
-        if (histogram[first] & 0xFFFF) + (histogram[first] >> 16) == node.statistics[0]:
-            histogram[first] = 0
-            return True
-        if column.has_missing:
-            histogram[column.n_codes] = 0
-        loops.run_small(histogram, <int> column.n_codes, self.run)
-        return False
-
-    cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
-        """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
-        cdef uint32_t missing
-        cdef double least = min_small_draws(rules)
-        cdef df_cut cut, other
-        cdef int above, n_missing, lowest = 0, n_codes = <int> column.n_codes
-        cdef uint32_t* run = self.run
-        cdef bint missing_left = False
-        if self.count(node, column, &missing):
-            return True
-        n_missing = (missing & 0xFFFF) + (missing >> 16)
-        self.scans.best_small(run, n_codes, 0, node.statistics, least, &cut)
-        if self.is_user_defined:
-            check_cut(self.criterion, "best_small", &cut, n_codes)
-        if n_missing > 0:
-            while run[lowest] == 0:        # before the lowest value, missing ones are alone on the left: no cut
-                lowest += 1
-            self.scans.best_small(run + lowest, n_codes - lowest, missing, node.statistics, least, &other)
-            if self.is_user_defined:
-                check_cut(self.criterion, "best_small", &other, n_codes - lowest)
-            other.place += lowest
-            if df_leads_left(other.score, 0, other.place, cut.score, 0, cut.place):
-                cut = other
-                missing_left = True
-        above = cut.place + 1
-        while above < n_codes and run[above] == run[cut.place]:
-            above += 1
-        take_cut(best, cut.score, cut.left, <uint32_t> cut.place, <uint32_t> above, missing_left, n_missing, node.statistics[0])
         return False

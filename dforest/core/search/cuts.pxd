@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.search.categories cimport Categories
-from dforest.core.search.chooser cimport Chooser, FewRecords, SmallNodes
+from dforest.core.search.chooser cimport Chooser, FewRecords
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.histogram cimport NodeWords
@@ -61,7 +61,6 @@ cdef class Cuts:
     cdef Criterion criterion
     cdef NodeWords words             # of the node at hand
     cdef FewRecords few
-    cdef SmallNodes small
     cdef HistogramBuilder builder
     cdef LeftSums left_sums                   # for single cuts
     cdef Stored stored               # for sparse columns; None: there are none

@@ -293,7 +293,7 @@ cdef class Cuts:
     one_hot : bool
         Whether categories are divided from the rest one by one.
     tuning : dict
-        Size thresholds of `NodeWords`, `HistogramBuilder`, `FewRecords`, `SmallNodes`, `LeftSums` and `Stored`.
+        Size thresholds of `NodeWords`, `HistogramBuilder`, `FewRecords`, `LeftSums` and `Stored`.
     """
 
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
@@ -315,7 +315,6 @@ cdef class Cuts:
         self.scans_lanes = self.chooser.scans is not None and self.chooser.scans.takes_lanes
         self.words = NodeWords(criterion, is_unit, n_records, tuning)
         self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
-        self.small = SmallNodes(criterion, self.chooser.scans, is_unit, tuning)
         self.builder = HistogramBuilder(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
         if data.has_sparse:
             self.stored = Stored(criterion, data, tuning)
@@ -326,7 +325,6 @@ cdef class Cuts:
         """Get ready for the columns of a node."""
         self.close_node()
         self.few.open_node(node)
-        self.small.open_node(node)
         self.builder.open_node(node)
         self.chooser.open_node(node)
         self.is_open = True
@@ -368,10 +366,8 @@ cdef class Cuts:
             cuts.is_packed = False
             self.stored.cumulate(node, column, &cuts)
             return self.find_listed(node, column, &cuts, rules, best)
-        if (column.kind != CATEGORICAL and column.direction == 0
-                and (self.few.is_open or self.small.takes(node, column))):
-            is_constant = (self.find_few(node, column, rules, best) if self.few.is_open
-                           else self.small.find(node, column, rules, best))
+        if self.few.is_open and column.kind != CATEGORICAL and column.direction == 0:
+            is_constant = self.find_few(node, column, rules, best)
             if not before < best.score == 0.0:
                 return is_constant
             best.score = before    # it need not be the evenest of the cuts that score 0

@@ -19,7 +19,6 @@
 #define DF_FEW_DRAWS 255         /* most draws */
 #define DF_FEW_CLASSES 8         /* most classes */
 #define DF_FEW_NO_CODE INT16_MAX /* above all codes */
-#define DF_SMALL_DRAWS 4096      /* most draws of nodes whose cuts are scored roughly first */
 #define DF_ROUGH 0x1p-20f        /* relative error of rough scores, and some more */
 
 typedef struct {
@@ -97,7 +96,7 @@ DF_INLINE void df_keep_better(df_cut *cut, double score, int place, int left) {
         df_keep_better(cut, is_valid ? score : -1.0, i, left);                                          \
     }
 
-/* Two classes and at most DF_SMALL_DRAWS draws: scores in float32 tell which cuts may be the best. The
+/* Two classes and at most DF_FEW_DRAWS draws: scores in float32 tell which cuts may be the best. The
  * crosses are exact then, and so are all factors but their squares; the error is below 2^-21 of the score.
  * Times 2 / weight they are the scores. -1: not a valid cut. */
 DF_INLINE void df_rough_pairs(const float *firsts, const float *lefts, int n, float weight, float first, float least,
@@ -154,39 +153,6 @@ DF_INLINE void df_few_pairs_loop(const df_few *few, int room, uint64_t offset, d
         mask &= ~df_equal_codes(few->code, room, few->code[i]);
     }
     cut->left = (int)lefts[cut->place];
-}
-
-/* Gini impurity, two classes, in a node of at most DF_SMALL_DRAWS draws and a column of at most 256 codes. run: by code, the
- * draws up to it, of class 0 in the low 16 bits, of class 1 in the high ones; offset: the missing draws, if they go left. A
- * code that doesn't occur cuts as the one before it does, and so never comes first. */
-DF_INLINE void df_small_pairs_loop(const uint32_t *run, int n, uint32_t offset, double weight, double first, double least,
-                                   df_cut *cut) {
-    float firsts[64], lefts[64], rough[256], highest[4], top = -1.0f, enough;
-    for (int begin = 0; begin < n; begin += 64) {
-        int length = n - begin < 64 ? n - begin : 64;
-        for (int i = length; i < 64; i++)
-            firsts[i] = lefts[i] = 0.0f;
-        for (int i = 0; i < length; i++) {
-            uint32_t word = run[begin + i] + offset, n_first = word & 0xFFFF;
-            firsts[i] = (float)(int)n_first;
-            lefts[i] = (float)(int)(n_first + (word >> 16));
-        }
-        df_rough_pairs(firsts, lefts, 64, (float)weight, (float)first, (float)least, rough + begin);
-        highest[begin / 64] = df_highest_rough(rough + begin, 64);
-        top = highest[begin / 64] > top ? highest[begin / 64] : top;
-    }
-    if (top < 0.0f)
-        return;
-    enough = top * (1.0f - DF_ROUGH);
-    for (int begin = 0; begin < n; begin += 64) {
-        uint64_t mask = highest[begin / 64] < enough ? 0 : df_at_least_rough(rough + begin, 64, enough);
-        for (; mask; mask &= mask - 1) {
-            int i = begin + df_lowest_bit(mask);
-            uint32_t word = run[i] + offset;
-            double n_first = word & 0xFFFF, n_left = n_first + (double)(word >> 16);
-            df_keep_better(cut, df_pair_score(n_first, n_left, weight, first), i, (int)n_left);
-        }
-    }
 }
 
 /* Words of the left sides. */

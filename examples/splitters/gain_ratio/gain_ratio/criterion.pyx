@@ -149,7 +149,7 @@ cdef class GainRatioScans(FastScans):
 
     def __cinit__(self, Criterion criterion not None):
         if criterion.n_classes == 2:
-            self.takes_words = self.takes_small = True
+            self.takes_words = True
             self.few = DF_FEW
 
     cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
@@ -218,35 +218,6 @@ cdef class GainRatioScans(FastScans):
             cut.place = <int> (best & 63)
             cut.left = (word[cut.place] & 255) + (word[cut.place] >> 8)
             cut.score = (<GainRatio> self.criterion).ratio_of_two(<int64_t> (best >> 22), cut.left, total, <Py_ssize_t> n_cuts)
-
-    cdef void best_small(self, const uint32_t* run, int n, uint32_t offset, const int64_t* total, double least,
-                         df_cut* cut) noexcept nogil:
-        """From draws up to each code, whether it occurs or not."""
-        cdef uint32_t[256] word
-        cdef uint16_t[256] place
-        cdef uint32_t given, previous = offset
-        cdef int64_t remaining, lowest = 0, left, fewest = <int64_t> least
-        cdef Py_ssize_t i, best = 0, n_cuts = 0
-        for i in range(n):
-            given = run[i] + offset
-            left = (given & 0xFFFF) + (given >> 16)
-            word[n_cuts] = given
-            place[n_cuts] = <uint16_t> i
-            n_cuts += (given != previous) & (left >= fewest) & (left <= total[0] - fewest)
-            previous = given
-        cut.place = 0
-        cut.left = 0
-        cut.score = -1.0
-        if n_cuts == 0:
-            return
-        for i in range(n_cuts):
-            remaining = sides_of_two(word[i] & 0xFFFF, word[i] >> 16, total[2], total[3])
-            if i == 0 or remaining < lowest:
-                lowest = remaining
-                best = i
-        cut.place = place[best]
-        cut.left = (word[best] & 0xFFFF) + (word[best] >> 16)
-        cut.score = (<GainRatio> self.criterion).ratio_of_two(lowest, cut.left, total, n_cuts)
 
 
 register_scans(GainRatio, GainRatioScans)
