@@ -66,6 +66,7 @@ CALLBACKS = {
     "isolation, live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
+    "bags, checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
 }
 
 
@@ -175,6 +176,11 @@ def asked(feature, kind, folder):
                                for scoring in ("loss", "r2", looks_at_rows)],
             "refit": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, **chosen}
                       for chosen in ({"refit": True}, {"validation_folds": 3, "scoring": looks_at_rows})],
+            "bags": [{"n_bags": 2, "max_features": 0.5}]
+            + [{"n_bags": 3, "subsample": 0.5, "early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, **chosen}
+               for chosen in ({"refit": False}, {"validation_folds": 2, "scoring": "r2"}, {"validation_fraction": None})],
+            "bags, checkpoint": [{"n_bags": 2, "max_features": 0.5}],
+            "bags, warm start": [{"n_bags": 2, "max_features": 0.5, "warm_start": True}],
             "dforest's defaults": [{"defaults": "dforest", "max_iter": "auto", "learning_rate": 0.5, "max_leaf_nodes": 4}],
             "refit, warm start": [{"early_stopping": True, "warm_start": True, **chosen}
                                   for chosen in ({"refit": True}, {"validation_folds": 3})],
@@ -191,7 +197,7 @@ def asked(feature, kind, folder):
         return make
 
     fits = [(maker(chosen), given) for chosen in parameters]
-    if feature in ("checkpoint", "early stopping", "refit", "kept data"):
+    if feature in ("checkpoint", "early stopping", "refit", "kept data", "bags"):
         fits += [(make, given | {"X": SPARSE}) for make, given in fits]
     if feature == "several outputs":
         labels = np.column_stack([CLASSES if is_forest else CLASSES > 0, BOTH[:, 1] > 0])

@@ -216,7 +216,7 @@ class _Writer:
             "seed": problem.seed,
             "seeds": problem.seeds_of(range(first, first + n)),
             "plans": problem.plans_of(range(first, first + n)),
-            "n_rows": np.full(n, problem.n_rows, np.int64),
+            "n_rows": problem.n_rows_of(range(first, first + n)),
             "weight_unit": units,
         }
         forest = Forest.__new__(Forest)

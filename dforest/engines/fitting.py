@@ -136,7 +136,7 @@ def _of_trees(trees, problem):
     first = trees[0].number if trees else 0
     numbers = range(first, first + len(trees))
     return {
-        "n_rows": np.full(len(trees), problem.n_rows, np.int64),
+        "n_rows": problem.n_rows_of(numbers),
         "plans": problem.plans_of(numbers),
         "weight_unit": np.array([tree.weight_unit for tree in trees], np.float64),
         "n_features": problem.n_features,

@@ -231,6 +231,10 @@ class Problem:
         """The sampling plan of each of some trees, given a range of their numbers: tuple of SamplingPlan."""
         return (self.sampling,) * len(trees)
 
+    def n_rows_of(self, trees):
+        """How many rows each of some trees draws from, given a range of their numbers: ndarray of int64."""
+        return np.full(len(trees), self.n_rows, np.int64)
+
     @property
     def n_draws(self):
         """Number of draws of each tree."""
@@ -387,6 +391,19 @@ class BoostingProblem:
         if self.statistics is None:
             return self
         return replace(self, columns=self.columns[: self.statistics.n_features], statistics=None)
+
+    @property
+    def of_bags(self):
+        """The problems of the bags of a model, which has one: see `dforest.estimators.boosting.bags`."""
+        return (self,)
+
+    def statistics_of(self, tree):
+        """The `statistics` that a tree was grown by, given its number."""
+        return self.statistics
+
+    def n_rows_of(self, trees):
+        """See `Problem.n_rows_of`."""
+        return np.full(len(trees), self.n_rows, np.int64)
 
     @property
     def n_sums(self):

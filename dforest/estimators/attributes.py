@@ -83,17 +83,19 @@ ATTRIBUTES = (
         "oof_prediction_",
         "ndarray of shape (n_rows, n_classes)",
         """Class probabilities of each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`
-        iterations, or with ``use_best_model=False`` after all that were grown. NaN for rows of weight 0. For several outputs, the
-        shape is (n_rows, n_classes, n_outputs), or there is a list of arrays if outputs differ in the number of classes. It
-        is there only if rows were held out in turn: `validation_folds_` is above 1, and decided about the iterations.""",
+        iterations, or with ``use_best_model=False`` after all that were grown. With `n_bags`, raw predictions are means over the
+        bags, each of which has folds of its own. NaN for rows of weight 0. For several outputs, the shape
+        is (n_rows, n_classes, n_outputs), or there is a list of arrays if outputs differ in the number of classes. It is there
+        only if rows were held out in turn: `validation_folds_` is above 1, and decided about the iterations.""",
         BOOSTED_CLASSES,
     ),
     Attribute(
         "oof_prediction_",
         "ndarray of shape (n_rows,) or (n_rows, n_outputs)",
         """Prediction for each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`
-        iterations, or with ``use_best_model=False`` after all that were grown. NaN for rows of weight 0. It is there only if rows
-        were held out in turn: `validation_folds_` is above 1, and decided about the iterations.""",
+        iterations, or with ``use_best_model=False`` after all that were grown. With `n_bags`, raw predictions are means over the
+        bags, each of which has folds of its own. NaN for rows of weight 0. It is there only if rows were held
+        out in turn: `validation_folds_` is above 1, and decided about the iterations.""",
         BOOSTING - BOOSTED_CLASSES,
     ),
     Attribute(
@@ -109,7 +111,7 @@ ATTRIBUTES = (
     Attribute(
         "n_trees_per_iteration_",
         "int",
-        "Number of trees of an iteration: the number of classes if there are more than two, else 1.",
+        "Number of trees of an iteration: `n_bags`, times the number of classes if there are more than two.",
         BOOSTING,
     ),
     Attribute("do_early_stopping_", "bool", "Whether growing was to stop early, when scores got no better.", BOOSTING),
@@ -117,8 +119,9 @@ ATTRIBUTES = (
         "train_score_, validation_score_",
         "ndarray of shape (n_iterations + 1,), dtype float64",
         """Scores of the training rows and of the rows held out, before the first iteration and after each one that was grown,
-        those that were dropped included. With `validation_folds` they are means over the folds. An array is empty if the last
-        `fit` had no early stopping, or if there are no such rows.""",
+        those that were dropped included. With `validation_folds` they are means over the folds, and with `n_bags` over the bags,
+        each of which is scored by itself. An array is empty if the last `fit` had no early stopping, or if there are no such
+        rows.""",
         BOOSTING,
     ),
     Attribute(

@@ -53,6 +53,8 @@ _BOOSTED = _ANYWHERE | {
         "num_tree iterations"
     ),
     "learning_rate": "eta shrinkage_rate",
+    "n_bags": "outer_bags num_bag_sets",
+    "An iteration grows one tree for each raw prediction; n_bags averages whole models": "num_parallel_tree inner_bags",
     "loss": "objective objective_type application app loss_function",
     "min_samples_leaf": "min_child_samples min_data_in_leaf min_data_per_leaf min_data min_rows",
     "min_sum_hessian_in_leaf": "min_child_weight min_sum_hessian min_sum_hessian_per_leaf min_hessian_in_leaf",

@@ -90,7 +90,7 @@ def check_state(estimator, state):
         state["_curves"].check(forest)
     classes = state.get("classes_")
     if objective.baseline is not None:  # of boosted trees; one sum is a score that two classes share, or that of the only class
-        _check_equal("n_trees_per_iteration_", state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration)
+        _check_trees_per_iteration(state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration, forest.n_trees)
         n_classes = objective.n_sums if objective.n_sums > 1 or np.shape(classes) == (1,) else 2
     else:
         _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.predicts_shares)
@@ -120,6 +120,12 @@ def _check_outputs(estimator, state, objective):
         raise ValueError(f"classes_: {n_classes} classes; for this forest it must be one or two of each of {objective.n_outputs}")
     _check_equal("the numbers of classes_", [len(one) for one in classes], n_classes)
     _check_equal("n_classes_", list(state.get("n_classes_", n_classes)), n_classes)
+
+
+def _check_trees_per_iteration(n, n_of_bag, n_trees):
+    """Raise unless an iteration has so many trees of one bag or more, and the forest whole iterations."""
+    if type(n) is not int or n < 1 or n % n_of_bag or n_trees % n:
+        raise ValueError(f"n_trees_per_iteration_: {n!r}; for this forest it must divide {n_trees}, as a multiple of {n_of_bag}")
 
 
 def _check_equal(name, value, expected):

@@ -161,6 +161,11 @@ def _refit_and_warm_start(fit):
     return f"{' and '.join(asks)} with warm_start=True" if asks and fit.estimator.warm_start else None
 
 
+def _bags_and_warm_start(fit):
+    n_bags = fit.estimator.n_bags
+    return f"n_bags={n_bags} with warm_start=True" if n_bags > 1 and fit.estimator.warm_start else None
+
+
 FEATURES = {
     "classes": Feature("classes"),
     "numbers": Feature("numbers"),
@@ -206,6 +211,9 @@ FEATURES = {
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
     "refit": Feature("`refit`, `validation_folds`", kinds=(BOOSTING,)),
     "refit, warm start": Feature("`refit` or `validation_folds`, with `warm_start`", _refit_and_warm_start, (BOOSTING,)),
+    "bags": Feature("`n_bags` above 1", kinds=(BOOSTING,)),
+    "bags, checkpoint": Feature("`n_bags` above 1, with callbacks: `Checkpoint`", kinds=(BOOSTING,)),
+    "bags, warm start": Feature("`n_bags` above 1, with `warm_start`", _bags_and_warm_start, (BOOSTING,)),
     "label order, warm start": Feature('`categorical_split="order"`, with `warm_start`', _label_order_and("warm_start", False),
                                        (BOOSTING,)),
     "label order, interaction": Feature('`categorical_split="order"`, with interaction constraints',
@@ -240,6 +248,8 @@ REFUSALS = [
             "boosted trees, one column, or no monotonic constraints", FORESTS),
     Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
             'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
+    Refusal("bags, warm start", _EVERYWHERE, "a model keeps shares of the leaves of its bags, from which no bag can go on "
+            "to the bit", "n_bags=1, or warm_start=False", (BOOSTING,)),
     Refusal("label order, warm start", _EVERYWHERE, "trees of other rows were grown by other statistics of labels",
             'categorical_split="subset"', (BOOSTING,)),
     Refusal("label order, interaction", _EVERYWHERE, "the statistics of a column's labels are columns of their own",

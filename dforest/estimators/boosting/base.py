@@ -11,7 +11,6 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
@@ -20,11 +19,22 @@ from dforest.core.integer_weights import integer_weights
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import engine_on
 from dforest.engines.problem import BoostingProblem, BoostingRules
+from dforest.estimators.boosting.bags import (
+    Bag,
+    Seeds,
+    draw_seeds,
+    going_on,
+    monitor_of_bags,
+    opened,
+    problem_of_bags,
+    warn_of_equal_bags,
+    with_baselines,
+)
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
-from dforest.estimators.boosting.loop import first_trees, grow, with_sets
+from dforest.estimators.boosting.loop import first_trees, grow, with_sets, with_shares
 from dforest.estimators.boosting.memory import BoostingMemoryPart
 from dforest.estimators.boosting.out_of_fold import keep_out_of_fold
 from dforest.estimators.boosting.permutation import PermutationPart
@@ -40,7 +50,6 @@ from dforest.estimators.boosting.rows import (
     check_targets,
     scored_rows,
 )
-from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.boosting.search import divisions_of, is_searched, search_iterations
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.statistics import statistics_of
@@ -173,23 +182,25 @@ class BoostingEstimator(
         device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
         grown = getattr(self, "forest_", None) if self.warm_start else None
         training, held_out, kept = self._learn(partitions, to_score, ranks, places, grown)
-        seeds = tasks.agree(self._draw_seeds(grown))
+        seeds = tasks.agree(draw_seeds(self, grown))
         n_trees = self.n_trees_per_iteration_
         n_before = 0 if grown is None else grown.n_trees // n_trees
         growth = self._growth = BoostedGrowth(self, tasks, ranks, n_before, self.max_iter_, n_trees, to_score)
         growth.begin()
         growth.agree_on_seeds(seeds)
-        seed, self._row_seed = growth.seeds
+        seeds = Seeds.of_bags(growth.seeds)
+        self._row_seed = seeds[0].rows
         engine, searched, raw = engine_on(device, count_threads(self.n_jobs), ranks), None, None
-        divisions = divisions_of(self, training, held_out, ranks)
+        divisions = divisions_of(self, training, held_out, seeds, ranks)
         if is_searched(self, divisions, held_out):
-            n_iterations, searched, raw = search_iterations(self, training, divisions, seed, engine, ranks)
+            n_iterations, searched, raw = search_iterations(self, training, divisions, seeds, engine, ranks)
+            bags = [Bag(own, training, None) for own in seeds]
         else:
-            ((training, held_out, _),) = divisions
             n_iterations = self.max_iter_
+            bags = [Bag(own, *division[:2]) for own, (division,) in zip(seeds, divisions, strict=True)]
         keep_out_of_fold(self, raw, kept)
         growth.n_wanted = n_iterations * n_trees
-        self._grow(training, held_out, grown, seed, growth, engine, ranks, searched)
+        self._grow(bags, grown, growth, engine, ranks, searched)
         del self._growth
 
     def _learn(self, partitions, to_score, ranks, places, grown):
@@ -208,7 +219,8 @@ class BoostingEstimator(
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, to_score, has_offset)
         check_columns_of_y(self, partitions)
-        known = tuple(getattr(self, name, None) for name in ("classes_", "_loss", "_constraints", "_has_offset"))
+        names = "classes_", "_loss", "_constraints", "_has_offset", "n_trees_per_iteration_"
+        known = tuple(getattr(self, name, None) for name in names)
         rows, parts, features = self._learn_rows(partitions, ranks, grown)
         self._keep_features(features.kept(rows, None if grown is None else self._features))
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
@@ -219,7 +231,7 @@ class BoostingEstimator(
                 f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit "
                 "is told the groups"
             )
-        self.n_trees_per_iteration_ = self._loss.n_trees_per_iteration
+        self.n_trees_per_iteration_ = self.n_bags * self._loss.n_trees_per_iteration
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
         choose_values(self, n_rows, is_given)
         check_support(Fit(self, self._loss.n_outputs), places)
@@ -254,19 +266,11 @@ class BoostingEstimator(
         self.is_ordinal_ = features.kinds == ORDINAL
         self.categories_ = list(features.categories)
 
-    def _draw_seeds(self, grown):
-        """[the seed of the trees, that of the rows that are held out]. A warm start keeps both."""
-        if grown is not None:
-            return [grown.seed, self._row_seed]
-        rng = check_random_state(self.random_state)
-        of_rows = int(rng.randint(np.iinfo(np.uint32).max, dtype=np.uint64))
-        return [int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64)), of_rows]
-
     def _check_rows(self, rows):
         """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
         check_targets(self, rows.y.astype(np.float64), rows.ranks)
 
-    def _check_grown(self, grown, classes, loss, constraints, has_offset):
+    def _check_grown(self, grown, classes, loss, constraints, has_offset, n_trees):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
         if is_classifier(self):
             self._check_same_classes(classes)
@@ -282,27 +286,35 @@ class BoostingEstimator(
                 f"offset is {'' if self._has_offset else 'not '}given, but warm_start=True goes on with trees grown "
                 f"with{'' if has_offset else 'out'} one"
             )
+        if n_trees != self.n_trees_per_iteration_:
+            raise ValueError(
+                f"n_bags={self.n_bags}, but warm_start=True goes on with trees of {n_trees // loss.n_trees_per_iteration} bags; "
+                "allowed is warm_start=False"
+            )
         if self.max_iter_ < grown.n_trees // loss.n_trees_per_iteration:
             raise ValueError(
                 f"max_iter={self.max_iter_} must be larger than or equal to "
                 f"n_iter_={grown.n_trees // loss.n_trees_per_iteration} when warm_start==True, which keeps the trees there are"
             )
 
-    def _grow(self, training, held_out, grown, seed, growth, engine, ranks, searched):
+    def _grow(self, bags, grown, growth, engine, ranks, searched):
         """Grow the iterations that lack, and set `forest_` and all that tells of the fit.
 
         searched : the `Monitor` of a search that has found the number of iterations, or None
         """
-        loss, n_trees = self._loss, self.n_trees_per_iteration_
-        if grown is not None:
+        n_trees = self.n_trees_per_iteration_
+        if grown is not None:  # by one bag
+            (bag,) = bags
             # float32 values and thresholds are exact in float64, not the other way round.
-            training = training._replace(X=training.X.astype(np.result_type(training.X.dtype, grown.threshold), copy=False))
-        baseline = self._baseline(training, grown, ranks)
+            X = bag.training.X.astype(np.result_type(bag.training.X.dtype, grown.threshold), copy=False)
+            bags = [bag._replace(training=bag.training._replace(X=X))]
+        bags = with_baselines(self, bags, grown, ranks)
+        training, held_out, dtype = bags[0].training, bags[0].held_out, bags[0].training.X.dtype
         n_threads = count_threads(self.n_jobs)
         forest, monitor, session = grown, None, None
         if self.do_early_stopping_ and searched is None:
-            monitor = make_monitor(self, loss, baseline, training, held_out, self._row_seed, n_threads, ranks)
-            monitor.begin(grown, loss.n_sums)
+            monitor = monitor_of_bags(self, bags, n_threads, ranks)
+            monitor.begin(grown, self._loss.n_sums)
         told = monitor or searched
         scored = (None, None) if told is None else (told.training, told.held_out)
         keeps_first = self.use_best_model and monitor is not None
@@ -327,18 +339,19 @@ class BoostingEstimator(
 
         growth.tell_of_begin(fitted, grown)
         if growth.n_trees < growth.n_wanted:
-            problem = self._state_problem(training, baseline, seed, ranks, engine)
+            problem = problem_of_bags(self, bags, ranks, engine)
+            warn_of_equal_bags(problem, bags, ranks)
             settings, n_wanted = self._tree_settings(), growth.n_wanted // n_trees
-            resumed, has_ended = growth.start(problem, training, held_out, monitor, engine, **settings)
+            resumed, has_ended = growth.start(problem, bags, monitor, engine, **settings)
             forest = grown if resumed is None else resumed
-            problem = self._going_on(problem, training, forest)
-            forest = forest if resumed is None else with_sets(forest, problem.statistics)
+            problem = going_on(problem, bags, forest, n_threads)
+            forest = forest if resumed is None else with_shares(with_sets(forest, problem), problem)
             if not has_ended:
                 on_iteration = (lambda n: tell_iteration(self, n, n_wanted, monitor)) if self.verbose else None
-                with engine.open(problem) as session:
+                with opened(engine, problem) as session:
                     first = 0 if forest is None else forest.n_trees // n_trees
                     forest = grow(
-                        session, problem, training.X.dtype, range(first, n_wanted), forest, monitor, on_iteration,
+                        session, problem, dtype, range(first, n_wanted), forest, monitor, on_iteration,
                         growth if growth.is_watched else None, n_threads, **settings,
                     )  # fmt: skip
                     self._check_raw(forest, session.raw_sums)
@@ -364,13 +377,13 @@ class BoostingEstimator(
         loss = self._loss.bound(training.queries)
         return loss.baseline(training.y, training.weight, ranks, training.offset, training.share)
 
-    def _state_problem(self, training, baseline, seed, ranks, engine):
-        """The `BoostingProblem` that an engine is given in a fit without trees yet."""
+    def _state_problem(self, training, baseline, seeds, ranks, engine, columns=None):
+        """The `BoostingProblem` that an engine is given in a fit without trees yet. columns : the coded ones of X, if known"""
         X, y, weight, bin_weight, offset, queries, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features_
         bin_weight = None if bin_weight is None else integer_weights(bin_weight, ranks).integers
-        statistics, constraints = statistics_of(self, training, baseline, ranks), self._constraints
-        columns = self._coded([X], self._features.kinds, self._features.n_categories, bin_weight, ranks, engine)
+        statistics, constraints = statistics_of(self, training, baseline, seeds.rows, ranks), self._constraints
+        columns = columns or self._coded([X], self._features.kinds, self._features.n_categories, bin_weight, ranks, engine)
         if statistics is not None:
             none = np.zeros(statistics.n_columns, np.int64)
             columns = [*columns, *self._coded([statistics.rows], none, none, bin_weight, ranks, engine)]
@@ -392,8 +405,9 @@ class BoostingEstimator(
         )
         n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
-            columns, y, weight, self._loss.bound(queries), baseline, rules, seed, n_rows, n_drawn if n_drawn < n_rows else None,
-            constraints, can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
+            columns, y, weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,
+            n_drawn if n_drawn < n_rows else None, constraints,
+            can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
         )  # fmt: skip
 
@@ -403,19 +417,6 @@ class BoostingEstimator(
             engine, ranks, parts, self.max_bins, bin_weight, count_threads(self.n_jobs), kinds, n_categories,
             counts_missing=False, max_stored=MAX_STORED,
         )  # fmt: skip
-
-    def _going_on(self, problem, training, grown):
-        """A `BoostingProblem` after the trees of a `Forest`, if there are any: what they add up to in its rows is added.
-
-        Trees are as they were grown, and test statistics of labels where the problem has them.
-        """
-        if grown is None:
-            return problem
-        X = training.X if problem.statistics is None else problem.statistics.beside_columns(training.X)
-        sums = np.zeros((len(training.y), problem.n_sums)) if training.offset is None else training.offset.copy()
-        n_threads = count_threads(self.n_jobs)
-        grown.packed(n_threads=n_threads).add_up(X, sums, 0, grown.n_trees, n_threads)
-        return replace(problem, n_grown=grown.n_trees, raw=np.ascontiguousarray(sums.T))
 
     def _check_raw(self, forest, sums):
         """Raise ValueError if leaves, or what they add up to in training rows, have become infinite."""
@@ -466,9 +467,9 @@ class BoostingEstimator(
 
         Returns
         -------
-        ndarray of shape (n_rows, n_iterations) or (n_rows, n_iterations, n_classes), dtype int64
-            Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder. The second
-            shape is that of more than two classes, where each iteration has a tree for each class.
+        ndarray of shape (n_rows, n_iterations) or (n_rows, n_iterations, n_trees_per_iteration), dtype int64
+            Numbers of nodes in their tree: the root is 0, and all other nodes follow in depth-first preorder. The second shape
+            is that of more than two classes, where each iteration has a tree for each class, and of several bags.
         """
         n_iterations = self._count_iterations(n_iter)
         leaves = self._leaves(X)[:, : n_iterations * self.n_trees_per_iteration_]

@@ -46,6 +46,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
 
     References
     ----------
+    L. Breiman, "Bagging predictors", Machine Learning 24(2), 1996, of `n_bags`.
     J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
     G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
 
@@ -220,6 +221,7 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorScore, BoostingEstim
 
     References
     ----------
+    L. Breiman, "Bagging predictors", Machine Learning 24(2), 1996, of `n_bags`.
     J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001.
     G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
 

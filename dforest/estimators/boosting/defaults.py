@@ -32,7 +32,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True):
     Parameters
     ----------
     estimator : BoostingEstimator
-        Which knows how many trees an iteration has.
+        Which knows how many trees its loss has in an iteration.
     n_rows : int
         Rows of X, of all ranks.
     is_given : bool
@@ -44,7 +44,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True):
     is_free, stops = ours and estimator.max_iter == "auto", estimator.early_stopping
     if stops == "auto":
         stops = is_given or n_rows > STOPS_ABOVE or is_free and can_stop
-    has_many = estimator.n_trees_per_iteration_ >= MANY_TREES
+    has_many = estimator._loss.n_trees_per_iteration >= MANY_TREES  # by each bag
     most = ((MOST_OF_MANY if has_many else MOST_ITERATIONS) if stops else FEW_ITERATIONS) if is_free else estimator.max_iter
     rate = estimator.learning_rate
     if rate == "auto" and ours and most != "auto":

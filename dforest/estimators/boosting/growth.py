@@ -29,16 +29,16 @@ class BoostedGrowth(Growth):
     def __init__(self, estimator, tasks, ranks, n_before, n_wanted, n_together, to_score):
         super().__init__(estimator, tasks, ranks, n_before * n_together, n_wanted * n_together, n_together)
         self.ends_at_once, self._to_score = False, to_score
-        self._training = self._held_out = self._monitor = self._fitted = None
+        self._bags = self._monitor = self._fitted = None
 
     @property
     def dtype(self):
-        return self._training.X.dtype
+        return self._bags[0].training.X.dtype
 
     def _estimate_memory(self):
         n_iterations = (self.n_wanted - self.n_before) // self.n_together
-        samples, given = (self._training, self._held_out), (*self._tasks.data, *self._to_score)
-        return memory_of(self.estimator, self.problem, *samples, n_iterations, self._engine, given, self._ranks)
+        given = *self._tasks.data, *self._to_score
+        return memory_of(self.estimator, self.problem, self._bags, n_iterations, self._engine, given, self._ranks)
 
     @property
     def chosen(self):
@@ -72,15 +72,14 @@ class BoostedGrowth(Growth):
         self._tasks.end(forest)
         self._fitted = None  # which leads back here, and to all that the fit took
 
-    def start(self, problem, training, held_out, monitor, engine, **settings):
+    def start(self, problem, bags, monitor, engine, **settings):
         """Begin with growing.
 
         Parameters
         ----------
-        problem : BoostingProblem
+        problem : BoostingProblem or BagsProblem
             Of which the trees to go on with are not known yet.
-        training, held_out : Sample
-            The latter may be None.
+        bags : list of Bag
         monitor : Monitor or None
         engine : Engine
         **settings
@@ -93,14 +92,14 @@ class BoostedGrowth(Growth):
         has_ended : bool
             Whether the fit ends with them.
         """
-        self._training, self._held_out, self._monitor, self._engine = training, held_out, monitor, engine
+        self._bags, self._monitor, self._engine = bags, monitor, engine
         if problem.statistics is not None:  # which trees test that are kept as they were grown
             settings["n_categories"] = problem.statistics.all_n_categories
         found = self._begin(problem, settings, self._of_rows)
         if found is None:
             return None, False
         if monitor is not None:
-            monitor.begin(with_sets(found, problem.statistics), problem.n_sums)
+            monitor.begin(with_sets(found, problem), problem.n_sums)
         forest, has_ended = self._resume(found)
         if monitor is not None:
             monitor.keep_first(forest.n_trees // self.n_together)
@@ -108,7 +107,7 @@ class BoostedGrowth(Growth):
 
     def _of_rows(self):
         """What training rows have, by name, and their numbers: see `Growth._begin`."""
-        training = self._training
+        training = self._bags[0].training
         named = {"X": [training.X], "y": [training.y]}
         for name, array in (("sample_weight", training.bin_weight), ("offset", training.offset)):
             named[name] = [] if array is None else [array]

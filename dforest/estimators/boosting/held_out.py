@@ -27,7 +27,7 @@ class Division(NamedTuple):
     chosen: np.ndarray | None = None
 
 
-def hold_out(estimator, sample, ranks):
+def hold_out(estimator, sample, seed, ranks):
     """The `Division` into some rows to train on and some to score: of classes, each has its share of both. A collective.
 
     For ranking, whole queries are divided, and counted.
@@ -42,9 +42,9 @@ def hold_out(estimator, sample, ranks):
         if not least <= min(n_held, n - n_held):
             raise ValueError(f"{n_held} of {name}={n} would be held out; allowed are numbers from {least} to {n - least}")
         if sample.queries is None:
-            chosen = sample.draw(n_held, estimator._row_seed, n_classes, ranks)
+            chosen = sample.draw(n_held, seed, n_classes, ranks)
         else:
-            chosen = sample.draw_queries(n_held, estimator._row_seed, ranks)
+            chosen = sample.draw_queries(n_held, seed, ranks)
         return _divided(estimator, sample, chosen, n_members, ranks)
     except ValueError as error:
         raise ValueError(
@@ -53,7 +53,7 @@ def hold_out(estimator, sample, ranks):
         ) from None
 
 
-def hold_out_in_turn(estimator, sample, n_folds, ranks):
+def hold_out_in_turn(estimator, sample, n_folds, seed, ranks):
     """Divide rows as `hold_out` does, once for each of some folds, two at least: a list of `Division`. A collective.
 
     Each row is held out once.
@@ -64,7 +64,7 @@ def hold_out_in_turn(estimator, sample, n_folds, ranks):
         if n_folds > n:
             raise ValueError(f"allowed are numbers from 1 to {name}={n}")
         n_members = _count_members(estimator, sample, n_classes, ranks)
-        fold = sample.deal(n_folds, estimator._row_seed, n_classes, ranks)
+        fold = sample.deal(n_folds, seed, n_classes, ranks)
         return [_divided(estimator, sample, fold == k, n_members, ranks) for k in range(n_folds)]
     except ValueError as error:
         raise ValueError(

@@ -1,5 +1,7 @@
 """The loop over the iterations of boosting: an engine grows trees, a sink puts them together, scores say when to stop."""
 
+import numpy as np
+
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
 from dforest.engines.fitting import ForestSink, forest_of
@@ -10,14 +12,14 @@ class Trees:
 
     Parameters
     ----------
-    problem : BoostingProblem
+    problem : BoostingProblem or BagsProblem
     dtype : dtype
         The type of thresholds.
     n_trees : int
         How many there will be at most, with those before.
     before : Forest or None
     keeps_latest : bool
-        Whether trees are kept in `latest`.
+        Whether trees are kept in `latest`, whose leaves are whole, whatever share of them the forest has.
     watcher : object or None
         Whose method `put` is given each tree, as it was grown.
     n_threads : int
@@ -32,7 +34,7 @@ class Trees:
 
     def __init__(self, problem, dtype, n_trees, before, keeps_latest, watcher, n_threads, **settings):
         self._problem, self._forest, self._sink = problem.of_features(), before, None
-        self._statistics = problem.statistics
+        self._statistics_of, self._n_bags, self._objective = problem.statistics_of, len(problem.of_bags), problem.objective
         self._given = dtype, n_trees, problem.objective.n_node_values
         self._n_threads, self._settings = n_threads, settings
         self._keeps_latest, self._watcher, self.latest = keeps_latest, watcher, []
@@ -43,11 +45,14 @@ class Trees:
             self._sink = ForestSink(*self._given, self._forest, n_threads=self._n_threads)
         if self._watcher is not None:
             self._watcher.put(tree)
-        if self._statistics is not None:
-            tree = tree._replace(arrays=self._statistics.with_sets(tree.arrays))
-        self._sink.put(self._sink.prepare(tree))
+        statistics = self._statistics_of(tree.number)
+        if statistics is not None:
+            tree = tree._replace(arrays=statistics.with_sets(tree.arrays))
         if self._keeps_latest:
             self.latest.append(tree._replace(arrays=tree.arrays.copy()))
+        if self._n_bags > 1:
+            tree = tree._replace(arrays=_share_of(tree.arrays, self._objective, self._n_bags))
+        self._sink.put(self._sink.prepare(tree))
         return True
 
     def forest(self):
@@ -62,15 +67,34 @@ class Trees:
         return forest_of(trees, self._problem, self._given[0], **self._settings)
 
 
-def with_sets(forest, statistics):
-    """The `Forest` of trees as they were grown, with sets of labels in place of `LabelStatistics`, if there are any."""
+def with_sets(forest, problem):
+    """The `Forest` of trees as a problem's were grown, with sets of labels in place of `LabelStatistics`, if there are any."""
+    statistics = problem.statistics
     if statistics is None:
         return forest
+    settings = {"n_features": statistics.n_features, "n_categories": statistics.n_categories}
+    return _changed(forest, lambda t, tree: problem.statistics_of(t).with_sets(tree), settings)
+
+
+def with_shares(forest, problem):
+    """The `Forest` of trees whose leaves are whole, with the shares of leaves that the model of the bags of a problem has."""
+    n_bags = len(problem.of_bags)
+    return forest if n_bags == 1 else _changed(forest, lambda t, tree: _share_of(tree, forest.objective, n_bags), {})
+
+
+def _changed(forest, change, settings):
+    """The `Forest` of trees that a function makes of the number of each and its `TreeArrays`, with some other settings."""
     tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, forest.n_trees, forest.objective.n_node_values)
     for t in range(forest.n_trees):
-        assembly.add(t, statistics.with_sets(tree_of(t)))
-    settings = forest.settings() | {"n_features": statistics.n_features, "n_categories": statistics.n_categories}
-    return Forest.assembled(assembly, **settings)
+        assembly.add(t, change(t, tree_of(t)))
+    return Forest.assembled(assembly, **forest.settings() | settings)
+
+
+def _share_of(tree, objective, n_bags):
+    """A tree whose leaves, and what else it says of sums and losses, are divided by the number of bags: `TreeArrays`."""
+    leaves, span = tree.leaves.copy(), objective.leaf_words["leaf_value"]
+    leaves[:, span] = (np.ascontiguousarray(leaves[:, span]).view(np.float64) / n_bags).view(np.int64)
+    return tree._replace(leaves=leaves, inner=tree.inner / n_bags)
 
 
 def first_trees(forest, n_trees):
@@ -94,9 +118,9 @@ def grow(
 
     Parameters
     ----------
-    session : BoostingSession
+    session : BoostingSession or BagsSession
         Which has the trees of the iterations before.
-    problem : BoostingProblem
+    problem : BoostingProblem or BagsProblem
     dtype : dtype
         The type of thresholds.
     iterations : range

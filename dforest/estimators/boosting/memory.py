@@ -7,6 +7,7 @@ import numpy as np
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.boosting_memory import bytes_of_waiting
 from dforest.engines.fitting import engine_on
+from dforest.estimators.boosting.bags import Bag, Seeds, draw_seeds, problem_of_bags, with_baselines
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
 from dforest.estimators.boosting.search import divisions_of, is_searched
@@ -25,6 +26,7 @@ from dforest.estimators.memory import (
 )
 from dforest.estimators.subclasses import unfitted
 
+_OF_BAGS = "rows", "gradients", "histograms", "tree", "batch", "messages", "on_device"  # what each bag has of an estimate
 _PART = 8  # an iteration is grown on one in so many rows, and another one on half as many
 
 
@@ -80,52 +82,62 @@ class BoostingMemoryPart:
             partition = partition._replace(place=ranks.rank)
             places, device = place_of_fit(model, [*partition[1:], *to_score], ranks)
             training, held_out, _ = model._learn([partition], to_score, ranks, places, None)
-            seed, model._row_seed = ranks.first(model._draw_seeds(None))
+            seeds = Seeds.of_bags(ranks.first(draw_seeds(model, None)))
             engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)
 
-            def estimated(training, held_out):
-                problem = model._state_problem(training, model._baseline(training, None, ranks), seed, ranks, engine)
-                return memory_of(model, problem, training, held_out, model.max_iter_, engine, given, ranks)
+            def estimated(bags):
+                bags = with_baselines(model, bags, None, ranks)
+                problem = problem_of_bags(model, bags, ranks, engine)
+                return memory_of(model, problem, bags, model.max_iter_, engine, given, ranks)
 
-            divisions = divisions_of(model, training, held_out, ranks)
-            of_first, n_folds = estimated(divisions[0].training, divisions[0].held_out), len(divisions)
+            divisions = divisions_of(model, training, held_out, seeds, ranks)
             if not is_searched(model, divisions, held_out):
-                return of_first
-            of_all, out_of_fold = estimated(training, None), 8 * len(training.y) * model._loss.n_sums if n_folds > 1 else 0
+                return estimated([Bag(own, *division[:2]) for own, (division,) in zip(seeds, divisions, strict=True)])
+            n_folds, n_bags = len(divisions[0]), len(seeds)
+            of_first = estimated([Bag(seeds[0], *divisions[0][0][:2])])
+            of_all, out_of_fold = estimated([Bag(own, training, None) for own in seeds]), 0
+            if n_folds > 1:
+                out_of_fold = 8 * len(training.y) * model._loss.n_sums
             return replace(
-                of_all, data=of_all.data + out_of_fold, search=n_folds * of_first.total + out_of_fold,
-                search_on_device=n_folds * of_first.on_device,
+                of_all, data=of_all.data + out_of_fold,
+                search=n_bags * n_folds * of_first.total + min(n_bags, 2) * out_of_fold,  # a sum, and what is added to it
+                search_on_device=n_bags * n_folds * of_first.on_device,
             )  # fmt: skip
 
 
-def memory_of(estimator, problem, training, held_out, n_iterations, engine, given, ranks):
+def memory_of(estimator, problem, bags, n_iterations, engine, given, ranks):
     """The `FitMemory` of a fit. A collective.
 
     Parameters
     ----------
     estimator : BoostingEstimator
         Its parameters, and its loss.
-    problem : BoostingProblem
-    training, held_out : Sample
-        The latter may be None.
+    problem : BoostingProblem or BagsProblem
+    bags : list of Bag
+        Whose problem it is.
     n_iterations : int
     engine : Engine
     given : tuple
         What `fit` is given.
     ranks : Communicator
     """
-    n_rows, n_sums, n_threads = len(training.y), problem.n_sums, engine.n_threads
-    own = [array for sample in (training, held_out) if sample is not None for array in (*parts_of(sample.X), *sample[1:6])]
-    if problem.statistics is not None:
-        own.append(problem.statistics.rows)
+    problems, n_bags, (_, training, held_out, _) = problem.of_bags, len(bags), bags[0]
+    problem, n_rows, n_sums, n_threads = problems[0], len(training.y), problem.n_sums, engine.n_threads
+    samples = [sample for bag in bags for sample in (bag.training, bag.held_out) if sample is not None]
+    own = [array for sample in samples for array in (*parts_of(sample.X), *sample[1:6])]
+    own += [bag.statistics.rows for bag in problems if bag.statistics is not None]
     n_leaves, scores = count_leaves(problem, engine, ranks), 0
     if estimator.do_early_stopping_:
         scores = 16 * n_sums * min(n_rows, MAX_SCORED)
     if estimator.do_early_stopping_ and held_out is not None:
         n_ahead = min(estimator.n_iter_no_change_ + 1, n_iterations) * problem.n_trees_per_iteration
         scores += 16 * n_sums * len(held_out.y) + bytes_of_waiting(problem, n_ahead, n_leaves)
-    n_trees = n_iterations * problem.n_trees_per_iteration
-    growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=scores)
+    n_trees = n_bags * n_iterations * problem.n_trees_per_iteration
+    growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=n_bags * scores)
+    n_columns = len({id(column.codes) for bag in problems for column in bag.columns})
+    of_bags = {name: n_bags * getattr(growth, name) for name in _OF_BAGS if hasattr(growth, name)}
+    of_columns = {name: n_columns * getattr(growth, name) // len(problem.columns) for name in ("codes", "values")}
+    growth = replace(growth, **of_bags, **of_columns)
     coding = bytes_of_coding(n_rows, len(problem.columns), n_threads)
     data = FIXED + bytes_of_copies(own, given)
     return FitMemory(data, growth.codes + growth.values, coding, growth, 0, n_leaves)

@@ -111,6 +111,20 @@ BOOSTING_PARAMETERS = (
         group=ITERATIONS,
     ),
     Parameter(
+        "n_bags",
+        "int",
+        1,
+        [Interval(Integral, 1, None, closed="left")],
+        """Number of bags, from 1 on: models that are grown side by side, each by random numbers of its own, and whose raw
+        predictions are averaged as one. Bags differ in the columns and rows that are drawn and in the rows that are held out. An
+        iteration grows the trees of all bags, one bag after another, whose leaves have their value divided by the number of
+        bags. There is one number of iterations for all: where rows are held out, each bag holds out rows, or has folds, of its
+        own, and the mean of the scores of all of them decides. This takes as many times the time, and mostly lowers the loss
+        a little. ``warm_start=True`` is refused with more than one.""",
+        of=BOOSTING,
+        group=ITERATIONS,
+    ),
+    Parameter(
         "defaults",
         '{"dforest", "scikit-learn"}',
         "dforest",

@@ -49,6 +49,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
 
     References
     ----------
+    L. Breiman, "Bagging predictors", Machine Learning 24(2), 1996, of `n_bags`.
     C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview", Microsoft Research, MSR-TR-2010-82, 2010.
     G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NeurIPS 2017.
 

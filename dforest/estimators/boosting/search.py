@@ -2,7 +2,8 @@
 
 Each *fold* is a division of the rows of X, into some that trees are grown on and some that are scored. The folds' trees grow side
 by side, and the mean of the scores of all folds says when to stop, and which number of iterations is best. A fold is grown as a
-fit is to which the rows held out are given.
+fit is to which the rows held out are given. Each bag (`dforest.estimators.boosting.bags`) has folds of its own, and the folds of
+all bags find one number of iterations.
 """
 
 from contextlib import ExitStack
@@ -19,8 +20,8 @@ from dforest.estimators.data.validation import count_threads
 from dforest.warning import warn
 
 
-def divisions_of(estimator, sample, given, ranks):
-    """How rows are divided: list of `Division`. A collective.
+def divisions_of(estimator, sample, given, seeds, ranks):
+    """How each bag divides rows: list of lists of `Division`. A collective.
 
     If more than one, or if the estimator is to be refitted, rows come back when the number of iterations is known. Where rows
     cannot be held out, and nothing but dforest's defaults asks for it, nothing stops early, and a warning says so.
@@ -33,13 +34,17 @@ def divisions_of(estimator, sample, given, ranks):
         All rows of X.
     given : Sample or None
         The rows to be scored that `fit` is given.
+    seeds : list of Seeds
+        Those of each bag.
     ranks : Communicator
     """
     if not estimator.do_early_stopping_ or given is not None or estimator.validation_fraction_ is None:
-        return [Division(sample, given)]
+        return [[Division(sample, given)] for _ in seeds]
     n_folds, n_rows = estimator.validation_folds_, ranks.total(len(sample.y))
     try:
-        return [hold_out(estimator, sample, ranks)] if n_folds == 1 else hold_out_in_turn(estimator, sample, n_folds, ranks)
+        if n_folds == 1:
+            return [[hold_out(estimator, sample, own.rows, ranks)] for own in seeds]
+        return [hold_out_in_turn(estimator, sample, n_folds, own.rows, ranks) for own in seeds]
     except ValueError as error:
         choose_values(estimator, n_rows, is_given=False, can_stop=False)
         if estimator.do_early_stopping_:
@@ -49,16 +54,16 @@ def divisions_of(estimator, sample, given, ranks):
                 f"{error}. Only defaults=\"dforest\" asks for early stopping here, so {estimator.max_iter_} iterations are grown "
                 "without it; early_stopping=False does the same and warns of nothing"
             )
-    return [Division(sample, None)]
+    return [[Division(sample, None)] for _ in seeds]
 
 
 def is_searched(estimator, divisions, given):
     """Whether the number of iterations is searched before all rows grow the model: see `divisions_of`."""
-    holds_out = divisions[0].held_out is not given
-    return holds_out and (estimator.refit_ or len(divisions) > 1)
+    holds_out = divisions[0][0].held_out is not given
+    return holds_out and (estimator.refit_ or len(divisions[0]) > 1)
 
 
-def search_iterations(estimator, sample, divisions, seed, engine, ranks):
+def search_iterations(estimator, sample, divisions, seeds, engine, ranks):
     """Find how many iterations all rows are to grow. A collective.
 
     Parameters
@@ -67,10 +72,10 @@ def search_iterations(estimator, sample, divisions, seed, engine, ranks):
         Its parameters, and what is known of the data.
     sample : Sample
         All rows.
-    divisions : list of Division
-        As of `divisions_of`.
-    seed : int
-        Of the trees.
+    divisions : list of list of Division
+        Those of each bag, as of `divisions_of`.
+    seeds : list of Seeds
+        Those of each bag.
     engine : Engine
     ranks : Communicator
 
@@ -82,17 +87,16 @@ def search_iterations(estimator, sample, divisions, seed, engine, ranks):
     monitor : Monitor
         Which has the mean scores of the folds.
     raw : ndarray of shape (n_rows, n_sums), dtype float64, or None
-        Of several folds, what each predicts for the rows that it held out, by the iterations that were found.
+        Of several folds, what each predicts for the rows that it held out, by the iterations that were found: the mean over bags.
     """
     n_threads, n_most, folds, sessions = count_threads(estimator.n_jobs), estimator.max_iter_, [], ExitStack()
+    all_folds = [(own, division) for own, of_bag in zip(seeds, divisions, strict=True) for division in of_bag]
     with sessions:
-        for rows, held_out, _ in divisions:
+        for own, (rows, held_out, _) in all_folds:
             baseline = estimator._baseline(rows, None, ranks)
-            monitor = make_monitor(
-                estimator, estimator._loss, baseline, rows, held_out, estimator._row_seed, n_threads, ranks
-            )
+            monitor = make_monitor(estimator, estimator._loss, baseline, rows, held_out, own.rows, n_threads, ranks)
             monitor.begin(None, estimator._loss.n_sums)
-            problem = estimator._state_problem(rows, baseline, seed, ranks, engine)
+            problem = estimator._state_problem(rows, baseline, own, ranks, engine)
             session, dtype = sessions.enter_context(engine.open(problem)), rows.X.dtype
             folds.append(_Fold(session, problem, dtype, monitor, n_most, n_threads, estimator._tree_settings()))
         parts = [MeanScores([getattr(fold.monitor, name) for fold in folds]) for name in ("training", "held_out")]
@@ -108,14 +112,18 @@ def search_iterations(estimator, sample, divisions, seed, engine, ranks):
         forests = [fold.forest() for fold in folds]
         for fold, forest in zip(folds, forests, strict=True):
             estimator._check_raw(forest, fold.session.raw_sums)
-    scored = divisions[0].held_out if len(folds) == 1 else sample
+    n_folds = len(divisions[0])
+    scored = divisions[0][0].held_out if n_folds == 1 else sample
     warn_of_no_gain(estimator, forests[0], monitor, scored, ranks)
     found = monitor.best()[0] if estimator.use_best_model else done
-    n_rows, n_grown = len(folds) * ranks.total(len(sample.y)), ranks.total(sum(len(rows.y) for rows, *_ in divisions))
+    n_rows, n_grown = len(folds) * ranks.total(len(sample.y)), ranks.total(sum(len(rows.y) for _, (rows, *_) in all_folds))
     n_iterations = min(n_most, (2 * found * n_rows + n_grown) // (2 * n_grown))  # rounded, half of one up
     if estimator.verbose:
         tell_stop(estimator, monitor, f"{n_iterations} are grown on all rows")
-    raw = raw_out_of_fold(divisions, forests, found, n_threads) if len(folds) > 1 else None
+    raw = None
+    if n_folds > 1:
+        of_bags = [forests[first : first + n_folds] for first in range(0, len(folds), n_folds)]
+        raw = sum(raw_out_of_fold(*own, found, n_threads) for own in zip(divisions, of_bags, strict=True)) / len(divisions)
     return n_iterations, monitor, raw
 
 

@@ -118,7 +118,7 @@ class LabelStatistics:
         return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def statistics_of(estimator, sample, baseline, ranks):
+def statistics_of(estimator, sample, baseline, seed, ranks):
     """The `LabelStatistics` of the columns of some rows that have many labels; None: there is no such column. A collective.
 
     Parameters
@@ -129,6 +129,8 @@ def statistics_of(estimator, sample, baseline, ranks):
         The rows that trees are grown on.
     baseline : tuple of float
         What raw predictions begin with.
+    seed : int
+        Of the rows, below 2**32.
     ranks : Communicator
     """
     n_categories = np.asarray(estimator._features.n_categories, np.int32)
@@ -138,7 +140,7 @@ def statistics_of(estimator, sample, baseline, ranks):
     loss = estimator._loss.bound(sample.queries)
     loss = loss.at_start(baseline, sample.y, sample.weight, ranks, sample.offset)
     responses, weights = _responses(loss, sample, baseline, ranks)
-    fold = sample.deal(N_FOLDS, (estimator._row_seed + 1) % 2**32, count_strata(estimator), ranks)
+    fold = sample.deal(N_FOLDS, (seed + 1) % 2**32, count_strata(estimator), ranks)
     n_rows, dtype = ranks.total(len(sample.y)), sample.X.dtype
     totals, weight = (_total(array.sum(axis=0), ranks) for array in (responses, weights))
     rows, of_labels, features = [], [], []
