@@ -62,8 +62,8 @@ MAY_IMPORT = {
         "sampling", "splitter", *CORE,
     },
 }  # fmt: skip
-# What the folders of core and of estimators may import of the others. Modules that lie in core itself serve all its folders, and so
-# import none of them; of those in estimators, some are what all folders share, and some gather what these have.
+# What the folders of core and of estimators may import of the others. Modules that lie in core itself serve all its folders, and
+# so import none of them; of those in estimators, some are what all folders share, and some gather what these have.
 FOLDERS = {
     "core": set(),
     "core.coding": {"core"},

@@ -125,7 +125,8 @@ import numpy as np
 from dforest import HistGradientBoostingRegressor, RandomForestRegressor
 from dforest.callback import Checkpoint
 rng = np.random.default_rng(0)
-X, y = rng.normal(size=(3000, 6)), rng.normal(size=3000)
+X = rng.normal(size=(3000, 6))
+y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(size=3000)
 model = {model}.set_callbacks(Checkpoint(sys.argv[1], 2))
 print("growing", flush=True)
 model.fit(X, y)
@@ -134,7 +135,8 @@ pickle.dump(model.set_callbacks(), open(sys.argv[2], "wb"))
 """
 LONG = [
     "RandomForestRegressor(400, random_state=0, n_jobs=2, oob_score=True)",
-    "HistGradientBoostingRegressor(max_iter=400, random_state=0, n_jobs=2, early_stopping=True, n_iter_no_change=400)",
+    "HistGradientBoostingRegressor(max_iter=400, random_state=0, n_jobs=2, n_iter_no_change=400, refit=False)",
+    "HistGradientBoostingRegressor(max_iter=400, random_state=0, n_jobs=2)",  # looks for the number of iterations first
 ]
 
 

@@ -169,7 +169,7 @@ def test_threads_change_nothing(kind, extremes, tuning, assert_equal):
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_ranks_and_devices_order_labels_as_one_process_does(kind, n_classes, parameters, weighted):
-    """With subtrees of any size; labels that some ranks don't have; a rank without rows; and numbers whose extremes are not drawn."""
+    """With subtrees of any size; labels that some ranks don't have, or no rows; and numbers whose extremes are not drawn."""
     X, y = problem(kind, n=300, n_labels=50, n_classes=min(n_classes, 5))
     rng = np.random.default_rng(0)
     if n_classes == 70:

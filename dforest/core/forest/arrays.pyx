@@ -290,9 +290,10 @@ class Forest:
         """
         n_trees = None if n_new is None else n_new + (0 if before is None else before.n_trees)
         if before is not None:
-            for name in _OF_TREES:
-                parts = getattr(before, name), settings[name]
-                settings[name] = sum(parts, ()) if name == "plans" else np.concatenate(parts)
+            plans = {}             # equal ones are one object, as in a forest that was grown at once
+            settings["plans"] = tuple(plans.setdefault(plan, plan) for plan in before.plans + settings["plans"])
+            for name in ("seeds", "n_rows", "weight_unit"):
+                settings[name] = np.concatenate([getattr(before, name), settings[name]])
         return cls._of(assembly.release(settings["objective"], n_trees), settings)
 
     @classmethod

@@ -17,8 +17,8 @@ of a criterion from elsewhere answer is checked before it is used.
 Scans are found by the exact class of a criterion: one that derives from it and scores otherwise has none, unless it
 registers its own. Each thread has its own `FastScans`, made for its criterion, which is configured by then.
 
-In nodes of few records, the cuts of a feature of numbers are found and scored at once (few.h): no list is made. `FewRecords` finds
-what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the evenest.
+In nodes of few records, the cuts of a feature of numbers are found and scored at once (few.h): no list is made. `FewRecords`
+finds what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the evenest.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
