@@ -43,6 +43,14 @@ def test_a_way_that_gives_another_model_is_named(monkeypatch):
     assert digests.grow("forest", 3)[1] == ["another"]
 
 
+def test_what_is_raised_fails(monkeypatch):
+    def raises(kind, seed):
+        raise ValueError("of any length, also that of digests")
+
+    monkeypatch.setattr(digests, "grow", raises)
+    assert digests.grow_one(("forest", 3)) == ("forest 3", "", ["ValueError: of any length, also that of digests"])
+
+
 def test_the_program_compares_versions(tmp_path, capsys):
     file = tmp_path / "before.json"
     arguments = ["--problems", "3", "--jobs", "1", "--kind", "isolation"]
@@ -55,7 +63,7 @@ def test_the_program_compares_versions(tmp_path, capsys):
     file.write_text(json.dumps(before | {"isolation 1": 32 * "0"}))
     assert digests.main([*arguments, "--compare", str(file)]) == 1
     said = capsys.readouterr().out
-    assert "of which 1 differ\nisolation 1\n" in said
+    assert "of which 1 differ or are not there\nisolation 1\n" in said
     assert said.split()[-1] == digest
 
 

@@ -150,7 +150,7 @@ class Training:
                 column._replace(codes=np.ascontiguousarray(column.codes, dtype))
                 for column, dtype in zip(columns, code_types(columns), strict=True)
             ]
-            data = DataView(columns, targets.classes, targets.numbers, targets.weight)
+            data = DataView(columns, targets.classes, targets.numbers, targets.weight, response=targets.response)
             numbers = None if stated.share is None else stated.share.numbers().astype(np.uint32)
             self.labels = LabelSums(data, stated.criterion, numbers, self._n_threads)
 

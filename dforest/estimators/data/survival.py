@@ -1,4 +1,4 @@
-"""Survival times as targets: checking them, numbering them, and step functions over them.
+"""Survival times as targets: checking them, numbering them, their log-rank scores, and step functions over them.
 
 A *code* is a single number for event, time and entry: see `dforest.core.predict.survival.parts_of_codes`.
 """
@@ -138,6 +138,33 @@ def codes_of(times, number, event, entry=None):
         raise ValueError(f"y has {len(times)} different times; allowed are up to {MOST_TIMES}")
     upto = 0 if entry is None else np.searchsorted(times, entry, side="right").astype(np.int64)
     return 2 * number.astype(np.int64) + event + ENTRY * upto
+
+
+def logrank_scores(codes, weight, n_times):
+    """The log-rank scores of rows among them all: event - (hazard at the time - hazard at the entry), by Nelson and Aalen.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,), dtype int64
+        Among event times.
+    weight : ndarray of shape (n_rows,), or None
+    n_times : int
+        Number of event times.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64
+    """
+    event, end, begin = codes % 2, codes % ENTRY // 2, codes // ENTRY
+    weight = np.ones(len(codes)) if weight is None else weight.astype(np.float64)
+
+    def at(times, weight):
+        return np.bincount(times, weight, n_times + 1)
+
+    still_there = np.cumsum(at(begin, weight) - at(end, weight))  # behind each time
+    at_risk, events = np.append(0.0, still_there[:-1]), at(end, weight * event)
+    hazard = np.cumsum(np.divide(events, at_risk, out=np.zeros(n_times + 1), where=events > 0))
+    return event - (hazard[end] - hazard[begin])
 
 
 class StepFunction:

@@ -105,7 +105,7 @@ def memory_of(estimator, problem, rows, n_trees, engine, given):
     growth = engine.estimate_memory(problem, n_trees, n_leaves, n_distinct)
     keeps = getattr(estimator, "keep_training_data", False)
     own = [*(array for part in rows.parts for array in parts_of(part)), rows.y, rows.weight, rows.sample_weight]
-    own += [problem.targets.weight]
+    own += [problem.targets.weight, problem.targets.response]
     own += [problem.targets.numbers] * (rows.y.ndim == 2)  # class numbers as float64; numbers are those of y
     data = FIXED + bytes_of_copies(own, given)
     data += keeps * rows.ranks.total(sum(part.nbytes for part in rows.parts) + rows.y.nbytes)

@@ -16,7 +16,7 @@ from dforest.core.objective import SurvivalObjective
 from dforest.core.predict.survival import ENTRY, concordance, parts_of_codes
 from dforest.engines.problem import Targets
 from dforest.estimators.conversion import ExportPart
-from dforest.estimators.data.survival import check_events, check_survival, codes_of, step_functions
+from dforest.estimators.data.survival import check_events, check_survival, codes_of, logrank_scores, step_functions
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
@@ -49,33 +49,6 @@ def _with_survival_targets(method):
     """The docstring of a method `fit`, with what is said of y replaced, and what whole weights are."""
     before, _, rest = inspect.getdoc(method).partition("\ny : ")
     return before + _Y + rest[rest.index("sample_weight : ") :].replace(" None means that all weights are 1.", _WEIGHTS, 1)
-
-
-def _logrank_scores(codes, weight, n_times):
-    """The log-rank scores of rows among them all: event - (hazard at the time - hazard at the entry), by Nelson and Aalen.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,), dtype int64
-        Among event times.
-    weight : ndarray of shape (n_rows,), or None
-    n_times : int
-        Number of event times.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), dtype float64
-    """
-    event, end, begin = codes % 2, codes % ENTRY // 2, codes // ENTRY
-    weight = np.ones(len(codes)) if weight is None else weight.astype(np.float64)
-
-    def at(times, weight):
-        return np.bincount(times, weight, n_times + 1)
-
-    still_there = np.cumsum(at(begin, weight) - at(end, weight))  # behind each time
-    at_risk, events = np.append(0.0, still_there[:-1]), at(end, weight * event)
-    hazard = np.cumsum(np.divide(events, at_risk, out=np.zeros(n_times + 1), where=events > 0))
-    return event - (hazard[end] - hazard[begin])
 
 
 class SurvivalPart(SurvivalTrees):
@@ -152,7 +125,7 @@ class SurvivalPart(SurvivalTrees):
         codes, zeros = self._event_codes(rows.y), np.zeros(len(rows.y), np.int32)
         return Targets(
             zeros, codes.astype(np.float64), weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact,
-            _logrank_scores(codes, weights.integers, len(self.event_times_)) if plan.orders_labels else None,
+            logrank_scores(codes, weights.integers, len(self.event_times_)) if plan.orders_labels else None,
         )  # fmt: skip
 
     def _bytes_beside(self, problem, n_trees):
