@@ -75,8 +75,11 @@ FOLDERS = {
     "core.boost": {"core", "core.coding", "core.predict", "core.search", "core.tree"},
     "estimators.data": {"estimators"},
     "estimators.results": {"estimators", "estimators.data"},
-    "estimators.forest": {"estimators", "estimators.data", "estimators.results"},
-    "estimators.boosting": {"estimators", "estimators.data", "estimators.forest", "estimators.results"},
+    "estimators.targets": {"estimators", "estimators.data", "estimators.results"},
+    "estimators.forest": {"estimators", "estimators.data", "estimators.results", "estimators.targets"},
+    "estimators.boosting": {
+        "estimators", "estimators.data", "estimators.forest", "estimators.results", "estimators.targets",
+    },
     "estimators.auto": {"estimators", "estimators.boosting", "estimators.data", "estimators.forest"},
     "inspection": set(),
     "inspection.report": {"inspection"},

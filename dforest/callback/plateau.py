@@ -100,7 +100,7 @@ class OutOfBagPlateau(FitRecords):
             return np.nan
         scorer = named_scorer(self.scorer, "scorer")
         try:
-            return estimator._score_by(scorer, true, prediction, growth.problem.objective.outputs)
+            return estimator._target.score(estimator, scorer, true, prediction, growth.problem.objective.outputs)
         except Exception as error:
             classes = getattr(estimator, "classes_", None)
             raise refusal(f"scorer={self.scorer!r}", "y", error, scorer, classes) from error

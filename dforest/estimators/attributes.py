@@ -176,9 +176,7 @@ ATTRIBUTES = (
         "For each column, whether it is categorical; None if none is.",
         BOOSTING,
     ),
-    Attribute(
-        "is_ordinal_", "ndarray of shape (n_features,), dtype bool", "For each column, whether it is ordinal.", BOOSTING
-    ),
+    Attribute("is_ordinal_", "ndarray of shape (n_features,), dtype bool", "For each column, whether it is ordinal.", BOOSTING),
     Attribute(
         "categories_",
         "list of length n_features",

@@ -8,7 +8,6 @@ from scipy.sparse import issparse
 from dforest.engines.boosting_memory import BoostingMemoryEstimate
 from dforest.engines.level_memory import LevelMemoryEstimate
 from dforest.engines.memory import MemoryEstimate
-from dforest.estimators.support import DEVICE, Fit, check_support, places_of
 
 FIXED = 1 << 20  # bytes that any fit takes
 FEW_ROWS = 4096  # of which trees are grown on all
@@ -100,13 +99,6 @@ class FitMemory:
         if self.on_device:
             lines.append(f"{'on the device':<24}{self.on_device / 2**20:>12.1f} MiB")
         return "\n".join(lines)
-
-
-def place_of_fit(estimator, arrays, ranks):
-    """(the places, the `Device` or None) of a fit to be estimated. Raises the errors of `check_support`."""
-    places = places_of(estimator, arrays, ranks.size > 1)
-    check_support(Fit(estimator), places)
-    return places, estimator._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
 
 
 def bytes_of_copies(arrays, given):

@@ -6,11 +6,7 @@ The names are those of LightGBM, XGBoost, CatBoost, cuML, oneDAL, ranger, random
 from functools import wraps
 from inspect import signature
 
-from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import InvalidParameterError, StrOptions, validate_parameter_constraints
-
 from dforest.estimators.families import ESTIMATORS
-from dforest.estimators.subclasses import every_parameter
 
 # By the name here, or by a sentence: names elsewhere.
 _ANYWHERE = {
@@ -204,7 +200,7 @@ _ASKED_OF_QUANTILES = _by_name(
         "forest_weights has the weights of the training targets, from which any statistic can be computed": "what",
     }
 )
-_RESULTS = _by_name(
+RESULTS = _by_name(
     {
         "oob_error_, or oob_score_ by a scorer of your choice, is there after a fit with oob_score=True": (
             "prediction_error err_rate mse oob_error oob_score_ oob_error_ oob_decision_function_ oob_prediction_ oob_curve_"
@@ -221,6 +217,7 @@ _RESULTS = _by_name(
         "feature_importances_ has importances; dforest.trees_to_dataframe has the gain of each split": (
             "feature_importance get_score get_fscore get_feature_importance"
         ),
+        "Estimators that predict targets have it": "feature_importances_ oob_importance oob_local_importance",
         "save writes a model file, and dforest.load reads it": "save_model load_model model_to_string",
         "feature_names_in_ has the names of columns, if fit was given a frame": "feature_name feature_name_ feature_names",
     }
@@ -263,27 +260,31 @@ METRICS = _by_name(
 )
 _OF_LEARNING_RATES = BOOSTED_NAMES["learning_rates"]
 # What a list as the value of a parameter may have meant.
-_FOR_LISTS = {
+FOR_LISTS = {
     "class_weight": "Weights are given by class, as a dict such as {'no': 1, 'yes': 3}",
     "learning_rate": _OF_LEARNING_RATES,
     "max_samples": "bootstrap=StratifiedSampling(...) of dforest.sampling draws a number of rows from each class",
 }
-_FOR_FUNCTIONS = {
+FOR_FUNCTIONS = {
     "loss": "A loss of your own is a subclass of dforest.loss.PythonLoss: see the page about losses",
     "learning_rate": _OF_LEARNING_RATES,
 }
 
 # Values of parameters.
-_VALUES = {
+VALUES = {
     "variable_importance": _by_name(
         {
-            "mda_raw": "permutation mda", "mdi": "impurity gini gain",
+            "mda_raw": "permutation mda",
+            "mdi": "impurity gini gain",
             "corrected_importance of dforest computes importances by impurity without bias": "impurity_corrected",
         }
     ),
     "criterion": _by_name(
         {
-            "squared_error": "mse variance", "absolute_error": "mae", "gini": "Gini", "log_loss": "deviance",
+            "squared_error": "mse variance",
+            "absolute_error": "mae",
+            "gini": "Gini",
+            "log_loss": "deviance",
             'splitter="random" draws thresholds at random': "extratrees",
             "A subclass of dforest.criterion.PythonCriterion scores splits as you like": "maxstat beta",
         }
@@ -331,7 +332,7 @@ def _owners(name):
     return f"It is a parameter of {' and '.join(filter(None, [', '.join(owners[:-1]), owners[-1]]))}" if owners else ""
 
 
-def _told(who, what, unknown, hints):
+def message_about(who, what, unknown, hints):
     """A message about names that are unknown, with a hint for each, which may be empty: a line, or one for each of several."""
     parts = [f"{name!r}{told}" for name, told in zip(unknown, hints, strict=True)]
     return f"{who}() got an {what} {parts[0]}" if len(parts) == 1 else "\n  ".join([f"{who}() got {what}s:", *parts])
@@ -350,49 +351,6 @@ def with_hints(method):
             if not unknown or not str(error).startswith(f"{method.__qualname__}() got an unexpected keyword argument"):
                 raise
             who, hints = f"{type(self).__name__}.{method.__name__}", [hint(self, name, method.__name__) for name in unknown]
-            raise TypeError(_told(who, "unexpected keyword argument", unknown, hints)) from None
+            raise TypeError(message_about(who, "unexpected keyword argument", unknown, hints)) from None
 
     return answered
-
-
-class NamesPart:
-    """What makes an estimator's errors say what other libraries' parameters are called here."""
-
-    @wraps(BaseEstimator.set_params)
-    def set_params(self, **params):
-        unknown = [name for name in params if name not in self._get_param_names()]
-        hints = [
-            f". It is one of dforest's, which the constructor of {type(self).__name__} does not name" if name in self._defaults
-            else hint(self, name)
-            for name in unknown
-        ]  # fmt: skip
-        if any(hints):
-            raise ValueError(_told(f"{type(self).__name__}.set_params", "unknown parameter", unknown, hints))
-        return super().set_params(**params)
-
-    def __getattr__(self, name):
-        if hasattr(type(self), name):  # a property that has raised AttributeError, such as NotFittedError
-            return object.__getattribute__(self, name)
-        known = f". {_RESULTS[name]}" if name in _RESULTS else ""
-        if "oob_score=True" in known and "oob_score" not in type(self)._parameter_constraints:
-            known = ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{known}", name=name, obj=self)
-
-    def _validate_params(self):
-        try:
-            validate_parameter_constraints(self._parameter_constraints, every_parameter(self), caller_name=type(self).__name__)
-        except InvalidParameterError as error:
-            name = str(error).split("'")[1]
-            value, names = getattr(self, name, None), _VALUES.get(name, {})
-            if isinstance(value, str) and value in names:
-                answer = names[value]
-                if " " in answer:
-                    raise InvalidParameterError(f"{error} {answer}") from None
-                options = (one.options for one in self._parameter_constraints[name] if isinstance(one, StrOptions))
-                if any(answer in own for own in options):
-                    raise InvalidParameterError(f"{error} It is called {answer!r} here") from None
-            if isinstance(value, list | tuple) and name in _FOR_LISTS:
-                raise InvalidParameterError(f"{error} {_FOR_LISTS[name]}") from None
-            if callable(value) and name in _FOR_FUNCTIONS:
-                raise InvalidParameterError(f"{error} {_FOR_FUNCTIONS[name]}") from None
-            raise

@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.backends import find_device, functions_for, is_on_device
 from dforest.config import on_host, queue_of
 from dforest.core.readable import is_readable
+from dforest.estimators import conversion
 from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.model import Model
 from dforest.estimators.results.calibration import check_uncalibrated
+from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -23,8 +26,17 @@ def path_matrix(forest, leaf):
     return kind((np.ones(len(indices), np.int64), indices, indptr), shape=(len(leaf), len(forest.feature)))
 
 
-class PredictionPart:
-    """What sends rows down the trees of a `TreeEstimator`."""
+class TreeModel(Model):
+    """An estimator that predicts by trees: a forest, a single tree, or boosted trees."""
+
+    shap_values = shap_values
+    shap_interaction_values = shap_interaction_values
+    to_c = conversion.to_c
+    to_onnx = conversion.to_onnx
+    to_shap = conversion.to_shap
+    to_treelite = conversion.to_treelite
+    onnx_converter = conversion.onnx_converter
+    onnx_shape_calculator = conversion.onnx_shape_calculator
 
     def __sklearn_is_fitted__(self):
         return "forest_" in self.__dict__

@@ -9,39 +9,9 @@ from sklearn.base import is_classifier
 
 from dforest.core.forest.arrays import Forest
 from dforest.estimators.data.features import Features
-from dforest.estimators.declaration import with_new_names
 from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.results.calibration import check_calibration
 from dforest.estimators.results.survival import LeafCurves
-
-
-class StatePart:
-    """What makes an estimator look at attributes before it takes them from a pickle, and leave those out that are none of it.
-
-    Parameters that are numbers, truth values or text of NumPy become Python's, whoever sets them: numbers of few bits would
-    overflow in arithmetic with others.
-    """
-
-    def __setattr__(self, name, value):
-        if isinstance(value, np.generic) and name in self._parameter_constraints:
-            value = float(value) if isinstance(value, np.floating) else value.item()  # which keeps long doubles
-        super().__setattr__(name, value)
-
-    def __getstate__(self):
-        state = dict(super().__getstate__())  # at once: another thread may keep something in the attributes meanwhile
-        state.pop("_growth", None)  # which is of one fit alone
-        return state
-
-    def __setstate__(self, state):
-        try:
-            check_state(self, state)
-        except (AttributeError, LookupError, ArithmeticError, RecursionError) as error:  # of parts that are something else
-            what = f"{type(error).__name__}: {error}"
-            raise ValueError(f"these are not the attributes that fit gives a {type(self).__name__}: {what}") from error
-        # An earlier version may lack parameters; what they are by default is how it worked.
-        super().__setstate__(self._defaults | with_new_names(state))
-        for name in self._defaults:
-            setattr(self, name, getattr(self, name))
 
 
 def check_state(estimator, state):

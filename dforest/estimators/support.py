@@ -285,6 +285,13 @@ def places_of(estimator, arrays, is_shared):
     return (PROCESSOR,) + (DEVICE,) * has_device + (RANKS,) * is_shared
 
 
+def places_of_fit(estimator, arrays, is_shared):
+    """(`places_of` a fit, the `Device` or None that it asks for). Raises the errors of `check_support` and those of devices."""
+    places = places_of(estimator, arrays, is_shared)
+    check_support(Fit(estimator), places)
+    return places, estimator._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
+
+
 def check_support(fit, places):
     """Raise the error of the first refusal that holds for what is known of a `Fit` at some places."""
     for place in places:
@@ -293,9 +300,7 @@ def check_support(fit, places):
         for name, refusal in refusals_at(fit.kind, place).items():
             said = FEATURES[name].said(fit) if fit.kind in FEATURES[name].kinds else None
             if said is not None:
-                raise ValueError(
-                    f"{said} is not supported for {where}, as {refusal.reason}; allowed: {refusal.allowed}{way_out}"
-                )
+                raise ValueError(f"{said} is not supported for {where}, as {refusal.reason}; allowed: {refusal.allowed}{way_out}")
 
 
 _PAGE = """# What works with what

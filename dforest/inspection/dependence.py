@@ -11,6 +11,7 @@ from dforest.core.sparse_rows import dense
 from dforest.estimators.data.outputs import classes_of
 from dforest.estimators.data.validation import check_X
 from dforest.estimators.one_fit import as_fitted
+from dforest.estimators.results.dependence import number_of
 from dforest.inspection.export import names_of_features
 
 
@@ -70,7 +71,7 @@ class PartialDependenceDisplay:
         output, drawn, what = _target(estimator, target)
         names = [str(name) for name in names_of_features(estimator, feature_names)]
         groups = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in features]
-        numbers = [tuple(map(estimator._number_of, group)) for group in groups]
+        numbers = [tuple(number_of(estimator, feature) for feature in group) for group in groups]
         has_labels = [tuple(estimator._features.categories[j] is not None for j in group) for group in numbers]
         if not groups:
             raise ValueError("features is empty; allowed are one feature or more")

@@ -187,9 +187,7 @@ def _test_text(decision_tree, node, names, number, max_labels, at_most="<="):
     },
     prefer_skip_nested_validation=True,
 )
-def export_text(
-    decision_tree, *, feature_names=None, class_names=None, max_depth=10, spacing=3, decimals=2, show_weights=False
-):
+def export_text(decision_tree, *, feature_names=None, class_names=None, max_depth=10, spacing=3, decimals=2, show_weights=False):
     """Return the rules of a tree as text, in the form of ``sklearn.tree.export_text``.
 
     A test of categories reads ``name in {a, b}`` and ``name not in {a, b}``; missing values, and labels that did not occur in
@@ -282,9 +280,7 @@ def _heights(tree):
 class BoxText:
     """The text of boxes: an object that is called with the number of a node."""
 
-    def __init__(
-        self, decision_tree, names, class_names, label, impurity, node_ids, proportion, precision, at_most="<="
-    ):
+    def __init__(self, decision_tree, names, class_names, label, impurity, node_ids, proportion, precision, at_most="<="):
         self.decision_tree = decision_tree
         self.tree = decision_tree.tree_
         self.names = names

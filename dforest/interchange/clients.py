@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.sparse_rows import dense
-from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.validation import check_X
 from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree
+from dforest.estimators.prediction import TreeModel
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone, threshold_labels
 from dforest.interchange.conversion.shap import to_shap
@@ -85,7 +85,7 @@ def register_shap():
     def make_ensemble(original):
         @wraps(original)
         def __init__(self, model, data=None, *args, **kwargs):
-            if isinstance(model, ExportPart):
+            if isinstance(model, TreeModel):
                 check_is_fitted(model)
                 estimator, encodes = model, _holds_text(model)
                 model = to_shap(estimator, True, encodes)
@@ -104,7 +104,7 @@ def register_shap():
     def make_explainer(original):
         @wraps(original)
         def __init__(self, model, data=None, *args, **kwargs):
-            if data is not None and isinstance(model, ExportPart) and hasattr(model, "forest_") and _holds_text(model):
+            if data is not None and isinstance(model, TreeModel) and hasattr(model, "forest_") and _holds_text(model):
                 if isinstance(data, maskers.Independent):
                     names = getattr(data, "feature_names", None)
                     rows = _numbers(model, data.data, names)

@@ -183,7 +183,7 @@ def test_what_is_refused():
     fitted = IsolationForest(3).fit(X)
     for name in ("feature_importances_", "oob_importance", "score", "predict_proba"):
         assert not hasattr(fitted, name)
-    with pytest.raises(AttributeError, match="as it has no target"):
+    with pytest.raises(AttributeError, match="Estimators that predict targets have it"):
         fitted.oob_importance(X, Y)
     assert is_outlier_detector(IsolationForest())
     with pytest.raises(ValueError, match="length of a path is no code for kernels"):

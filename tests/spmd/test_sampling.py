@@ -16,6 +16,7 @@ from dforest.config import config_context
 from dforest.core.draws import Strata, TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.rows import RowShare
+from dforest.estimators.results.permutation import importance_of_partitions
 from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling
 from dforest.spmd.draws import DrawDealer
@@ -221,7 +222,7 @@ def test_a_forest_goes_on_by_other_plans_on_other_ranks():
 
         assert_equal(one, by_ranks(3, fit), cut, way)
     assert {plan.width for plan in one.forest_.plans} == {1, 3}
-    rises = by_ranks(3, lambda ranks: models[ranks.rank]._importance_of_partitions(
+    rises = by_ranks(3, lambda ranks: importance_of_partitions(models[ranks.rank],
         lambda rank: cut.partitions(rank, X, y, weight)).importances)  # fmt: skip
     expected = one.oob_importance(X, y, weight).importances
     assert [rise.tobytes() for rise in rises] == [expected.tobytes()] * 3

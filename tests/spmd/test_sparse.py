@@ -20,6 +20,7 @@ from dforest import config_context
 from dforest.callback import Checkpoint
 from dforest.core.coding import code_columns
 from dforest.core.sparse_rows import SparseRows
+from dforest.estimators.results.permutation import importance_of_partitions
 from dforest.spmd.binning import code_columns_together
 from dforest.spmd.threads import ThreadGroup
 
@@ -133,7 +134,7 @@ def test_models(seed, is_forest, is_class):
     def importances(communicator):
         rank = communicator.rank
         with config_context(communicator=communicator):
-            return found[rank]._importance_of_partitions(lambda _: cut.partitions(rank, rows, y, weight)).importances
+            return importance_of_partitions(found[rank], lambda _: cut.partitions(rank, rows, y, weight)).importances
 
     for own in without_error(ThreadGroup(size).run(importances)):
         np.testing.assert_array_equal(own, expected)

@@ -5,7 +5,6 @@ from abc import abstractmethod
 from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,13 +16,12 @@ from dforest.estimators.data.fits import fitting
 from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.validation import check_classes, check_targets, check_weights
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.other_names import NamesPart, with_hints
-from dforest.estimators.saving import SavingPart
+from dforest.estimators.model import Model
+from dforest.estimators.other_names import with_hints
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
-from dforest.estimators.state import StatePart
 
 
-class AutoForest(SavingPart, StatePart, NamesPart, BaseEstimator):
+class AutoForest(Model):
     """What blends share."""
 
     @with_hints

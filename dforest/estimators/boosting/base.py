@@ -10,7 +10,7 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
@@ -35,9 +35,9 @@ from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.loop import first_trees, grow, with_sets, with_shares
-from dforest.estimators.boosting.memory import BoostingMemoryPart
+from dforest.estimators.boosting.memory import estimate_memory
 from dforest.estimators.boosting.out_of_fold import keep_out_of_fold
-from dforest.estimators.boosting.permutation import PermutationPart
+from dforest.estimators.boosting.permutation import permutation_importance
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.boosting.rows import (
@@ -55,7 +55,6 @@ from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.statistics import statistics_of
 from dforest.estimators.boosting.trees import trees_of
 from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from dforest.estimators.conversion import ExportPart
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.coding import coded_columns
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
@@ -63,26 +62,25 @@ from dforest.estimators.data.fits import check_partitions, fitting, training_row
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.kinds import BoostedTrees
-from dforest.estimators.other_names import NamesPart, with_hints
-from dforest.estimators.prediction import PredictionPart
-from dforest.estimators.reporting import ReportPart
-from dforest.estimators.results.dependence import PartialDependencePart
+from dforest.estimators.other_names import with_hints
+from dforest.estimators.prediction import TreeModel
+from dforest.estimators.reporting import report
+from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.importance import gain_shares
-from dforest.estimators.results.shapley import ShapPart
-from dforest.estimators.saving import SavingPart
-from dforest.estimators.state import StatePart
-from dforest.estimators.support import DEVICE, Fit, check_support, places_of
+from dforest.estimators.results.shapley import shap_interaction_values, shap_values
+from dforest.estimators.support import Fit, check_support, places_of_fit
 from dforest.warning import warn
 
 MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that store more become dense
 
 
-class BoostingEstimator(
-    CallbackSupportMixin, ReportPart, PredictionPart, ExportPart, PartialDependencePart, SavingPart, ShapPart, StatePart,
-    PermutationPart, NamesPart, BoostingMemoryPart, BoostedTrees,
-    BaseEstimator,
-):  # fmt: skip
+class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
     """What boosted trees for classes, for numbers and for ranking share."""
+
+    estimate_memory = estimate_memory
+    partial_dependence = partial_dependence
+    permutation_importance = permutation_importance
+    report = report
 
     # What is allowed if y has several columns, and the loss is for one.
     _for_columns = (
@@ -96,6 +94,10 @@ class BoostingEstimator(
     def _scoring(self, samples, ranks):
         """`scoring`, or what its default means for some rows that are scored: list of `Sample`. A collective."""
         return self.scoring
+
+    def _usual_scoring(self, sample):
+        """The value of `scoring` that stands for what `score` returns of a `Sample`."""
+        return None
 
     def _queries(self, told, ranks, suffix=""):
         """The number of each row's query, given a `ToldQueries` of each partition of rows; None: rows have none. A collective."""
@@ -177,9 +179,7 @@ class BoostingEstimator(
     def _fit(self, partitions, to_score, ranks):
         tasks = FitTasks(self, "round", partitions[0], ranks)
         arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
-        places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        check_support(Fit(self), places)
-        device = self._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
+        places, device = places_of_fit(self, arrays, ranks.size > 1 or len(partitions) != 1)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         training, held_out, kept = self._learn(partitions, to_score, ranks, places, grown)
         seeds = tasks.agree(draw_seeds(self, grown))
@@ -255,7 +255,7 @@ class BoostingEstimator(
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        return training_rows(self, partitions, parts, self._encode(targets, ranks), ranks), parts, features
+        return training_rows(self, partitions, parts, self._target.encode(self, targets, ranks), ranks), parts, features
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has too many categories."""
@@ -273,7 +273,7 @@ class BoostingEstimator(
     def _check_grown(self, grown, classes, loss, constraints, has_offset, n_trees):
         """Raise ValueError unless the data and parameters go on with what has been grown."""
         if is_classifier(self):
-            self._check_same_classes(classes)
+            self._target.check_same_classes(self, classes)
         if self._loss != loss:
             raise ValueError(f"loss={self.loss!r} means {self._loss}, but warm_start=True goes on with trees grown by {loss}")
         if not np.array_equal(self._constraints.directions, constraints.directions):
@@ -505,7 +505,7 @@ class BoostingEstimator(
         ValueError
             If X, the background or `n_iter` are not as described.
         """
-        return ShapPart.shap_values(self._after(n_iter), X, background, sparse_output=sparse_output)
+        return shap_values(self._after(n_iter), X, background, sparse_output=sparse_output)
 
     def shap_interaction_values(self, X, background=None, *, n_iter=None):
         """Compute Shapley interaction values of raw predictions: main effects of features, and interactions of pairs of features.
@@ -535,7 +535,7 @@ class BoostingEstimator(
         ValueError
             If X, the background or `n_iter` are not as described.
         """
-        return ShapPart.shap_interaction_values(self._after(n_iter), X, background)
+        return shap_interaction_values(self._after(n_iter), X, background)
 
     def _after(self, n_iter):
         """An estimator of the first iterations, which are this one's; None: all of them. Raises as `_count_iterations` does."""

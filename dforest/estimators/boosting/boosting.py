@@ -11,13 +11,14 @@ from dforest.estimators.boosting.scores import decisions, predicted_labels, pred
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.forest.targets import ClassTargets, NumberTargets
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
+from dforest.estimators.targets.classes import Classes
+from dforest.estimators.targets.numbers import Numbers
 
 
 @has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEstimator):
+class HistGradientBoostingClassifier(ClassifierScore, BoostingEstimator):
     """Gradient-boosted trees for classification: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees;
@@ -61,6 +62,8 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
     >>> model.n_iter_, model.n_trees_per_iteration_
     (20, 3)
     """
+
+    _target = Classes()
 
     def _make_loss(self, n_outputs):
         loss, n_classes = instance_of(BoostingLoss, "loss", self.loss), self.n_classes_
@@ -193,7 +196,7 @@ class HistGradientBoostingClassifier(ClassTargets, ClassifierScore, BoostingEsti
 
 
 @has_parameters("boosting regressor", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingRegressor(NumberTargets, RegressorScore, BoostingEstimator):
+class HistGradientBoostingRegressor(RegressorScore, BoostingEstimator):
     """Gradient-boosted trees for regression: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees; for most
@@ -236,6 +239,8 @@ class HistGradientBoostingRegressor(NumberTargets, RegressorScore, BoostingEstim
     >>> model.score(X[:100], y[:100]) > 0.3
     True
     """
+
+    _target = Numbers()
 
     @property
     def n_outputs_(self):

@@ -158,13 +158,13 @@ class Loss:
         targets = LOSSES[self.name].targets
         if targets == "above_0" and least <= 0:
             raise ValueError(
-                f'y holds {least}; allowed with loss="{self.name}" are numbers above 0: loss=\'{self.name}\' requires strictly '
+                f"y holds {least}; allowed with loss=\"{self.name}\" are numbers above 0: loss='{self.name}' requires strictly "
                 "positive y."
             )
         if targets == "from_0" and (least < 0 or (greatest == 0 and is_trained_on)):
             what = f"y holds {least}" if least < 0 else "y is 0 everywhere"
             raise ValueError(
-                f'{what}; allowed with loss="{self.name}" are numbers from 0, and one above it: loss=\'{self.name}\' requires '
+                f"{what}; allowed with loss=\"{self.name}\" are numbers from 0, and one above it: loss='{self.name}' requires "
                 "non-negative y and sum(y) > 0."
             )
         largest = max(least, greatest, key=abs)

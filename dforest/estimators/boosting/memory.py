@@ -21,88 +21,86 @@ from dforest.estimators.memory import (
     bytes_of_copies,
     columns_of_some,
     leaves_of_all,
-    place_of_fit,
     some_rows,
 )
 from dforest.estimators.subclasses import unfitted
+from dforest.estimators.support import places_of_fit
 
 _OF_BAGS = "rows", "gradients", "histograms", "tree", "batch", "messages", "on_device"  # what each bag has of an estimate
 _PART = 8  # an iteration is grown on one in so many rows, and another one on half as many
 
 
-class BoostingMemoryPart:
-    """What boosted trees tell of a fit's memory before it."""
+def estimate_memory(
+    self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None
+):  # fmt: skip
+    """Estimate how much memory `fit` will take.
 
-    def estimate_memory(
-        self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None
-    ):  # fmt: skip
-        """Estimate how much memory `fit` will take.
+    The data are checked and coded as in `fit`, and two iterations are grown on some of the rows, to learn how many leaves
+    trees have. The estimator is left as it is.
 
-        The data are checked and coded as in `fit`, and two iterations are grown on some of the rows, to learn how many leaves
-        trees have. The estimator is left as it is.
+    Parameters
+    ----------
+    X, y, sample_weight, offset, X_val, y_val, sample_weight_val, offset_val
+        The data that `fit` would be given.
 
-        Parameters
-        ----------
-        X, y, sample_weight, offset, X_val, y_val, sample_weight_val, offset_val
-            The data that `fit` would be given.
+    Returns
+    -------
+    FitMemory
+        The estimate in bytes, beside the data themselves; ``print`` shows it as a table. What a loss or a scorer of your own
+        takes is not known. If several processes fit together, they estimate together too, and each learns what it will take
+        itself.
 
-        Returns
-        -------
-        FitMemory
-            The estimate in bytes, beside the data themselves; ``print`` shows it as a table. What a loss or a scorer of your own
-            takes is not known. If several processes fit together, they estimate together too, and each learns what it will take
-            itself.
+    Raises
+    ------
+    ValueError
+        If `fit` would refuse the parameters or the data.
+    DeviceError
+        If the device cannot be used.
 
-        Raises
-        ------
-        ValueError
-            If `fit` would refuse the parameters or the data.
-        DeviceError
-            If the device cannot be used.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import HistGradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> HistGradientBoostingRegressor(n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
+    True
+    """
+    partition = Partition(0, X, y, sample_weight, None, offset)
+    return estimate_of(self, partition, ToScore(X_val, y_val, sample_weight_val, offset_val))
 
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from dforest import HistGradientBoostingRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> HistGradientBoostingRegressor(n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
-        True
-        """
-        partition = Partition(0, X, y, sample_weight, None, offset)
-        return self._estimate_of(partition, ToScore(X_val, y_val, sample_weight_val, offset_val))
 
-    def _estimate_of(self, partition, to_score):
-        """The `FitMemory` of a fit to a `Partition`, whose place does not matter, with rows `ToScore`."""
-        model = unfitted(self)
-        for name in ("_skl_callbacks", "_parent_callback_ctx"):
-            model.__dict__.pop(name, None)
-        model.warm_start = False
-        model._validate_params()
-        with model._communicator().together() as ranks:
-            partition = partition._replace(place=ranks.rank)
-            places, device = place_of_fit(model, [*partition[1:], *to_score], ranks)
-            training, held_out, _ = model._learn([partition], to_score, ranks, places, None)
-            seeds = Seeds.of_bags(ranks.first(draw_seeds(model, None)))
-            engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)
+def estimate_of(self, partition, to_score):
+    """The `FitMemory` of a fit to a `Partition`, whose place does not matter, with rows `ToScore`."""
+    model = unfitted(self)
+    for name in ("_skl_callbacks", "_parent_callback_ctx"):
+        model.__dict__.pop(name, None)
+    model.warm_start = False
+    model._validate_params()
+    with model._communicator().together() as ranks:
+        partition = partition._replace(place=ranks.rank)
+        places, device = places_of_fit(model, [*partition[1:], *to_score], ranks.size > 1)
+        training, held_out, _ = model._learn([partition], to_score, ranks, places, None)
+        seeds = Seeds.of_bags(ranks.first(draw_seeds(model, None)))
+        engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)
 
-            def estimated(bags):
-                bags = with_baselines(model, bags, None, ranks)
-                problem = problem_of_bags(model, bags, ranks, engine)
-                return memory_of(model, problem, bags, model.max_iter_, engine, given, ranks)
+        def estimated(bags):
+            bags = with_baselines(model, bags, None, ranks)
+            problem = problem_of_bags(model, bags, ranks, engine)
+            return memory_of(model, problem, bags, model.max_iter_, engine, given, ranks)
 
-            divisions = divisions_of(model, training, held_out, seeds, ranks)
-            if not is_searched(model, divisions, held_out):
-                return estimated([Bag(own, *division[:2]) for own, (division,) in zip(seeds, divisions, strict=True)])
-            n_folds, n_bags = len(divisions[0]), len(seeds)
-            of_first = estimated([Bag(seeds[0], *divisions[0][0][:2])])
-            of_all, out_of_fold = estimated([Bag(own, training, None) for own in seeds]), 0
-            if n_folds > 1:
-                out_of_fold = 8 * len(training.y) * model._loss.n_sums
-            return replace(
-                of_all, data=of_all.data + out_of_fold,
-                search=n_bags * n_folds * of_first.total + min(n_bags, 2) * out_of_fold,  # a sum, and what is added to it
-                search_on_device=n_bags * n_folds * of_first.on_device,
-            )  # fmt: skip
+        divisions = divisions_of(model, training, held_out, seeds, ranks)
+        if not is_searched(model, divisions, held_out):
+            return estimated([Bag(own, *division[:2]) for own, (division,) in zip(seeds, divisions, strict=True)])
+        n_folds, n_bags = len(divisions[0]), len(seeds)
+        of_first = estimated([Bag(seeds[0], *divisions[0][0][:2])])
+        of_all, out_of_fold = estimated([Bag(own, training, None) for own in seeds]), 0
+        if n_folds > 1:
+            out_of_fold = 8 * len(training.y) * model._loss.n_sums
+        return replace(
+            of_all, data=of_all.data + out_of_fold,
+            search=n_bags * n_folds * of_first.total + min(n_bags, 2) * out_of_fold,  # a sum, and what is added to it
+            search_on_device=n_bags * n_folds * of_first.on_device,
+        )  # fmt: skip
 
 
 def memory_of(estimator, problem, bags, n_iterations, engine, given, ranks):

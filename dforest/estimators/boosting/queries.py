@@ -98,9 +98,7 @@ class ToldQueries(NamedTuple):
                 f"qid{suffix} has {len(labels)} entries, and X{suffix} {self.n_rows} rows; allowed is an entry for each row"
             )
         if len(labels) and labels.dtype.kind == "c":
-            raise ValueError(
-                f"qid{suffix} holds {labels[0]} in row 0; allowed are labels of queries: whole numbers or text"
-            )
+            raise ValueError(f"qid{suffix} holds {labels[0]} in row 0; allowed are labels of queries: whole numbers or text")
         return labels
 
     def checked_sizes(self, suffix):

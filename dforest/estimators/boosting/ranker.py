@@ -7,7 +7,9 @@ from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.core.boost.ranking import GAINS, RANK_LOSSES, have_gains
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.losses import OwnLoss
+from dforest.estimators.boosting.memory import estimate_of
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
+from dforest.estimators.boosting.permutation import permuted
 from dforest.estimators.boosting.queries import RankingMeasure, ToldQueries, check_k, metric_of, numbers_of_queries
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.data.agreement import Partition
@@ -15,13 +17,14 @@ from dforest.estimators.data.fits import instance_of
 from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.validation import check_weights, count_threads
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.kinds import RankingTrees
 from dforest.estimators.other_names import with_hints
+from dforest.estimators.reporting import report_on
+from dforest.estimators.targets.numbers import Numbers
 
 
 @has_parameters("boosting ranker", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator):
+class HistGradientBoostingRanker(RankingTrees, BoostingEstimator):
     """Gradient-boosted trees for ranking: each tree corrects the order that those before it give to the rows of a query.
 
     Rows belong to *queries*, such as the documents that a search may show, or what a customer may be offered; `fit` is told
@@ -65,6 +68,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
     True
     """
 
+    _target = Numbers()
     _for_columns = "grades in one column"
 
     def __sklearn_tags__(self):
@@ -170,7 +174,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
             If the device cannot be used.
         """
         partition = Partition(0, X, y, sample_weight, qid, offset, group)
-        return self._estimate_of(partition, ToScore(X_val, y_val, sample_weight_val, offset_val, qid_val, group_val))
+        return estimate_of(self, partition, ToScore(X_val, y_val, sample_weight_val, offset_val, qid_val, group_val))
 
     @with_hints
     def predict(self, X, *, n_iter=None, offset=None):
@@ -240,7 +244,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         check_is_fitted(self)
         check_k(k)
         queries = numbers_of_queries([ToldQueries(0, qid, group, _num_samples(X))])
-        raw, y = on_host(self._raw(X)), self._encode_known(column_or_1d(given_numbers("y", y)))
+        raw, y = on_host(self._raw(X)), self._target.encode_known(self, column_or_1d(given_numbers("y", y)))
         check_consistent_length(raw, y)
         weight = check_weights([sample_weight], [raw])
         there = slice(None) if weight is None else weight > 0
@@ -290,7 +294,7 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
             If the rows or a parameter are not as described.
         """
         given = ToScore(X, y, sample_weight, offset, qid, group)
-        return self._permuted(given, scoring, n_repeats, random_state, feature_groups)
+        return permuted(self, given, scoring, n_repeats, random_state, feature_groups)
 
     def _usual_scoring(self, sample):
         return "ndcg" if have_gains(sample.y, self._gains()).all() else "loss"
@@ -338,4 +342,4 @@ class HistGradientBoostingRanker(RankingTrees, NumberTargets, BoostingEstimator)
         check_is_fitted(self)
         if y is None and (qid is not None or group is not None):
             raise ValueError(f"{'group' if qid is None else 'qid'} is given without y; allowed are both, or neither")
-        return self._report_on(X, y, path, scoring, None, verbose, (qid, group))
+        return report_on(self, X, y, path, scoring, None, verbose, (qid, group))

@@ -184,7 +184,7 @@ def check_columns_of_y(estimator, partitions):
     partitions : list of Partition
         What this rank was given.
     """
-    if not estimator._has_numbers or estimator.__sklearn_tags__().target_tags.multi_output:
+    if not estimator._target.has_numbers or estimator.__sklearn_tags__().target_tags.multi_output:
         return
     for partition in partitions:
         shape = np.asarray(partition.y).shape
@@ -213,7 +213,7 @@ def check_given(estimator, to_score, has_offset):
     if n_folds not in (1, "auto") and (X is not None or estimator.validation_fraction is None):
         why = "X_val and y_val are given" if X is not None else "validation_fraction=None"
         raise ValueError(
-            f"validation_folds={n_folds}, and {why}, so that no rows of X are held out; allowed are then 1 and \"auto\""
+            f'validation_folds={n_folds}, and {why}, so that no rows of X are held out; allowed are then 1 and "auto"'
         )
     if X is not None and estimator.early_stopping is False:
         raise ValueError(
@@ -253,8 +253,8 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
     is_weighted = ranks.any(sample_weight is not None)
     try:
         if has_rows:
-            X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._has_numbers)
-            y = estimator._encode_known(by_output(y)).astype(np.float64)
+            X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._target.has_numbers)
+            y = estimator._target.encode_known(estimator, by_output(y)).astype(np.float64)
             estimator._loss.check_targets(y, is_trained_on=False)
         (X,) = common_floats(ranks, [X])
         if is_weighted and sample_weight is None:

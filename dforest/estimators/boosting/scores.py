@@ -168,9 +168,7 @@ class _Scorer:
             raise refusal(self._given, self._which, error, self._scorer, self._classes) from error
         score = float(score) if isinstance(score, Real) else score
         if not isinstance(score, float) or isnan(score):
-            raise ValueError(
-                f"{self._given} returned {score!r} for {self._which}; allowed are numbers other than NaN"
-            )
+            raise ValueError(f"{self._given} returned {score!r} for {self._which}; allowed are numbers other than NaN")
         return score
 
 

@@ -51,7 +51,7 @@ def divisions_of(estimator, sample, given, seeds, ranks):
             raise
         if ranks.rank == 0:
             warn(
-                f"{error}. Only defaults=\"dforest\" asks for early stopping here, so {estimator.max_iter_} iterations are grown "
+                f'{error}. Only defaults="dforest" asks for early stopping here, so {estimator.max_iter_} iterations are grown '
                 "without it; early_stopping=False does the same and warns of nothing"
             )
     return [[Division(sample, None)] for _ in seeds]

@@ -347,4 +347,3 @@ def common_labels(ranks, name, labels, numbers):
     if len(numbers) == 0:
         return everything, numbers
     return everything, np.searchsorted(everything, labels).astype(numbers.dtype)[numbers]
-

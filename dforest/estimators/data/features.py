@@ -59,8 +59,7 @@ class Features:
                 array.setflags(write=False)
         self._known_names = frozenset() if names is None else frozenset(names)
         self._numbers = [
-            None if labels is None else {label: number for number, label in enumerate(labels.tolist())}
-            for labels in categories
+            None if labels is None else {label: number for number, label in enumerate(labels.tolist())} for labels in categories
         ]
         self._allowed = [() if labels is None else _types_beside(labels.tolist()) for labels in categories]
         self._usual = [set().union(*map(_USUAL.get, allowed)) for allowed in self._allowed]
@@ -402,9 +401,7 @@ def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_
     categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
     both = sorted(set(categorical) & set(ordinal))
     if both:
-        raise ValueError(
-            f"{columns.title(both[0])} is in both categorical_features and ordinal_features; allowed is one of them"
-        )
+        raise ValueError(f"{columns.title(both[0])} is in both categorical_features and ordinal_features; allowed is one of them")
     if isinstance(categorical_features, str) or isinstance(ordinal_features, str):
         for j in range(columns.n_columns):
             order = columns.order(j)
@@ -517,8 +514,7 @@ def sorted_labels(labels, title):
     except TypeError:
         types = sorted({type(label).__name__ for label in labels})
         raise ValueError(
-            f"{title} holds labels of the types {', '.join(types)}, which can't be sorted; "
-            "allowed are labels of one type"
+            f"{title} holds labels of the types {', '.join(types)}, which can't be sorted; allowed are labels of one type"
         ) from None
 
 

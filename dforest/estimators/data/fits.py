@@ -90,12 +90,8 @@ def check_partitions(estimator, partitions, ranks, grown):
     columns = estimator.categorical_features, estimator.ordinal_features
     found = [Features.learn(partition.X, *columns) for partition in partitions]
     features = common_features(ranks, found, [partition.X for partition in partitions])
-    checked = [
-        check_X(
-            estimator, partition.X, features, y=partition.y, y_numeric=estimator._has_numbers, min_rows=0 if is_shared else 1
-        )
-        for partition in partitions
-    ]
+    known = {"y_numeric": estimator._target.has_numbers, "min_rows": 0 if is_shared else 1}
+    checked = [check_X(estimator, partition.X, features, y=partition.y, **known) for partition in partitions]
     parts = common_floats(ranks, [X for X, _ in checked])
     n_rows = ranks.total(sum(map(len, parts)))
     if not 0 < n_rows <= MAX_ROWS:
@@ -109,7 +105,7 @@ def training_rows(estimator, partitions, parts, y, ranks):
     Parameters
     ----------
     estimator : estimator
-        Whose mixin knows the weights of classes.
+        Whose target knows the weights of classes.
     partitions : list of Partition
         This rank's.
     parts : list of ndarray, or of SparseRows
@@ -120,7 +116,7 @@ def training_rows(estimator, partitions, parts, y, ranks):
     """
     weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
     rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
-    rows.apply_class_weight(estimator._class_factors(rows))
+    rows.apply_class_weight(estimator._target.class_factors(estimator, rows))
     rows.number()
     return rows
 

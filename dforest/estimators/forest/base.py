@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind, on_host
@@ -39,16 +39,15 @@ from dforest.estimators.data.validation import (
     count_samples,
     count_threads,
 )
-from dforest.estimators.forest.memory import MemoryPart
-from dforest.estimators.forest.targets import ClassTargets, NumberTargets
-from dforest.estimators.other_names import NamesPart, with_hints
-from dforest.estimators.prediction import PredictionPart
+from dforest.estimators.forest.memory import estimate_memory
+from dforest.estimators.other_names import with_hints
+from dforest.estimators.prediction import TreeModel
 from dforest.estimators.results import pruning
 from dforest.estimators.results.calibration import calibrated
-from dforest.estimators.saving import SavingPart
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
-from dforest.estimators.state import StatePart
-from dforest.estimators.support import DEVICE, Fit, check_support, places_of
+from dforest.estimators.support import Fit, check_support, places_of_fit
+from dforest.estimators.targets.classes import Classes
+from dforest.estimators.targets.numbers import Numbers
 from dforest.sampling import RowSampling
 
 SPLITTERS = {
@@ -65,12 +64,15 @@ DRAWN_UP_TO = 0.25  # draws of all trees, as a share of the rows: if there are m
 MAX_STORED = 0.2  # share of rows, of a column that is coded as a sparse one: beyond, codes of all rows take less memory
 
 
-class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart, BaseEstimator):
+class TreeEstimator(TreeModel):
     """Base class of trees and forests.
 
-    A subclass says in `_plan` how many trees there are and how each draws its rows. The mixins
-    `ClassifierPart` and `RegressorPart` say what is predicted.
+    A subclass says in `_plan` how many trees there are and how each draws its rows, and in `_target` what is predicted. The
+    mixins `ClassPredictionMixin` and `NumberPredictionMixin` have the methods that predict it.
     """
+
+    _target = None  # a `Target`
+    estimate_memory = estimate_memory
 
     # Parameters that not all families have, with the values that they have there.
     feature_weights = None
@@ -96,32 +98,18 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
     def _watch(self, plan, rows, tasks, device):
         """What sees the trees as they come, a `ForestGrowth`; None if nobody looks at them."""
 
+    def _conclude(self, rows, plan, device, growth=None):
+        """Set whatever attributes follow from `forest_` and the training rows. A collective."""
+        self._target.after_growth(self, rows, plan)
+        self._after_growth(rows, plan, device, growth)
+
     def _after_growth(self, rows, plan, device, growth=None):
         """Set the attributes that are estimated from the training rows."""
-
-    def _bytes_beside(self, problem, n_trees):
-        """About how many bytes `_after_growth` makes beside the forest, of a `Problem`'s new trees."""
-        return 0
-
-    @abstractmethod
-    def _encode(self, y, ranks):
-        """Check targets, and return them as class numbers or float64. A collective.
-
-        Parameters
-        ----------
-        y : list of ndarray
-            Of each partition with rows.
-        ranks : Communicator
-        """
 
     def _own_criterion(self):
         """The criterion: the name of a built-in one, or an object."""
         criterion = instance_of(Criterion, "criterion", self.criterion)
         return NAMES.get(type(criterion), criterion)
-
-    @abstractmethod
-    def _objective(self, rows):
-        """The `Objective` that trees are grown for on these `TrainingRows`."""
 
     def _configured_splitter(self, n_features):
         """The configured `Splitter` of a problem."""
@@ -149,14 +137,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             self.skip_constant_features, *feature_preferences(self, n_features), self.n_random_splits, factors,
             self.regularization_use_depth,
         )  # fmt: skip
-
-    @abstractmethod
-    def _class_factors(self, rows):
-        """The factor of each row's weight by its class; None if all are 1. A collective."""
-
-    @abstractmethod
-    def _targets(self, rows, plan):
-        """The `Targets` of training rows. A collective."""
 
     @with_hints
     def fit(self, X, y, sample_weight=None):
@@ -205,39 +185,43 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
 
     @with_callbacks
     def _fit(self, partitions, ranks):
-        arrays = [array for partition in partitions for array in partition[1:]]
-        places = places_of(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        check_support(Fit(self), places)
-        device = self._device(*arrays) if DEVICE in places else None
-        partitions = [partition.on_host() for partition in self._given(partitions)]
-        plan = self._plan()
-        features, rows = self._learn(partitions, ranks, plan, places)
-        self._keep_features(features, rows, plan)
-        self._settle(plan, rows)
-        self._check_rows(rows, plan)
-        tasks = FitTasks(self, "tree", partitions[0], ranks)
+        plan, rows, partition, device = self._prepare(partitions, ranks)
+        tasks = FitTasks(self, "tree", partition, ranks)
         plan.seed = tasks.agree(self._seed(plan))
         growth = self._watch(plan, rows, tasks, device)
         self._grow(plan, rows, device, growth)
-        self._after_growth(rows, plan, device, growth)
+        self._conclude(rows, plan, device, growth)
         if growth is not None:
             growth.end()
             del self._growth
 
-    def _given(self, partitions):
-        """The partitions that trees are grown on, given those that `fit` was given."""
-        return partitions
+    def _prepare(self, partitions, ranks):
+        """What is known before a seed is drawn. A collective.
 
-    def _learn(self, partitions, ranks, plan, places):
-        """(the `Features` of the columns, the `TrainingRows`) of a fit at some places. A collective."""
+        Returns
+        -------
+        plan : Plan
+        rows : TrainingRows
+        partition : Partition
+            The first one, in the memory of the host.
+        device : Device or None
+        """
+        arrays = [array for partition in partitions for array in partition[1:]]
+        places, device = places_of_fit(self, arrays, ranks.size > 1 or len(partitions) != 1)
+        partitions = [partition.on_host() for partition in self._target.read(self, partitions)]
+        plan = self._plan()
         features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
-        targets = [by_output(y) for y in targets]
-        y = self._encode(targets, ranks)
+        y = self._target.encode(self, [by_output(y) for y in targets], ranks)
         check_support(Fit(self, 1 if y.ndim == 1 else y.shape[1]), places)
         rows = training_rows(self, partitions, parts, y, ranks)
         rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
         self._check_plan(rows, plan)
-        return features, rows
+        self._target.check(self, rows, plan)
+        self._target.replace(self, rows, ranks)
+        self._keep_features(features, rows, plan)
+        self._settle(plan, rows)
+        self._check_rows(rows, plan)
+        return plan, rows, partitions[0], device
 
     def _keep_features(self, features, rows, plan):
         """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features.
@@ -257,6 +241,7 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         engine = engine_on(device, n_threads, rows.ranks)
         splitter = self._configured_splitter(self.n_features_in_)
         own_tests = clone(splitter) if splitter.has_own_tests else None
+        self._target.check_splitter(self, splitter)
         self._check_tests(plan, own_tests)
         if plan.n_grown == plan.n_trees:
             self.forest_ = plan.grown
@@ -296,8 +281,8 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         needs_rows = splitter.needs_rows or splitter.has_own_tests
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
-        targets = self._targets(rows, plan)
-        objective = self._objective(rows)
+        targets = self._target.make(self, rows, plan)
+        objective = self._target.objective(self, rows)
         most_draws = max(sampling.largest_tree(n_rows), n_rows * isinstance(sampling, WithLabelOrder))
         criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, most_draws))
         directions = check_directions(self, self.monotonic_cst)
@@ -402,20 +387,6 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
             check_is_fitted(self)
         return self.forest_.objective.n_outputs
 
-    @property
-    def feature_importances_(self):
-        """Impurity-based importances of the features: ndarray of shape (n_features,), dtype float64.
-
-        The importance of a feature is the mean over trees of the total impurity decrease that it brings. The
-        importances of each tree are scaled to sum to 1 before the mean is taken, and so are the means. If no
-        tree has a split, all importances are 0.
-        """
-        check_is_fitted(self)
-        decrease = self.forest_.impurity_decrease(relative=True)
-        totals = decrease.sum(axis=1, keepdims=True)
-        mean = np.divide(decrease, totals, out=np.zeros_like(decrease), where=totals > 0).mean(axis=0)
-        return mean / mean.sum() if mean.any() else mean
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -424,8 +395,10 @@ class TreeEstimator(MemoryPart, PredictionPart, SavingPart, StatePart, NamesPart
         return tags
 
 
-class ClassifierPart(ClassTargets, ClassifierScore):
+class ClassPredictionMixin(ClassifierScore):
     """What makes a `TreeEstimator` a classifier."""
+
+    _target = Classes()
 
     @with_hints
     def predict_proba(self, X):
@@ -495,8 +468,10 @@ class ClassifierPart(ClassTargets, ClassifierScore):
         return in_kind(X, labels_of(self.classes_, best))
 
 
-class RegressorPart(NumberTargets, RegressorScore):
+class NumberPredictionMixin(RegressorScore):
     """What makes a `TreeEstimator` a regressor."""
+
+    _target = Numbers()
 
     @with_hints
     def predict(self, X):

@@ -4,21 +4,20 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.base import TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from dforest.config import on_host
-from dforest.core.grow.trainer import tree_seeds
-from dforest.estimators.conversion import ConversionPart
+from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
-from dforest.estimators.forest.targets import NumberTargets
 from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.kinds import Embedding
+from dforest.estimators.results.importance import feature_importances_
+from dforest.estimators.targets.none import RandomNumbers
 
 
 @has_parameters("embedding", max_depth=5, method="dense")
-class RandomTreesEmbedding(Embedding, NumberTargets, ConversionPart, TransformerMixin, ForestEstimator):
+class RandomTreesEmbedding(Embedding, TransformerMixin, ForestEstimator):
     """An embedding of rows by random trees, which turns each row into the leaves that it reaches.
 
     Each leaf of each tree is a column of the result, which is 1 where a row reaches that leaf and 0 elsewhere. The trees need
@@ -56,6 +55,9 @@ class RandomTreesEmbedding(Embedding, NumberTargets, ConversionPart, Transformer
     """
 
     _tree_class = ExtraTreeRegressor
+    _target = RandomNumbers()
+    feature_importances_ = feature_importances_
+    to_sklearn = to_sklearn
 
     # Parameters of other forests, with the values that they have here.
     criterion = "squared_error"
@@ -90,22 +92,6 @@ class RandomTreesEmbedding(Embedding, NumberTargets, ConversionPart, Transformer
             The fitted embedding.
         """
         return super().fit(X, None, sample_weight)
-
-    def _set_oob_score_and_attributes(self, rows, found):
-        raise NotImplementedError("OOB score not supported by RandomTreesEmbedding, whose trees predict random numbers")
-
-    def _given(self, partitions):
-        # Targets are drawn once rows have numbers: see `_learn`.
-        return [partition._replace(y=np.zeros(_num_samples(partition.X))) for partition in partitions]
-
-    def _learn(self, partitions, ranks, plan, places):
-        features, rows = super()._learn(partitions, ranks, plan, places)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int64).max, size=2, dtype=np.int64)
-        seed = ranks.first(int(seeds[1]))  # the first one is that of the trees
-        numbers = zip(rows.share.starts.tolist(), rows.share.lengths.tolist(), strict=True)
-        drawn = [tree_seeds(seed, range(first, first + n)) for first, n in numbers]  # one for each number, whoever has the row
-        rows.y = np.ldexp(np.concatenate([np.zeros(0, np.uint32), *drawn]).astype(np.float64), -32)
-        return features, rows
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the random trees on training rows, and return the leaves that these rows reach.

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -13,25 +12,24 @@ from dforest.config import in_kind
 from dforest.core.sampling import AllRows
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.callbacks import CallbackSupportMixin
-from dforest.estimators.conversion import ConversionPart
+from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
+from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import Forest
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.progress import ProgressLine
-from dforest.estimators.reporting import ReportPart
+from dforest.estimators.reporting import report
 from dforest.estimators.results import importance, oob
 from dforest.estimators.results.calibration import calibrated, fit_temperature
-from dforest.estimators.results.dependence import PartialDependencePart
-from dforest.estimators.results.intervals import IntervalPart
-from dforest.estimators.results.neighbours import NeighbourPart, QuantilePart
-from dforest.estimators.results.permutation import OutOfBagPart
-from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.results.dependence import partial_dependence
+from dforest.estimators.results.intervals import predict_interval
+from dforest.estimators.results.neighbours import NeighbourMixin, predict_quantiles
+from dforest.estimators.results.permutation import oob_importance, oob_local_importance
 from dforest.estimators.scoring import is_known, named_scorer, refusal
 from dforest.sampling import RowSampling, sampling_of
 from dforest.warning import warn
@@ -61,7 +59,7 @@ _SHARED_ATTRIBUTES = {
 }
 
 
-class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest):
+class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
     """What all forests share."""
 
     calibration = None  # a parameter of classifiers
@@ -155,13 +153,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         looks = self.oob_score or self.calibration is not None or self.variable_importance in ("mda_raw", "mda_scaled")
         return RowSampling() if looks or self.max_samples is not None else None
 
-    def _given(self, partitions):
-        if any(issparse(partition.y) for partition in partitions):
-            raise ValueError(
-                "y is a sparse matrix: sparse multilabel-indicator for y is not supported. Allowed are arrays of one axis"
-            )
-        return partitions
-
     def _seed(self, plan):
         if plan.grown is not None:
             return plan.grown.seed, False
@@ -176,7 +167,6 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
     def _check_plan(self, rows, plan):
         if plan.grown is not None:
             self._check_grown(rows, plan.grown)
-        self._check_targets(rows, plan)
 
     def _check_grown(self, rows, grown):
         """Raise ValueError if trees for these rows can't be added to a forest."""
@@ -185,9 +175,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
                 f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
             )
         if self._own_criterion() != grown.criterion:
-            raise ValueError(
-                f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}"
-            )
+            raise ValueError(f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}")
         n_outputs = rows.y.shape[1] if rows.y.ndim == 2 else 1
         if n_outputs != grown.objective.n_outputs:
             raise ValueError(
@@ -215,13 +203,13 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         A collective.
         """
         scorer = named_scorer(self.oob_score, "oob_score")
-        trial = self._trial(rows.of_all(rows.y)) if callable(scorer) and is_known(scorer) else None
+        trial = self._target.trial(self, rows.of_all(rows.y)) if callable(scorer) and is_known(scorer) else None
         if trial is None:
             return
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self._score_by(scorer, *trial, None)
+                self._target.score(self, scorer, *trial, None)
         except Exception as error:
             classes = getattr(self, "classes_", None)
             raise refusal(f"oob_score={self.oob_score!r}", "y", error, scorer, classes) from error
@@ -314,19 +302,7 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
             What scikit-learn hands over as X and y.
         found : OutOfBag
         """
-        prediction = np.full((len(rows.kept), *found.prediction.shape[1:]), np.nan)
-        prediction[rows.kept] = found.prediction
-        self.oob_error_per_observation_ = np.full(len(rows.kept), np.nan)
-        self.oob_error_per_observation_[rows.kept] = found.error_per_row
-        self.oob_error_ = found.error
-        self.oob_curve_ = found.curve
-        self.n_never_oob_ = found.n_never
-        self.oob_score_ = np.nan
-        of_rows = ~np.isnan(found.error_per_row), rows.y, found.prediction
-        if callable(named_scorer(self.oob_score, "oob_score")):
-            of_rows = map(rows.of_all, of_rows)
-        seen, true, predicted = of_rows
-        self._set_oob_score(prediction, true[seen], predicted[seen], rows.ranks)
+        self._target.keep_out_of_bag(self, rows, found)
 
     @property
     def estimators_(self):
@@ -467,10 +443,15 @@ class ForestEstimator(CallbackSupportMixin, OutOfBagPart, TreeEstimator, Forest)
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(
-    ReportPart, ConversionPart, NeighbourPart, PartialDependencePart, ShapPart, ClassifierPart, ForestEstimator
-):  # fmt: skip
+class ForestClassifier(NeighbourMixin, ClassPredictionMixin, ForestEstimator):
     """What forests for classification share."""
+
+    feature_importances_ = importance.feature_importances_
+    oob_importance = oob_importance
+    oob_local_importance = oob_local_importance
+    partial_dependence = partial_dependence
+    report = report
+    to_sklearn = to_sklearn
 
     _tree_class = DecisionTreeClassifier
 
@@ -494,10 +475,16 @@ class ForestClassifier(
         return self.class_weight
 
 
-class ForestRegressor(
-    ReportPart, ConversionPart, IntervalPart, QuantilePart, NeighbourPart, PartialDependencePart, ShapPart, RegressorPart,
-    ForestEstimator,
-):
+class ForestRegressor(NeighbourMixin, NumberPredictionMixin, ForestEstimator):
     """What forests for regression share."""
+
+    feature_importances_ = importance.feature_importances_
+    oob_importance = oob_importance
+    oob_local_importance = oob_local_importance
+    partial_dependence = partial_dependence
+    predict_interval = predict_interval
+    predict_quantiles = predict_quantiles
+    report = report
+    to_sklearn = to_sklearn
 
     _tree_class = DecisionTreeRegressor

@@ -252,5 +252,5 @@ class ForestGrowth(Growth):
         model.fit_report_ = FitReport(self.estimator.device or "cpu", n_new)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that no tree has left out so far
-            model._after_growth(self.rows, self._plan, self._device, self)
+            model._conclude(self.rows, self._plan, self._device, self)
         return {name: value for name, value in vars(model).items() if name not in ("_growth", "_callback_fit_ctx")}

@@ -9,21 +9,20 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host
-from dforest.core.objective import PathObjective
 from dforest.core.search.isolation import ExtendedSplitter, average_path_length
-from dforest.engines.problem import GrowthRules, Targets
-from dforest.estimators.conversion import ConversionPart
+from dforest.engines.problem import GrowthRules
+from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import SPLITTERS, TUNING
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.kinds import OutlierForest
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.reporting import OutlierReportPart
-from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.reporting import report_on
+from dforest.estimators.targets.none import NoTarget
 from dforest.sampling import RowSampling, WeightedSampling
 from dforest.warning import warn
 
@@ -36,18 +35,8 @@ def depth_limit(n_draws):
     return math.ceil(math.log2(max(n_draws, 2)))
 
 
-def _lacking(name):
-    """A member of other forests that has no meaning here, as if it were not there."""
-
-    def ask(self):
-        kind = type(self).__name__
-        raise AttributeError(f"{kind!r} object has no attribute {name!r}, as it has no target", name=name, obj=self)
-
-    return property(ask)
-
-
 @has_parameters("isolation forest", method="dense")
-class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, ConversionPart, ShapPart, ForestEstimator):
+class IsolationForest(OutlierForest, OutlierMixin, ForestEstimator):
     """An isolation forest, which finds outliers: rows that few random splits part from all others.
 
     Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again
@@ -98,9 +87,11 @@ class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, Conversion
     """
 
     _tree_class = ExtraTreeRegressor
-    _has_numbers = True
+    _target = NoTarget()
+    to_sklearn = to_sklearn
 
     # Parameters of other forests, with the values that they have here.
+    criterion = "path_length"
     splitter = "random"
     skip_constant_features = True
     min_samples_split = 2
@@ -111,10 +102,6 @@ class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, Conversion
     oob_score = False
     variable_importance = None
     keep_training_data = False
-
-    feature_importances_ = _lacking("feature_importances_")
-    oob_importance = _lacking("oob_importance")
-    oob_local_importance = _lacking("oob_local_importance")
 
     @with_hints
     def fit(self, X, y=None, sample_weight=None):
@@ -143,25 +130,6 @@ class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, Conversion
         """
         return super().fit(X, None, sample_weight)
 
-    def _own_criterion(self):
-        return "path_length"
-
-    def _objective(self, rows):
-        return PathObjective()
-
-    def _given(self, partitions):
-        return [partition._replace(y=np.zeros(_num_samples(partition.X))) for partition in partitions]
-
-    def _encode(self, y, ranks):
-        return np.zeros(sum(map(len, y)), np.int32)
-
-    def _class_factors(self, rows):
-        return None
-
-    def _targets(self, rows, plan):
-        weights, _ = plan.weights_of_draws(rows)
-        return Targets(rows.y, None, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
-
     def _check_draws(self):
         """Nothing to check: every tree draws rows."""
 
@@ -170,9 +138,6 @@ class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, Conversion
         if plan.sampling is None:
             plan.sampling = RowSampling(replace=False)
         return plan
-
-    def _check_targets(self, rows, plan):
-        """Nothing to check: there are none."""
 
     def _check_plan(self, rows, plan):
         super()._check_plan(rows, plan)
@@ -282,6 +247,40 @@ class IsolationForest(OutlierForest, OutlierMixin, OutlierReportPart, Conversion
         """
         check_is_fitted(self)
         return in_kind(X, np.where(on_host(self.decision_function(X)) < 0, -1, 1))
+
+    def report(self, X=None, *, path=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
+
+        The page shows how the scores of rows are distributed, and how many rows are outliers; the rows of the lowest scores, with
+        the features that shorten their paths most, by `shap_values`; rows arranged by their proximity; the sizes of the trees,
+        and one tree; the data and the parameters; and the seed, versions and a digest of the trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            Rows to show scores for, such as the training rows. None means that the page shows only what the forest itself knows.
+        path : str or path-like, optional
+            A file to write the page to. Whether it can be written is tried before anything is computed.
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
+
+        Returns
+        -------
+        dforest.inspection.report.report.Report
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
+
+        Raises
+        ------
+        OSError
+            If the file can't be written.
+        ValueError
+            If X doesn't fit the forest.
+        TypeError
+            If X is a Dask collection.
+        """
+        check_is_fitted(self)
+        return report_on(self, X, None, path, None, None, verbose)
 
     @property
     def estimator(self):

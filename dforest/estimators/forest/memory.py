@@ -20,7 +20,6 @@ from dforest.estimators.memory import (
     bytes_of_copies,
     columns_of_some,
     leaves_of_all,
-    place_of_fit,
     some_rows,
 )
 from dforest.estimators.subclasses import unfitted
@@ -29,61 +28,52 @@ _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th,
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
 
 
-class MemoryPart:
-    """What estimators tell of a fit's memory before it."""
+def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
+    """Estimate how much memory `fit` will take.
 
-    def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
-        """Estimate how much memory `fit` will take.
+    The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
+    have. That takes a few hundredths of the time of a fit of many trees, and a larger share for few trees or many columns,
+    where coding is a large part of the fit. The estimator is left as it is.
 
-        The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
-        have. That takes a few hundredths of the time of a fit of many trees, and a larger share for few trees or many columns,
-        where coding is a large part of the fit. The estimator is left as it is.
+    Parameters
+    ----------
+    X, y, sample_weight, groups
+        The data that `fit` would be given.
 
-        Parameters
-        ----------
-        X, y, sample_weight, groups
-            The data that `fit` would be given.
+    Returns
+    -------
+    FitMemory
+        The estimate in bytes, beside X and y themselves; ``print`` shows it as a table. If several processes fit together,
+        they estimate together too, and each learns what it will take itself.
 
-        Returns
-        -------
-        FitMemory
-            The estimate in bytes, beside X and y themselves; ``print`` shows it as a table. If several processes fit together,
-            they estimate together too, and each learns what it will take itself.
+    Raises
+    ------
+    ValueError
+        If `fit` would refuse the parameters or the data.
+    DeviceError
+        If the device cannot be used, or has too little memory for a tree.
 
-        Raises
-        ------
-        ValueError
-            If `fit` would refuse the parameters or the data.
-        DeviceError
-            If the device cannot be used, or has too little memory for a tree.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from dforest import RandomForestClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
-        True
-        """
-        model = unfitted(self)
-        for name in ("_skl_callbacks", "_parent_callback_ctx"):
-            model.__dict__.pop(name, None)
-        if hasattr(model, "warm_start"):
-            model.warm_start = False
-        model._validate_params()
-        with model._communicator().together() as ranks:
-            partitions = model._given([Partition(ranks.rank, X, y, sample_weight, groups)])
-            places, device = place_of_fit(model, partitions[0][1:], ranks)
-            partitions = [partition.on_host() for partition in partitions]
-            plan = model._plan()
-            features, rows = model._learn(partitions, ranks, plan, places)
-            model._keep_features(features, rows, plan)
-            model._settle(plan, rows)
-            splitter = model._configured_splitter(model.n_features_in_)
-            plan.seed = ranks.first(model._seed(plan))
-            engine = engine_on(device, plan.n_threads, ranks)
-            problem = model._state_problem(plan, rows, splitter, engine)
-            return memory_of(model, problem, rows, plan.n_trees, engine, (X, y, sample_weight))
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from dforest import RandomForestClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
+    True
+    """
+    model = unfitted(self)
+    for name in ("_skl_callbacks", "_parent_callback_ctx"):
+        model.__dict__.pop(name, None)
+    if hasattr(model, "warm_start"):
+        model.warm_start = False
+    model._validate_params()
+    with model._communicator().together() as ranks:
+        plan, rows, _, device = model._prepare([Partition(ranks.rank, X, y, sample_weight, groups)], ranks)
+        splitter = model._configured_splitter(model.n_features_in_)
+        plan.seed = ranks.first(model._seed(plan))
+        engine = engine_on(device, plan.n_threads, ranks)
+        problem = model._state_problem(plan, rows, splitter, engine)
+        return memory_of(model, problem, rows, plan.n_trees, engine, (X, y, sample_weight))
 
 
 def memory_of(estimator, problem, rows, n_trees, engine, given):
@@ -109,7 +99,7 @@ def memory_of(estimator, problem, rows, n_trees, engine, given):
     own += [problem.targets.numbers] * (rows.y.ndim == 2)  # class numbers as float64; numbers are those of y
     data = FIXED + bytes_of_copies(own, given)
     data += keeps * rows.ranks.total(sum(part.nbytes for part in rows.parts) + rows.y.nbytes)
-    data += estimator._bytes_beside(problem, n_trees)
+    data += estimator._target.bytes_beside(problem, n_trees)
     estimates = 0
     is_calibrated = getattr(estimator, "calibration", None) is not None
     permutes = getattr(estimator, "variable_importance", None) in ("mda_raw", "mda_scaled")

@@ -12,22 +12,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind, on_host
-from dforest.core.objective import SurvivalObjective
-from dforest.core.predict.survival import ENTRY, concordance, parts_of_codes
-from dforest.engines.problem import Targets
-from dforest.estimators.conversion import ExportPart
-from dforest.estimators.data.survival import check_events, check_survival, codes_of, logrank_scores, step_functions
+from dforest.core.predict.survival import concordance
+from dforest.estimators.data.survival import check_survival, step_functions
 from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import SingleTree
 from dforest.estimators.kinds import SurvivalTrees
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.reporting import SurvivalReportPart
-from dforest.estimators.results.dependence import PartialDependencePart
-from dforest.estimators.results.shapley import ShapPart
-from dforest.estimators.results.survival import BLOCK_ROWS, LeafCurves, integrated_brier_score, uno_weights
-from dforest.estimators.scoring import score_of_numbers
+from dforest.estimators.reporting import report_on
+from dforest.estimators.results.dependence import partial_dependence
+from dforest.estimators.results.importance import feature_importances_
+from dforest.estimators.results.permutation import oob_importance, oob_local_importance
+from dforest.estimators.results.survival import BLOCK_ROWS
+from dforest.estimators.targets.survival import SurvivalTimes
 
 _Y = """
 y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2) or (n_rows, 3)
@@ -51,10 +49,12 @@ def _with_survival_targets(method):
     return before + _Y + rest[rest.index("sample_weight : ") :].replace(" None means that all weights are 1.", _WEIGHTS, 1)
 
 
-class SurvivalPart(SurvivalTrees):
+class SurvivalPredictionMixin(SurvivalTrees):
     """What makes a `TreeEstimator` grow trees for survival times."""
 
-    _has_numbers = True
+    _target = SurvivalTimes()
+    feature_importances_ = feature_importances_
+    partial_dependence = partial_dependence
 
     # Parameters of other trees and forests, with the values that they have here.
     impurity_threshold = 0.0
@@ -62,95 +62,6 @@ class SurvivalPart(SurvivalTrees):
     ccp_alpha = 0.0
     monotonic_cst = None
     keep_training_data = False
-
-    def _given(self, partitions):
-        given = []
-        for partition in super()._given(partitions):
-            if partition.y is not None:
-                event, time, entry = check_survival(partition.y)
-                self.unique_times_, number = np.unique(time, return_inverse=True)
-                code = codes_of(self.unique_times_, number, event, entry)
-                partition = partition._replace(y=code.astype(np.float64))
-            given.append(partition)
-        return given
-
-    def _encode(self, y, ranks):
-        return np.concatenate([np.zeros(0), *y]).astype(np.int64)
-
-    def _class_factors(self, rows):
-        return None
-
-    def _check_targets(self, rows, plan):
-        """Nothing to check: risks are sums over event times of hazards up to 1 each."""
-
-    def _check_plan(self, rows, plan):
-        super()._check_plan(rows, plan)
-        event, number, entry = parts_of_codes(rows.y)
-        occurring, number = np.unique(number, return_inverse=True)  # rows of weight 0 are left out
-        rows.y = codes_of(occurring, number, event, entry)
-        if entry is not None and getattr(self, "oob_score", False) in ("uno", "neg_integrated_brier_score"):
-            raise ValueError(
-                f"oob_score={self.oob_score!r} is not defined for a y with entries, as its weights are of rows that are seen "
-                'from the start; allowed are True and "harrell"'
-            )
-        check_events(event)
-        before = getattr(self, "event_times_", None)
-        self.unique_times_ = self.unique_times_[occurring]
-        self.event_times_ = self.unique_times_[np.unique(number[event])]
-        if plan.grown is not None and not np.array_equal(before, self.event_times_):
-            raise ValueError(
-                f"y has {len(self.event_times_)} event times, but warm_start=True goes on with trees grown on {len(before)} "
-                "others; allowed are equal event times"
-            )
-
-    def _check_tests(self, plan, own_tests):
-        super()._check_tests(plan, own_tests)
-        if self._configured_splitter(self.n_features_in_).has_own_leaves:
-            raise ValueError(
-                f"splitter={self.splitter!r} has leaves of its own, which trees for survival times can't have; allowed are others"
-            )
-
-    def _objective(self, rows):
-        return SurvivalObjective(len(self.event_times_))
-
-    def _event_codes(self, y):
-        """Codes of training rows among event times."""
-        event, number, entry = parts_of_codes(y)
-        upto = np.append(np.searchsorted(self.event_times_, self.unique_times_, side="right"), 0)  # 0: at the start, number -1
-        return codes_of(np.arange(1, len(self.event_times_) + 1), upto[number], event, None if entry is None else upto[entry])
-
-    def _targets(self, rows, plan):
-        weights, _ = plan.weights_of_draws(rows)
-        weights = weights.as_counts(len(rows.y))  # the n - 1 of variances tells two rows from one of weight 2
-        codes, zeros = self._event_codes(rows.y), np.zeros(len(rows.y), np.int32)
-        return Targets(
-            zeros, codes.astype(np.float64), weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact,
-            logrank_scores(codes, weights.integers, len(self.event_times_)) if plan.orders_labels else None,
-        )  # fmt: skip
-
-    def _bytes_beside(self, problem, n_trees):
-        share = np.mean(problem.targets.numbers % 2)  # of events; curves are joined once all are there
-        return int(2 * 12 * share * problem.n_draws * n_trees)
-
-    def _after_growth(self, rows, plan, device, growth=None):
-        weights, _ = plan.weights_of_draws(rows)
-        weight = weights.integers if weights.exact is None else weights.exact
-        weight = None if weight is None else weight.astype(np.float64)
-        new = range(plan.n_grown, self.forest_.n_trees)
-        parts = [] if plan.grown is None else [self._curves]
-        if new:
-            code = self._event_codes(rows.y)
-            parts.append(LeafCurves.of_trees(self.forest_, new, rows, code % ENTRY, code // ENTRY, weight, plan.n_threads))
-        self._curves = LeafCurves.joined(parts)
-        super()._after_growth(rows, plan, device, growth)
-
-    def _score_by(self, scorer, true, prediction, outputs, sample_weight=None):
-        event, number, entry = parts_of_codes(true)
-        y = np.empty(len(true), [("event", bool), ("time", np.float64)] + [("entry", np.float64)] * (entry is not None))
-        y["event"], y["time"] = event, self.unique_times_[number]
-        if entry is not None:
-            y["entry"] = np.where(entry >= 0, self.unique_times_[entry], 0.0)  # the last time up to it
-        return score_of_numbers(scorer, y, prediction[:, 0], sample_weight)
 
     @with_hints
     def predict(self, X):
@@ -356,8 +267,11 @@ class SurvivalPart(SurvivalTrees):
         return tags
 
 
-class SurvivalForest(SurvivalReportPart, ExportPart, PartialDependencePart, ShapPart, SurvivalPart, ForestEstimator):
+class SurvivalForest(SurvivalPredictionMixin, ForestEstimator):
     """What forests for survival times share."""
+
+    oob_importance = oob_importance
+    oob_local_importance = oob_local_importance
 
     @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -365,53 +279,50 @@ class SurvivalForest(SurvivalReportPart, ExportPart, PartialDependencePart, Shap
 
     fit.__doc__ = _with_survival_targets(ForestEstimator.fit)
 
-    def _known_targets(self, y):
-        event, time, entry = check_survival(y)
-        number = np.minimum(np.searchsorted(self.unique_times_, time), len(self.unique_times_) - 1)
-        code = codes_of(self.unique_times_, number, event, entry)
-        return np.where(self.unique_times_[number] == time, code, -1).astype(np.float64)
-
-    def _check_out_of_bag(self, rows, forest):
-        if (rows.y < 0).any():
-            raise ValueError("y has other times than those that the forest was fitted on; allowed are these, in the same order")
-        super()._check_out_of_bag(rows, forest)
-
-    def _encode_known(self, y):
-        return y.astype(np.int64)
-
     def _check_oob_scorer(self, rows):
         """Nothing to try: scores are those that there are names of."""
 
-    def _set_oob_score_and_attributes(self, rows, found):
-        self.oob_prediction_ = np.full(len(rows.kept), np.nan)
-        self.oob_prediction_[rows.kept] = found.prediction[:, 0]
-        self.n_never_oob_ = found.n_never
-        self.oob_score_ = 1.0 - found.error
-        self.oob_error_ = found.error
-        seen = ~np.isnan(found.prediction[:, 0])
-        event, number, _ = parts_of_codes(rows.y[seen])
-        time = self.unique_times_[number]
-        if self.oob_score == "uno":
-            self.oob_score_ = concordance(event, time, found.prediction[seen, 0], uno_weights(event, time))
-            self.oob_error_ = 1.0 - self.oob_score_
-        elif self.oob_score == "neg_integrated_brier_score":
-            self.oob_error_ = self._brier_out_of_bag(rows.parts[0][seen], np.flatnonzero(seen), event, time)
-            self.oob_score_ = -self.oob_error_
+    def report(self, X=None, y=None, *, path=None, scoring=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
 
-    def _brier_out_of_bag(self, X, numbers, event, time):
-        """The integrated Brier score of training rows, given their numbers, by the trees that left them out."""
-        forest, n_threads = self.forest_, count_threads(self.n_jobs)
-        packed, places = forest.packed(), np.flatnonzero(self.event_times_ < self.unique_times_[-1])
-        at = self.event_times_[places]
-        if len(at) < 2:
-            return np.nan
-        left_out = np.stack([forest.left_out(t)[numbers] for t in range(forest.n_trees)], axis=1)
+        It is that of `RandomForestRegressor.report`, but for the section on predictions, which shows Harrell's and Uno's
+        concordance, the integrated Brier score, and mean survival functions beside Kaplan-Meier estimates, of all rows and of
+        groups by their risk. Partial dependence is that of the risk, and importances by permutation are falls of the concordance.
 
-        def survival_of(own):
-            leaves = packed.apply(X[own], n_threads)
-            return self._curves.means(forest, leaves, places + 1, True, n_threads, left_out[own])
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            Rows to show predictions for, preferably rows that were not used for training. If they are the training rows in
+            their order, the forest recognises them, and with `oob_score` the page shows out-of-bag predictions. None means that
+            the page shows only what the estimator itself knows.
+        y : structured array of shape (n_rows,), or array-like of shape (n_rows, 2) or (n_rows, 3), optional
+            Their events, times, and entries, as for `fit`. None means that the page says nothing about the quality of
+            predictions.
+        path : str or path-like, optional
+            A file to write the page to. Whether it can be written is tried before anything is computed.
+        scoring : {"harrell", "uno"}, default=None
+            By which concordance predictions are judged at the head of the page, in the curve by the number of trees, and in
+            importances by permutation. None means "harrell".
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
 
-        return integrated_brier_score(event, time, at, survival_of)
+        Returns
+        -------
+        dforest.inspection.report.report.Report
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
+
+        Raises
+        ------
+        OSError
+            If the file can't be written.
+        ValueError
+            If X or y don't fit the estimator, if y is given without X, or if there is no such `scoring`.
+        TypeError
+            If X or y are Dask collections.
+        """
+        check_is_fitted(self)
+        return report_on(self, X, y, path, scoring, None, verbose)
 
     def _make_trees(self):
         trees, ends = super()._make_trees(), np.cumsum(self.forest_.feature < 0)[self.forest_.node_offsets[1:] - 1]
@@ -422,7 +333,7 @@ class SurvivalForest(SurvivalReportPart, ExportPart, PartialDependencePart, Shap
 
 
 @has_parameters("survival tree", min_samples_split=6, min_samples_leaf=3)
-class SurvivalTree(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, SingleTree):
+class SurvivalTree(SurvivalPredictionMixin, SingleTree):
     """A single tree for survival times.
 
     The tree splits the training rows again and again, each time by the feature and the threshold whose sides differ most in
@@ -468,9 +379,7 @@ class SurvivalTree(ExportPart, PartialDependencePart, ShapPart, SurvivalPart, Si
     fit.__doc__ = _with_survival_targets(SingleTree.fit)
 
 
-@has_parameters(
-    "survival tree", splitter="random", max_features="sqrt", method="dense", min_samples_split=6, min_samples_leaf=3
-)
+@has_parameters("survival tree", splitter="random", max_features="sqrt", method="dense", min_samples_split=6, min_samples_leaf=3)
 class ExtraSurvivalTree(SurvivalTree):
     """A single extremely randomised tree for survival times, which draws thresholds at random.
 

@@ -11,16 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
 from dforest.engines.weights import TrainingRows
-from dforest.estimators.conversion import ConversionPart
+from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.validation import check_weights, check_X, count_features
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.forest.base import ClassifierPart, RegressorPart, TreeEstimator
+from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
 from dforest.estimators.kinds import DecisionTree
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.results import pruning
-from dforest.estimators.results.dependence import PartialDependencePart
-from dforest.estimators.results.shapley import ShapPart
+from dforest.estimators.results.dependence import partial_dependence
+from dforest.estimators.results.importance import feature_importances_
 from dforest.estimators.subclasses import unfitted
 from dforest.inspection.interop import Tree
 
@@ -126,6 +126,10 @@ class SingleTree(TreeEstimator, DecisionTree):
 class PrunableTree(SingleTree):
     """What kinds of single trees share that can be pruned."""
 
+    feature_importances_ = feature_importances_
+    partial_dependence = partial_dependence
+    to_sklearn = to_sklearn
+
     def prune(self, X, y, sample_weight=None, inplace=True):
         """Cut the tree back by the errors that it makes on other rows than those it was grown on [1]_.
 
@@ -181,8 +185,8 @@ class PrunableTree(SingleTree):
                 "inplace=True, but this tree is one of a forest's estimators_, and the forest would not change with it; "
                 "allowed is inplace=False, which returns a pruned copy that stands alone"
             )
-        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=self._has_numbers)
-        rows = TrainingRows([X], self._encode_known(y), check_weights([sample_weight], [X]))
+        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=self._target.has_numbers)
+        rows = TrainingRows([X], self._target.encode_known(self, y), check_weights([sample_weight], [X]))
         weight = rows.integer_weight().fine(rows.y.size, max_bits=53)
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, weight)
         pruned = self if inplace else copy.copy(self)
@@ -231,7 +235,7 @@ class PrunableTree(SingleTree):
 
 
 @has_parameters("tree classifier")
-class DecisionTreeClassifier(ConversionPart, PartialDependencePart, ShapPart, ClassifierPart, PrunableTree):
+class DecisionTreeClassifier(ClassPredictionMixin, PrunableTree):
     """A single decision tree for classification.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one class or a
@@ -278,12 +282,12 @@ class DecisionTreeClassifier(ConversionPart, PartialDependencePart, ShapPart, Cl
     def predict_proba(self, X, check_input=True):
         return super().predict_proba(X)
 
-    predict.__doc__ = _with_check_input(ClassifierPart.predict)
-    predict_proba.__doc__ = _with_check_input(ClassifierPart.predict_proba)
+    predict.__doc__ = _with_check_input(ClassPredictionMixin.predict)
+    predict_proba.__doc__ = _with_check_input(ClassPredictionMixin.predict_proba)
 
 
 @has_parameters("tree regressor")
-class DecisionTreeRegressor(ConversionPart, PartialDependencePart, ShapPart, RegressorPart, PrunableTree):
+class DecisionTreeRegressor(NumberPredictionMixin, PrunableTree):
     """A single decision tree for regression.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one target or a
@@ -328,7 +332,7 @@ class DecisionTreeRegressor(ConversionPart, PartialDependencePart, ShapPart, Reg
     def predict(self, X, check_input=True):
         return super().predict(X)
 
-    predict.__doc__ = _with_check_input(RegressorPart.predict)
+    predict.__doc__ = _with_check_input(NumberPredictionMixin.predict)
 
 
 @has_parameters("tree classifier", splitter="random", max_features="sqrt", method="dense")

@@ -43,6 +43,21 @@ from dforest.spmd import permutations
 HEADROOM = 21  # sums of 2**32 squares times weights up to 2**31 are in range if numbers are scaled by so much less
 
 
+@property
+def feature_importances_(self):
+    """Impurity-based importances of the features: ndarray of shape (n_features,), dtype float64.
+
+    The importance of a feature is the mean over trees of the total impurity decrease that it brings. The
+    importances of each tree are scaled to sum to 1 before the mean is taken, and so are the means. If no
+    tree has a split, all importances are 0.
+    """
+    check_is_fitted(self)
+    decrease = self.forest_.impurity_decrease(relative=True)
+    totals = decrease.sum(axis=1, keepdims=True)
+    mean = np.divide(decrease, totals, out=np.zeros_like(decrease), where=totals > 0).mean(axis=0)
+    return mean / mean.sum() if mean.any() else mean
+
+
 def impurity_decrease(forest):
     """The summands of MDI: ndarray of shape (n_trees, n_features), in units of two to a power, and this power."""
     return forest.impurity_decrease(relative=True), target_power(forest.criterion) * forest.target_exponent()

@@ -22,88 +22,85 @@ _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
 _ROUNDING = 1e-6  # of a number of rows
 
 
-class IntervalPart:
-    """What forests for regression tell of how far off a prediction may be."""
+def predict_interval(self, X, level=0.9, method="oob"):
+    r"""Predict an interval for each row that is meant to hold its target.
 
-    def predict_interval(self, X, level=0.9, method="oob"):
-        r"""Predict an interval for each row that is meant to hold its target.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Rows with the columns of the training data.
+    level : float, default=0.9
+        The share of targets that the intervals are meant to cover, above 0 and below 1.
+    method : {"oob", "jackknife+ab", "infinitesimal"}, default="oob"
+        How intervals are made:
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        level : float, default=0.9
-            The share of targets that the intervals are meant to cover, above 0 and below 1.
-        method : {"oob", "jackknife+ab", "infinitesimal"}, default="oob"
-            How intervals are made:
+        - "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
+          equally wide; they are quick to compute.
+        - "jackknife+ab": jackknife+ after bootstrap [2]_. For each training row i, the trees that left it out predict
+          :math:`\hat\mu_{-i}(x)`, and their error in row i is :math:`R_i`. The ends are the
+          :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
+          :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest :math:`\hat\mu_{-i}(x) + R_i`, with :math:`\alpha` = 1 -
+          `level`; where there is no such number, they are infinite. Targets are covered with a probability of about
+          `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. The time is in proportion to the number of
+          rows of X times that of training rows times that of trees.
+        - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
+          the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
+          corrected variance may be negative; the interval then has no width, and a warning says for how many rows.
 
-            - "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
-              equally wide; they are quick to compute.
-            - "jackknife+ab": jackknife+ after bootstrap [2]_. For each training row i, the trees that left it out predict
-              :math:`\hat\mu_{-i}(x)`, and their error in row i is :math:`R_i`. The ends are the
-              :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
-              :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest :math:`\hat\mu_{-i}(x) + R_i`, with :math:`\alpha` = 1 -
-              `level`; where there is no such number, they are infinite. Targets are covered with a probability of about
-              `level`, and of at least :math:`1 - 2\alpha` whatever their distribution. The time is in proportion to the number of
-              rows of X times that of training rows times that of trees.
-            - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
-              the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
-              corrected variance may be negative; the interval then has no width, and a warning says for how many rows.
+        With each method, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
+        "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
+        library decides how many threads it uses; the last bits may depend on these.
 
-            With each method, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
-            "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
-            library decides how many threads it uses; the last bits may depend on these.
+    Returns
+    -------
+    ndarray of shape (n_rows, 2) or (n_rows, n_outputs, 2), dtype float64
+        The lower and the upper end of each interval. The second shape is that for several outputs, each of which has an
+        interval of its own: `level` is the share of its targets.
 
-        Returns
-        -------
-        ndarray of shape (n_rows, 2) or (n_rows, n_outputs, 2), dtype float64
-            The lower and the upper end of each interval. The second shape is that for several outputs, each of which has an
-            interval of its own: `level` is the share of its targets.
+    Raises
+    ------
+    ValueError
+        If the forest was not fitted with ``keep_training_data=True`` and ``bootstrap=True``, if every tree drew every row, or
+        if a parameter is not as described.
 
-        Raises
-        ------
-        ValueError
-            If the forest was not fitted with ``keep_training_data=True`` and ``bootstrap=True``, if every tree drew every row, or
-            if a parameter is not as described.
+    References
+    ----------
+    .. [1] H. Zhang, J. Zimmerman, D. Nettleton, D. J. Nordman, "Random forest prediction intervals", The American
+       Statistician 74(4), 2020.
+    .. [2] B. Kim, C. Xu, R. F. Barber, "Predictive inference is free with the jackknife+-after-bootstrap", NeurIPS 2020.
+    .. [3] S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the jackknife and the infinitesimal
+       jackknife", Journal of Machine Learning Research 15, 2014.
 
-        References
-        ----------
-        .. [1] H. Zhang, J. Zimmerman, D. Nettleton, D. J. Nordman, "Random forest prediction intervals", The American
-           Statistician 74(4), 2020.
-        .. [2] B. Kim, C. Xu, R. F. Barber, "Predictive inference is free with the jackknife+-after-bootstrap", NeurIPS 2020.
-        .. [3] S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the jackknife and the infinitesimal
-           jackknife", Journal of Machine Learning Research 15, 2014.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from dforest import RandomForestRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> forest = RandomForestRegressor(keep_training_data=True, random_state=0).fit(X, y)
-        >>> forest.predict_interval(X[:3], level=0.8).shape
-        (3, 2)
-        """
-        level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
-        methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
-        if not isinstance(method, str) or method not in methods:
-            raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
-        data, X = self._training_rows(), self._rows_to_look_at(X)
-        if not all(plan.leaves_rows_out for plan in self.forest_.plans):
-            raise ValueError(
-                f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"
-            )
-        if method == "infinitesimal" and not all(isinstance(plan, Bootstrap) for plan in self.forest_.plans):
-            raise ValueError(
-                f"method={method!r} is for rows drawn with replacement and equal chances, all others being out of bag; this "
-                f"forest was fitted with bootstrap={self.bootstrap!r}, categorical_split={self.categorical_split!r}; allowed are "
-                'bootstrap=True with categorical_split="subset", or method="oob" or "jackknife+ab"'
-            )
-        n_threads = count_threads(self.n_jobs)
-        ends = [
-            methods[method](self.forest_, output, data._replace(y=y), X, level, n_threads)
-            for output, y in enumerate(columns_of(data.y))
-        ]
-        return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(keep_training_data=True, random_state=0).fit(X, y)
+    >>> forest.predict_interval(X[:3], level=0.8).shape
+    (3, 2)
+    """
+    level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
+    methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
+    if not isinstance(method, str) or method not in methods:
+        raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
+    data, X = self._training_rows(), self._rows_to_look_at(X)
+    if not all(plan.leaves_rows_out for plan in self.forest_.plans):
+        raise ValueError(
+            f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"
+        )
+    if method == "infinitesimal" and not all(isinstance(plan, Bootstrap) for plan in self.forest_.plans):
+        raise ValueError(
+            f"method={method!r} is for rows drawn with replacement and equal chances, all others being out of bag; this "
+            f"forest was fitted with bootstrap={self.bootstrap!r}, categorical_split={self.categorical_split!r}; allowed are "
+            'bootstrap=True with categorical_split="subset", or method="oob" or "jackknife+ab"'
+        )
+    n_threads = count_threads(self.n_jobs)
+    ends = [
+        methods[method](self.forest_, output, data._replace(y=y), X, level, n_threads)
+        for output, y in enumerate(columns_of(data.y))
+    ]
+    return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
 
 
 # The functions below are told the number of an output, and its targets in the training data.

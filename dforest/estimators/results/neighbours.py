@@ -115,7 +115,7 @@ def _are_equal(X, other):
     return all(np.array_equal(dense(X[block]), dense(other[block]), equal_nan=True) for block in blocks)
 
 
-class NeighbourPart:
+class NeighbourMixin:
     """What forests tell of the training rows in their leaves."""
 
     def _kept_rows(self, rows, plan):
@@ -363,7 +363,7 @@ class NeighbourPart:
         (150,)
         """
         table, data, n_threads = self._leaf_table(of_draws=False), self._training_rows(), count_threads(self.n_jobs)
-        group = self._groups(data.y)
+        group = self._target.groups(self, data.y)
         squares = [squares_of_groups(table, leaf, group, first, n_threads) for first, leaf in self._blocks(data.X)]
         raw = len(data.y) / np.maximum(np.concatenate(squares), self.forest_.n_trees**-2.0)
         scores, (n_given, numbers) = np.empty(len(raw)), self._numbering()
@@ -380,72 +380,70 @@ class NeighbourPart:
         return of_all
 
 
-class QuantilePart:
-    """What forests for regression tell of the distribution of targets."""
+@with_hints
+def predict_quantiles(self, X, q):
+    """Predict quantiles of the target for each row, by the weights that `forest_weights` returns.
 
-    @with_hints
-    def predict_quantiles(self, X, q):
-        """Predict quantiles of the target for each row, by the weights that `forest_weights` returns.
+    The q-quantile is the least training target for which the weights of all training targets up to it sum to q or more:
+    :math:`\\inf\\{y : F(y \\mid x) \\ge q\\}` [1]_. Targets of weight 0 do not count. As sums of weights are rounded, a sum
+    that is less than q by no more than 2**-40 counts as q.
 
-        The q-quantile is the least training target for which the weights of all training targets up to it sum to q or more:
-        :math:`\\inf\\{y : F(y \\mid x) \\ge q\\}` [1]_. Targets of weight 0 do not count. As sums of weights are rounded, a sum
-        that is less than q by no more than 2**-40 counts as q.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Rows with the columns of the training data.
+    q : float or array-like of shape (n_q,)
+        Which quantiles: numbers from 0 to 1, in any order.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        q : float or array-like of shape (n_q,)
-            Which quantiles: numbers from 0 to 1, in any order.
+    Returns
+    -------
+    ndarray of shape (n_rows,) or (n_rows, n_q), dtype float64
+        Quantiles in the unit of the target; the second shape is that for an array of several q. For several outputs, the
+        shape is (n_rows, n_outputs) or (n_rows, n_outputs, n_q): each output has quantiles of its own.
 
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_q), dtype float64
-            Quantiles in the unit of the target; the second shape is that for an array of several q. For several outputs, the
-            shape is (n_rows, n_outputs) or (n_rows, n_outputs, n_q): each output has quantiles of its own.
+    Raises
+    ------
+    ValueError
+        If a number is not from 0 to 1, or the forest was not fitted with ``keep_training_data=True``.
 
-        Raises
-        ------
-        ValueError
-            If a number is not from 0 to 1, or the forest was not fitted with ``keep_training_data=True``.
+    References
+    ----------
+    .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research 7, 2006.
 
-        References
-        ----------
-        .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research 7, 2006.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dforest import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(min_samples_leaf=5, keep_training_data=True, random_state=0).fit(X, y)
+    >>> forest.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
+    (2, 3)
+    """
+    try:
+        numbers = np.asarray(q, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
+        raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
+    table, X = self._leaf_table(), self._rows_to_look_at(X)
+    targets = self._derived("sorted", lambda: _sort_targets(self))
+    wanted = np.argsort(numbers.ravel(), kind="stable")
+    ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)
+    found = np.empty((len(X), len(targets), len(wanted)))
+    for first, leaf in self._blocks(X):
+        for output, (place, sorted_y) in enumerate(targets):
+            own = quantiles_of_rows(table, leaf, place, sorted_y, ascending, n_threads)
+            found[first : first + len(leaf), output, wanted] = own
+    found = found if self.n_outputs_ > 1 else found[:, 0]
+    return found[..., 0] if numbers.ndim == 0 else found
 
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from dforest import RandomForestRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> forest = RandomForestRegressor(min_samples_leaf=5, keep_training_data=True, random_state=0).fit(X, y)
-        >>> forest.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
-        (2, 3)
-        """
-        try:
-            numbers = np.asarray(q, np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
-        if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
-            raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
-        table, X = self._leaf_table(), self._rows_to_look_at(X)
-        targets = self._derived("sorted", self._sort_targets)
-        wanted = np.argsort(numbers.ravel(), kind="stable")
-        ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)
-        found = np.empty((len(X), len(targets), len(wanted)))
-        for first, leaf in self._blocks(X):
-            for output, (place, sorted_y) in enumerate(targets):
-                own = quantiles_of_rows(table, leaf, place, sorted_y, ascending, n_threads)
-                found[first : first + len(leaf), output, wanted] = own
-        found = found if self.n_outputs_ > 1 else found[:, 0]
-        return found[..., 0] if numbers.ndim == 0 else found
 
-    def _sort_targets(self):
-        """(where each training target is among the ascending ones, these) of each output."""
-        found = []
-        for y in columns_of(self._training_rows().y):
-            order = np.argsort(y, kind="stable")
-            place = np.empty(len(y), np.uint32)
-            place[order] = np.arange(len(y), dtype=np.uint32)
-            found.append((place, y[order]))
-        return found
+def _sort_targets(self):
+    """(where each training target is among the ascending ones, these) of each output."""
+    found = []
+    for y in columns_of(self._training_rows().y):
+        order = np.argsort(y, kind="stable")
+        place = np.empty(len(y), np.uint32)
+        place[order] = np.arange(len(y), dtype=np.uint32)
+        found.append((place, y[order]))
+    return found

@@ -12,6 +12,7 @@ from dforest.estimators.data.validation import count_threads
 from dforest.estimators.kinds import Forest, SurvivalTrees
 from dforest.estimators.results import oob
 from dforest.estimators.results.importance import gain_shares
+from dforest.estimators.results.permutation import known_rows
 from dforest.inspection.report.facts import impurity_importance
 
 
@@ -85,7 +86,7 @@ class ForestModel(Model):
     def staged_out_of_bag(self, given, numbers):
         """Yield (the rows that some tree left out, their predictions out of bag) by the first trees, for the training rows."""
         with communicator().together() as ranks:
-            rows, _ = self.estimator._known_rows([Partition(0, *given)], ranks)
+            rows, _ = known_rows(self.estimator, [Partition(0, *given)], ranks)
         votes = oob.live_votes(rows, self.forest.objective, getattr(self.estimator, "voting", "soft"), None, self._n_threads)
         done = 0
         for n in numbers:

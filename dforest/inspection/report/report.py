@@ -98,7 +98,7 @@ def check_writable(path):
 
 
 def report_of(estimator, X=None, y=None, path=None, scoring=None, output=None, verbose=0, told=(None, None)):
-    """The `Report` on a fitted forest or model: see `dforest.estimators.reporting.ReportPart.report`."""
+    """The `Report` on a fitted forest or model: see `dforest.estimators.reporting.report`."""
     if y is not None and X is None:
         raise ValueError("y is given without X; allowed are X and y, X alone, or neither")
     if path is not None:

@@ -93,8 +93,8 @@ class Rows:
             if len(self.y) != len(self.X):
                 raise ValueError(f"y has {len(self.y)} rows, and X has {len(self.X)}; allowed are equal numbers")
         else:
-            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._has_numbers)
-            self.y = forest._encode_known(y)
+            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._target.has_numbers)
+            self.y = forest._target.encode_known(forest, y)
         self._queries = None
         if isinstance(forest, RankingTrees) and y is not None:
             self._queries = numbers_of_queries([ToldQueries(0, *told, len(self.X))])

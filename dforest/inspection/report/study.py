@@ -137,8 +137,7 @@ class Study:
             is_error = name == "loss" or name.startswith("neg_")
             sign = -1 if is_error else 1
             training, held_out = (
-                None if array is None else sign * array[1:]
-                for array in (scores["training"], scores.get("validation"))
+                None if array is None else sign * array[1:] for array in (scores["training"], scores.get("validation"))
             )
             numbers, name = np.arange(1, len(training) + 1), name_of(clean(name)).removeprefix("neg_").replace("_", " ")
             kept = {

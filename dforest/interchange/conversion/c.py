@@ -243,7 +243,7 @@ _PREDICT_COLUMNS = """\
 
 @np.errstate(under="ignore")
 def to_c(estimator, path, prefix, verify):
-    """What `ExportPart.to_c` returns for a fitted estimator."""
+    """What `dforest.estimators.conversion.to_c` returns for a fitted estimator."""
     if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z]\w*", prefix, re.ASCII)):
         raise ValueError(f"prefix={prefix!r}; allowed are names of C that begin with a letter, such as 'forest'")
     check_own_tests(estimator, "C code")

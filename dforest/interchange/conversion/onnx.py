@@ -28,7 +28,7 @@ _MAX_BYTES = 2**31 - 1  # of a model, by protobuf's rules
 
 @np.errstate(under="ignore")
 def to_onnx(estimator, dtype, operators, verify):
-    """What `ExportPart.to_onnx` returns for a fitted estimator."""
+    """What `dforest.estimators.conversion.to_onnx` returns for a fitted estimator."""
     helper, known = needed("onnx.helper", "onnx", "to_onnx"), {np.dtype(kind): kind for kind in (np.float32, np.float64)}
     try:
         dtype = known[np.dtype(dtype)]
@@ -130,10 +130,14 @@ class _Inputs:
         for j in np.flatnonzero(self._estimator.forest_.n_categories == 0):
             if self._texts[j] is not None:
                 encoded[:, j] = rows[:, j] = as_levels(rows[:, j], len(self._texts[j]))
-        return encoded, rows, {
-            name: column[:, None] if labels is None else _as_text(column, labels)[:, None]
-            for name, column, labels in zip(self.names, rows.T, self._texts, strict=True)
-        }
+        return (
+            encoded,
+            rows,
+            {
+                name: column[:, None] if labels is None else _as_text(column, labels)[:, None]
+                for name, column, labels in zip(self.names, rows.T, self._texts, strict=True)
+            },
+        )
 
 
 def _as_text(numbers, labels):

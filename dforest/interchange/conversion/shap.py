@@ -12,7 +12,10 @@ from dforest.interchange.conversion.probes import check_same
 
 @np.errstate(under="ignore")
 def to_shap(estimator, verify, encoded=False):
-    """What `ExportPart.to_shap` returns for a fitted estimator; encoded: whether rows hold numbers in the place of all labels."""
+    """What `dforest.estimators.conversion.to_shap` returns for a fitted estimator.
+
+    encoded: whether rows hold numbers in the place of all labels
+    """
     check_own_tests(estimator, "shap")
     check_predicts(estimator, "shap")
     forest, labels = estimator.forest_, own_numbers(estimator) if encoded else threshold_labels(estimator, "shap", np.float64)

@@ -11,8 +11,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.errors import ConversionError
-from dforest.estimators.conversion import ExportPart
 from dforest.estimators.declaration import ESTIMATORS
+from dforest.estimators.prediction import TreeModel
 from dforest.extras import needed
 from dforest.interchange.conversion.probes import check_same
 from dforest.interchange.conversion.skl2onnx_converter import register
@@ -54,7 +54,7 @@ def register_onnx_converters():
     >>> [output.name for output in to_onnx(model, X).graph.output]
     ['label', 'probabilities']
     """
-    register([kind for kind in ESTIMATORS.values() if issubclass(kind, ExportPart)])
+    register([kind for kind in ESTIMATORS.values() if issubclass(kind, TreeModel)])
 
 
 @np.errstate(under="ignore")
@@ -112,7 +112,7 @@ def pipeline_to_onnx(pipeline, X, *, tolerance=1e-5, verify=True, **keywords):
     >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
-    if not (is_classifier(pipeline) or is_regressor(pipeline) or isinstance(_last_of(pipeline), ExportPart)):
+    if not (is_classifier(pipeline) or is_regressor(pipeline) or isinstance(_last_of(pipeline), TreeModel)):
         raise ValueError(
             f"pipeline={pipeline!r}; allowed are classifiers and regressors, estimators of dforest, and pipelines that end in one"
         )

@@ -35,7 +35,7 @@ _CLASSES = {
 
 @np.errstate(under="ignore")
 def to_sklearn(estimator, verify):
-    """What `ConversionPart.to_sklearn` returns for a fitted estimator."""
+    """What `dforest.estimators.conversion.to_sklearn` returns for a fitted estimator."""
     check_own_tests(estimator, "scikit-learn")
     if embeds(estimator):  # copies of a leaf would be columns of their own
         check_numbers_alone(estimator, "scikit-learn")

@@ -38,7 +38,7 @@ _POSTPROCESSORS = {
 
 @np.errstate(under="ignore")
 def to_treelite(estimator, verify):
-    """What `ExportPart.to_treelite` returns for a fitted estimator."""
+    """What `dforest.estimators.conversion.to_treelite` returns for a fitted estimator."""
     builder = needed("treelite.model_builder", "treelite", "to_treelite")
     check_own_tests(estimator, "treelite")
     check_predicts(estimator, "treelite")

@@ -55,7 +55,7 @@ _WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, Arithmeti
 
 
 def save(estimator, path, serving):
-    """Write a fitted estimator to a file: see `dforest.estimators.saving.SavingPart.save`."""
+    """Write a fitted estimator to a file: see `dforest.estimators.model.Model.save`."""
     check_is_fitted(estimator)
     estimator._validate_params()
     path = file_path_of(path)
