@@ -67,6 +67,8 @@ class InOrder:
     sink : Sink
     first : int
         The number of the first tree.
+    step : callable, optional
+        What is done with each tree first, whatever its turn: `dforest.engines.tree_steps.TreeStep.apply`.
 
     Attributes
     ----------
@@ -76,8 +78,8 @@ class InOrder:
         Trees that the sink has taken.
     """
 
-    def __init__(self, sink, first=0):
-        self._sink = sink
+    def __init__(self, sink, first=0, step=None):
+        self._sink, self._step = sink, step
         self._prepare = getattr(sink, "prepare", None)
         self._next = first
         self._waiting = {}  # trees by number
@@ -99,6 +101,8 @@ class InOrder:
         bool
             Whether growing is to go on, as far as the sink has said.
         """
+        if self._step is not None:
+            tree = self._step(tree)
         if self._prepare is not None:
             tree = self._prepare(tree)
         if not self._take_turn(tree.number):
@@ -180,7 +184,8 @@ class Session(ABC):
             self._take_targets()
         self._leaves = {}
         self._n_wanted = trees.stop
-        ordered, at_once = InOrder(sink, trees.start), max(1, TREES_AT_ONCE // self.n_together) * self.n_together
+        step = None if self.problem.after_tree is None else self.problem.after_tree.apply
+        ordered, at_once = InOrder(sink, trees.start, step), max(1, TREES_AT_ONCE // self.n_together) * self.n_together
         for first in range(trees.start, trees.stop, at_once):
             if ordered.is_open:
                 self._grow(range(first, min(first + at_once, trees.stop)), ordered, keep_leaves)

@@ -196,6 +196,8 @@ class Problem:
     drawn : DrawnRows or None
         The rows that trees draw, if codes, targets, weights and X are those of these rows alone; no other trees can be grown
         then, and there is no `balance`. None means that they are those of all rows.
+    after_tree : TreeStep or None
+        What is done with each tree before it goes into a sink: see `dforest.engines.tree_steps`. None: nothing.
     """
 
     columns: Sequence
@@ -211,6 +213,7 @@ class Problem:
     X: np.ndarray | None = None
     share: RowShare | None = None
     drawn: DrawnRows | None = None
+    after_tree: object = None
 
     @property
     def n_rows(self):
@@ -381,6 +384,7 @@ class BoostingProblem:
     raw: np.ndarray | None = None
     share: RowShare | None = None
     statistics: object = None
+    after_tree = None  # what `Problem` says of it: rows' predictions are known before a step could change a tree
 
     @property
     def n_features(self):

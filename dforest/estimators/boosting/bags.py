@@ -91,6 +91,7 @@ class BagsProblem:
     """
 
     of_bags: tuple
+    after_tree = None  # see `BoostingProblem`
 
     def __getattr__(self, name):
         if name not in ("n_features", "n_sums", "seed", "statistics"):  # which are those of the first bag

@@ -1,0 +1,168 @@
+"""What may be done with a tree of a forest after it is grown and before anybody sees it, on whatever engine.
+
+A *step* belongs to a problem (`Problem.after_tree`). A session hands it each finished tree, and puts what it returns into the
+sink: so callbacks, votes out of bag and the forest itself know trees as they leave the step. Boosted trees have none, as what a
+tree adds to its rows' predictions is known before it is finished.
+
+`RefilledLeaves` keeps the splits of a tree and fills its leaves anew: with the draws of another sampling plan, which may be of
+rows that the splits were not chosen by.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from dforest.core.class_lists import ClassLists
+from dforest.core.coding.coded_columns import CodedColumn
+from dforest.core.draws import draw_pieces
+from dforest.core.forest.arrays import Forest
+from dforest.core.search.splitter import HistSplitter
+from dforest.engines.given import grow_given
+from dforest.engines.problem import GrowthRules
+from dforest.rules import arrays as rules
+from dforest.rules.records import record
+from dforest.spmd.draws import DrawDealer
+
+
+class TreeStep(ABC):
+    """A step."""
+
+    @abstractmethod
+    def apply(self, tree):
+        """What takes the place of a tree.
+
+        Parameters
+        ----------
+        tree : dforest.engines.base.GrownTree
+            Lent until this returns. Several threads may ask about a tree each at the same time; several ranks ask about the same
+            trees, in the same order, and do so together.
+
+        Returns
+        -------
+        GrownTree
+            With arrays of its own.
+        """
+
+
+class RefilledLeaves(TreeStep):
+    """Fills leaves with other draws than those that a tree's splits were chosen by.
+
+    A leaf that none of these draws reaches keeps what it had. Nodes that are no leaves keep their splits, and what a criterion
+    keeps of them beside. A rank knows its own rows alone: of R ranks, rank r fills the leaves of the trees r, r + R, ... with the
+    draws that the other ranks send. Making one is a collective.
+
+    Parameters
+    ----------
+    problem : Problem
+        What the trees are grown for, with targets of all rows of this rank.
+    parts : list of (ndarray of shape (n_rows of the part, n_features), or SparseRows)
+        X of these rows, as it is tested by thresholds.
+    sampling : SamplingPlan
+        Which rows fill a tree's leaves, given the tree's seed.
+    ranks : Communicator
+    **settings
+        Attributes of a `Forest` that the problem does not tell: `n_categories`, `criterion`, `splitter`.
+
+    Raises
+    ------
+    ValueError
+        If leaves depend on more than the draws in them: on bounds of monotonic constraints, or on the splitter.
+    """
+
+    def __init__(self, problem, parts, sampling, ranks, **settings):
+        if problem.directions.any() or problem.splitter.has_own_leaves:
+            reason = "monotonic constraints bound" if problem.directions.any() else f"{problem.splitter!r} makes"
+            raise ValueError(f"leaves can't be filled anew where {reason} what they predict; allowed are leaves of draws alone")
+        self._problem, self._parts, self._sampling, self._ranks, self._settings = problem, parts, sampling, ranks, settings
+        self._numbers = None if problem.share is None else problem.share.numbers()
+        self._dealer = None if problem.share is None else DrawDealer(ranks, problem.n_rows, problem.share)
+
+    def apply(self, tree):
+        """See `TreeStep`."""
+        problem, arrays = self._problem, tree.arrays.copy()
+        counts, targets, unit = self._draws(int(problem.seeds_of(range(tree.number, tree.number + 1))[0]))
+        drawn = np.flatnonzero(counts)
+        records = np.zeros(len(drawn), _DRAWN)
+        records["leaf"] = self._leaf_numbers(arrays, drawn)
+        records["number"] = drawn if self._numbers is None else self._numbers[drawn]
+        records["count"], records["class"] = counts[drawn], targets.classes[drawn]
+        records["weight"] = 1 if targets.weight is None else targets.weight[drawn]
+        records["exact_weight"] = 0.0 if targets.exact_weight is None else targets.exact_weight[drawn]
+        y = None if targets.numbers is None else targets.numbers[drawn]
+        owner, there = tree.number % self._ranks.size, targets.exact_weight is not None
+        records, y = self._sent_to(owner, records), None if y is None else self._sent_to(owner, y)
+        filled = None if self._ranks.rank != owner else self._filled(arrays, records, y, there)
+        if self._ranks.size > 1:
+            filled = self._ranks.gather_objects(filled)[owner]
+        leaves, entries = filled
+        return tree._replace(arrays=arrays._replace(leaves=leaves, entries=entries), weight_unit=unit)
+
+    def _draws(self, seed):
+        """(how often each own row is drawn, the `Targets` whose weights the draws have, the unit of these). A collective."""
+        problem, seeds = self._problem, np.array([seed], np.uint32)
+        if self._dealer is None:
+            counts = self._sampling.counts(problem.n_rows, seed)
+        else:
+            pieces = problem.share.pieces()
+            dealt = self._dealer.deal((self._sampling,), seeds, 1)[:, np.searchsorted(self._dealer.blocks, pieces[0])]
+            counts = draw_pieces(self._sampling, seeds, problem.n_rows, dealt, pieces, 1)[0]
+        targets = problem.targets
+        if targets.balance is None:
+            return counts, targets, targets.weight_unit
+        (weights,) = targets.balance.integer_weights(counts[None])
+        return counts, replace(targets, weight=weights.integers, exact_weight=weights.exact), weights.unit
+
+    def _leaf_numbers(self, arrays, drawn):
+        """The leaf that each of the own rows reaches that are drawn, counted among the leaves of the tree."""
+        known = {"n_features": self._problem.n_features, "objective": self._problem.objective, **self._settings}
+        packed = Forest.lent(arrays, **known).packed()
+        nodes = np.concatenate([np.zeros(0, np.int64), *(packed.apply(part, 1)[:, 0] for part in self._parts if len(part))])
+        return np.cumsum(arrays.feature < 0)[nodes[drawn]] - 1
+
+    def _sent_to(self, owner, array):
+        """What the ranks have, one after another, on the owner; on others nothing. A collective."""
+        if self._ranks.size == 1:
+            return array
+        return np.concatenate(self._ranks.exchange([array if rank == owner else array[:0] for rank in range(self._ranks.size)]))
+
+    def _filled(self, arrays, records, y, has_exact_weights):
+        """(leaves, entries) of a tree, given the draws that fill them and their exact targets."""
+        objective = self._problem.objective
+        order = np.lexsort([records["number"], records["leaf"]])
+        records, y = records[order], None if y is None else y[order]
+        filled, n_records = np.unique(records["leaf"], return_counts=True)
+        if objective.lists_classes:
+            starts, (classes, weights) = np.append(0, np.cumsum(arrays.leaves[:, 1])), arrays.entries.T
+            lists = ClassLists(starts, classes.astype(np.int32), weights, objective.n_weights)
+            words = np.column_stack([arrays.leaves[:, 0], lists.dense()])
+        else:
+            words = arrays.leaves.copy()
+        words[filled] = self._words(records, n_records, y, has_exact_weights)
+        if not objective.lists_classes:
+            return words, arrays.entries
+        return objective.list_leaves(words[:, 0], ClassLists.of(words[:, 1:]))
+
+    def _words(self, records, n_records, y, has_exact_weights):
+        """What leaves keep whose draws lie one leaf after another: that of trees which end at their root."""
+        draws = np.zeros(len(records), record("df_record"))
+        draws["row"] = np.arange(len(records))
+        for name, given in (("count", "count"), ("target", "class"), ("weight", "weight")):
+            draws[name] = records[given]
+        roots = rules.roots(n_records, np.zeros(len(n_records), np.uint32))
+        exact_weight = None
+        if has_exact_weights:
+            roots["first_weight"], exact_weight = 0, np.ascontiguousarray(records["exact_weight"])
+        codes = np.zeros(len(records), np.uint8)
+        never_split = replace(
+            self._problem, columns=(_CONSTANT._replace(codes=codes),), splitter=HistSplitter().configure(1),
+            rules=GrowthRules(max_depth=0), directions=np.zeros(1, np.int8), X=None, share=None,
+        )  # fmt: skip
+        return grow_given(never_split, [codes], draws, y, roots, 1, exact_weight).nodes.leaves
+
+
+_DRAWN = np.dtype(
+    [("leaf", np.int64), ("number", np.int64), ("count", np.uint32), ("class", np.int32), ("weight", np.uint32),
+     ("exact_weight", np.float64)]
+)  # fmt: skip
+_CONSTANT = CodedColumn(None, *(np.zeros(1),) * 3, has_missing=False, kind=0)
