@@ -289,13 +289,13 @@ class Engine(ABC):
         n_leaves : int
             Leaves of a tree.
         n_distinct : int, optional
-            How many different leaves a forest has: see `dforest.engines.memory.estimate_memory`.
+            How many different leaves a forest has: see `dforest.engines.memory.forest_memory`.
         scores : int, default=0
             Bytes that scoring iterations of boosted trees takes meanwhile.
 
         Returns
         -------
-        MemoryEstimate, BoostingMemoryEstimate or LevelMemoryEstimate
+        MemoryEstimate
         """
 
 

@@ -9,9 +9,8 @@ from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
-from dforest.engines.boosting_memory import estimate_boosting_memory
 from dforest.engines.fit_report import FitReport
-from dforest.engines.memory import estimate_memory
+from dforest.engines.memory import boosting_memory, forest_memory
 from dforest.engines.problem import BoostingProblem
 
 
@@ -37,8 +36,8 @@ class CpuEngine(Engine):
 
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
         if isinstance(problem, BoostingProblem):
-            return estimate_boosting_memory(problem, n_trees, self.n_threads, n_leaves, scores)
-        return estimate_memory(problem, n_trees, self.n_threads, n_leaves, n_distinct)
+            return boosting_memory(problem, n_trees, self.n_threads, n_leaves, scores)
+        return forest_memory(problem, n_trees, self.n_threads, n_leaves, n_distinct)
 
 
 class CpuSession(Session):

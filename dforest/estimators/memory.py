@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 
-from dforest.engines.boosting_memory import BoostingMemoryEstimate
-from dforest.engines.level_memory import LevelMemoryEstimate
 from dforest.engines.memory import MemoryEstimate
 
 FIXED = 1 << 20  # bytes that any fit takes
@@ -31,9 +29,8 @@ class FitMemory:
         Bytes of the columns as numbers of bins or ranks, and of the values that these numbers stand for.
     coding : int
         Bytes that are needed only while these numbers are computed.
-    growth : MemoryEstimate, BoostingMemoryEstimate or LevelMemoryEstimate
-        Bytes that growing the trees takes, piece by piece, and those of the forest: on the processor those of a forest, or of
-        boosted trees; or on a device, or by several processes.
+    growth : MemoryEstimate
+        Bytes that growing the trees takes, piece by piece, and those of the forest.
     estimates : int
         Bytes that out-of-bag estimates and importances by permutation take once the trees are grown.
     n_leaves : int
@@ -55,7 +52,7 @@ class FitMemory:
     data: int
     codes: int
     coding: int
-    growth: MemoryEstimate | BoostingMemoryEstimate | LevelMemoryEstimate
+    growth: MemoryEstimate
     estimates: int
     n_leaves: int
     search: int = 0
@@ -74,7 +71,7 @@ class FitMemory:
     @property
     def on_device(self):
         """Most bytes that growing takes at a time of the memory of a device, if that is not the host's: int; not in `total`."""
-        return max(self.search_on_device, getattr(self.growth, "on_device", 0))
+        return max(self.search_on_device, self.growth.on_device)
 
     @property
     def total(self):

@@ -14,7 +14,6 @@ from dforest.estimators import conversion
 from dforest.estimators.data.validation import check_X, count_threads
 from dforest.estimators.model import Model
 from dforest.estimators.results.calibration import check_uncalibrated
-from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -29,8 +28,6 @@ def path_matrix(forest, leaf):
 class TreeModel(Model):
     """An estimator that predicts by trees: a forest, a single tree, or boosted trees."""
 
-    shap_values = shap_values
-    shap_interaction_values = shap_interaction_values
     to_c = conversion.to_c
     to_onnx = conversion.to_onnx
     to_shap = conversion.to_shap

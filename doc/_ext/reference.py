@@ -24,8 +24,6 @@ NAMED = {
     "dforest.core.predict.predictor.Predictor": "predict predict_class",
     "dforest.criterion.Criterion": "configure clone impurity_of score_cuts get_params set_params",
     "dforest.criterion.PythonCriterion": "impurity value score",
-    "dforest.engines.boosting_memory.BoostingMemoryEstimate": "scratch total",
-    "dforest.engines.level_memory.LevelMemoryEstimate": "scratch total",
     "dforest.engines.memory.MemoryEstimate": "of_thread scratch total",
     "dforest.estimators.memory.FitMemory": "forest on_device scratch total",
     "dforest.engines.fit_report.FitReport": "n_launches",
@@ -79,8 +77,7 @@ _ABOUT = {
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
     "guide_tables": "check_table inspection.table.finding.TableFindings inspection.table.finding.Finding",
-    "guide_resources": "engines.fit_report.FitReport estimators.memory.FitMemory engines.memory.MemoryEstimate "
-    "engines.boosting_memory.BoostingMemoryEstimate engines.level_memory.LevelMemoryEstimate",
+    "guide_resources": "engines.fit_report.FitReport estimators.memory.FitMemory engines.memory.MemoryEstimate",
     "guide_resources serve": "core.predict.predictor.Predictor",
     "shap": "ShapInteractionValues ShapValues",
     "report": "inspection.report.report.Report inspection.report.curve.Trend",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dforest.core.sampling import AllRows, Bootstrap
-from dforest.engines.memory import estimate_memory
+from dforest.engines.memory import forest_memory
 from dforest.testing.engine_check import random_problem
 
 # What is resident at most while a forest is grown, beyond what was before; and what is expected.
@@ -19,7 +19,7 @@ from dforest.core.coding import code_columns
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
-from dforest.engines.memory import estimate_memory
+from dforest.engines.memory import forest_memory
 from dforest.estimators.forest.base import SPLITTERS
 from dforest.engines.fitting import ForestSink
 from dforest.engines.problem import GrowthRules, Problem, Targets
@@ -53,7 +53,7 @@ before = resident("VmRSS")
 forest = grow()
 peak = resident("VmHWM") - before
 n_leaves = (len(forest.feature) // n_trees + 1) // 2
-print(peak, estimate_memory(problem, n_trees, 8, n_leaves).total)
+print(peak, forest_memory(problem, n_trees, 8, n_leaves).total)
 """
 
 
@@ -77,7 +77,7 @@ def test_a_fit_on_8_threads_takes_what_is_estimated(kind, method):
 
 
 def estimate(n_trees=10, n_threads=4, kind="classes", **given):
-    return estimate_memory(random_problem(0, kind, n_rows=9000, **given)[1], n_trees, n_threads)
+    return forest_memory(random_problem(0, kind, n_rows=9000, **given)[1], n_trees, n_threads)
 
 
 def test_pieces_by_hand():

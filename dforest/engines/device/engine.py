@@ -15,8 +15,7 @@ from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning, median_memory, trees_of_batch
 from dforest.engines.forest_driver import ForestDriver
 from dforest.engines.layout import Layout
-from dforest.engines.level_memory import boosting_memory, forest_memory
-from dforest.engines.memory import distinct_rows
+from dforest.engines.memory import boosting_memory_by_level, distinct_rows, forest_memory_by_level
 from dforest.engines.problem import BoostingProblem
 
 
@@ -72,12 +71,12 @@ class DeviceEngine(Engine):
         return replace(found, on_device=max(found.on_device, coding.bytes_there(n_rows, n_features, itemsize, tuning)))
 
     def _estimate_growth(self, problem, n_trees, n_leaves, n_distinct, scores):
-        """The `LevelMemoryEstimate` of what follows when columns have codes."""
+        """The `MemoryEstimate` of what follows when columns have codes."""
         device = self.device
         tuning, n_threads = Tuning(device, backend.TUNING), self.n_threads
         if isinstance(problem, BoostingProblem):
             sizes = tuning.ahead, tuning.histogram_bytes
-            return boosting_memory(
+            return boosting_memory_by_level(
                 problem, n_trees, n_leaves, n_threads, device.is_cpu, *sizes, scores, kept_bytes=tuning.histogram_bytes
             )
         n_records, layout = problem.sampling.max_records(problem.n_rows), Layout(problem)
@@ -87,7 +86,7 @@ class DeviceEngine(Engine):
             layout, tuning, subtree_up_to, min(n_trees, n_together), n_distinct_rows, problem.splitter.max_features
         )
         sizes = n_together, subtree_up_to, tuning.histogram_bytes
-        return forest_memory(problem, n_trees, n_leaves, n_distinct, n_threads, device.is_cpu, *sizes, medians=medians)
+        return forest_memory_by_level(problem, n_trees, n_leaves, n_distinct, n_threads, device.is_cpu, *sizes, medians=medians)
 
 
 def _subtree_up_to(problem, tuning):

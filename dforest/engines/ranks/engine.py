@@ -22,7 +22,7 @@ from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
-from dforest.engines.level_memory import RECORD_BYTES, boosting_memory, forest_memory
+from dforest.engines.memory import RECORD_BYTES, boosting_memory_by_level, forest_memory_by_level
 from dforest.engines.problem import BoostingProblem
 from dforest.engines.ranks.boosting import AHEAD, KEPT_ROOM, RankBoostingShard
 from dforest.engines.ranks.shard import RankShard, with_traffic
@@ -67,12 +67,12 @@ class RankEngine(Engine):
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
         ranks, n_threads, is_host = self.ranks, self.n_threads, self.device.is_cpu
         if isinstance(problem, BoostingProblem):
-            return boosting_memory(
+            return boosting_memory_by_level(
                 problem, n_trees, n_leaves, n_threads, is_host, AHEAD, ranks.room, scores, ranks.size,
                 KEPT_ROOM * ranks.room,
             )  # fmt: skip
         sizes = _Sizes(problem, ranks, max(column.codes.itemsize for column in problem.columns))
-        return forest_memory(
+        return forest_memory_by_level(
             problem, n_trees, n_leaves, n_distinct, n_threads, is_host, sizes.n_trees, sizes.ship_up_to, sizes.histogram_bytes,
             max(sizes.histogram_bytes, MAX_ROOM if sizes.ship_up_to == ALL else 0),
             whole_bytes(problem) if grows_whole(problem) else 0,

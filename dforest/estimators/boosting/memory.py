@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.core.sparse_rows import parts_of
-from dforest.engines.boosting_memory import bytes_of_waiting
 from dforest.engines.fitting import engine_on
+from dforest.engines.memory import bytes_of_waiting
 from dforest.estimators.boosting.bags import Bag, Seeds, draw_seeds, problem_of_bags, with_baselines
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
@@ -133,7 +133,7 @@ def memory_of(estimator, problem, bags, n_iterations, engine, given, ranks):
     n_trees = n_bags * n_iterations * problem.n_trees_per_iteration
     growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=n_bags * scores)
     n_columns = len({id(column.codes) for bag in problems for column in bag.columns})
-    of_bags = {name: n_bags * getattr(growth, name) for name in _OF_BAGS if hasattr(growth, name)}
+    of_bags = {name: n_bags * getattr(growth, name) for name in _OF_BAGS}
     of_columns = {name: n_columns * getattr(growth, name) // len(problem.columns) for name in ("codes", "values")}
     growth = replace(growth, **of_bags, **of_columns)
     coding = bytes_of_coding(n_rows, len(problem.columns), n_threads)

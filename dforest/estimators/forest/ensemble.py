@@ -30,6 +30,7 @@ from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.intervals import predict_interval
 from dforest.estimators.results.neighbours import NeighbourMixin, predict_quantiles
 from dforest.estimators.results.permutation import oob_importance, oob_local_importance
+from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 from dforest.estimators.scoring import is_known, named_scorer, refusal
 from dforest.sampling import RowSampling, sampling_of
 from dforest.warning import warn
@@ -451,6 +452,8 @@ class ForestClassifier(NeighbourMixin, ClassPredictionMixin, ForestEstimator):
     oob_local_importance = oob_local_importance
     partial_dependence = partial_dependence
     report = report
+    shap_interaction_values = shap_interaction_values
+    shap_values = shap_values
     to_sklearn = to_sklearn
 
     _tree_class = DecisionTreeClassifier
@@ -485,6 +488,8 @@ class ForestRegressor(NeighbourMixin, NumberPredictionMixin, ForestEstimator):
     predict_interval = predict_interval
     predict_quantiles = predict_quantiles
     report = report
+    shap_interaction_values = shap_interaction_values
+    shap_values = shap_values
     to_sklearn = to_sklearn
 
     _tree_class = DecisionTreeRegressor

@@ -22,6 +22,7 @@ from dforest.estimators.forest.tree import ExtraTreeRegressor
 from dforest.estimators.kinds import OutlierForest
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.reporting import report_on
+from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 from dforest.estimators.targets.none import NoTarget
 from dforest.sampling import RowSampling, WeightedSampling
 from dforest.warning import warn
@@ -88,6 +89,8 @@ class IsolationForest(OutlierForest, OutlierMixin, ForestEstimator):
 
     _tree_class = ExtraTreeRegressor
     _target = NoTarget()
+    shap_interaction_values = shap_interaction_values
+    shap_values = shap_values
     to_sklearn = to_sklearn
 
     # Parameters of other forests, with the values that they have here.

@@ -24,6 +24,7 @@ from dforest.estimators.reporting import report_on
 from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.importance import feature_importances_
 from dforest.estimators.results.permutation import oob_importance, oob_local_importance
+from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 from dforest.estimators.results.survival import BLOCK_ROWS
 from dforest.estimators.targets.survival import SurvivalTimes
 
@@ -55,6 +56,8 @@ class SurvivalPredictionMixin(SurvivalTrees):
     _target = SurvivalTimes()
     feature_importances_ = feature_importances_
     partial_dependence = partial_dependence
+    shap_interaction_values = shap_interaction_values
+    shap_values = shap_values
 
     # Parameters of other trees and forests, with the values that they have here.
     impurity_threshold = 0.0
@@ -278,6 +281,11 @@ class SurvivalForest(SurvivalPredictionMixin, ForestEstimator):
         return super().fit(X, y, sample_weight, groups)
 
     fit.__doc__ = _with_survival_targets(ForestEstimator.fit)
+
+    def _check_out_of_bag(self, rows, forest):
+        if (rows.y < 0).any():
+            raise ValueError("y has other times than those that the forest was fitted on; allowed are these, in the same order")
+        super()._check_out_of_bag(rows, forest)
 
     def _check_oob_scorer(self, rows):
         """Nothing to try: scores are those that there are names of."""

@@ -21,6 +21,7 @@ from dforest.estimators.other_names import with_hints
 from dforest.estimators.results import pruning
 from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.importance import feature_importances_
+from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 from dforest.estimators.subclasses import unfitted
 from dforest.inspection.interop import Tree
 
@@ -128,6 +129,8 @@ class PrunableTree(SingleTree):
 
     feature_importances_ = feature_importances_
     partial_dependence = partial_dependence
+    shap_interaction_values = shap_interaction_values
+    shap_values = shap_values
     to_sklearn = to_sklearn
 
     def prune(self, X, y, sample_weight=None, inplace=True):
