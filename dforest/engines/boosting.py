@@ -16,12 +16,16 @@ class BoostingSession(Session):
     grower : object
         It has the method `grow_iteration`, which returns the `TreeArrays` of an iteration in a list, and the attribute
         `raw_sums`.
+    recorder : Stopwatch or Recorder
+        What keeps how long growing takes, and reports it.
+    with_more : callable, default=None
+        Given the recorder's `FitReport`, it returns one that says more.
     """
 
-    def __init__(self, problem, grower):
+    def __init__(self, problem, grower, recorder, with_more=None):
         super().__init__(problem)
         self.n_together = problem.n_trees_per_iteration
-        self._grower = grower
+        self._grower, self._recorder, self._with_more = grower, recorder, with_more
 
     def close(self):
         self._grower = None
@@ -37,7 +41,12 @@ class BoostingSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         if keep_leaves:
             raise ValueError("it is not told which leaves the rows reach while boosted trees are grown")
-        for first in range(trees.start, trees.stop, self.problem.n_trees_per_iteration):
-            for number, arrays in enumerate(self._grower.grow_iteration(), first):
-                if not sink.put(GrownTree(number, arrays, 1.0)):
-                    return
+        with self._recorder.timed("train"):
+            for first in range(trees.start, trees.stop, self.problem.n_trees_per_iteration):
+                for number, arrays in enumerate(self._grower.grow_iteration(), first):
+                    if not sink.put(GrownTree(number, arrays, 1.0)):
+                        return
+
+    def report(self):
+        found = self._recorder.report(self._n_trees)
+        return found if self._with_more is None else self._with_more(found)

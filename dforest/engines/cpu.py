@@ -1,7 +1,5 @@
 """The processor as an engine: threads that grow trees depth first, or best first (`dforest.core.grow.trainer`)."""
 
-from time import perf_counter
-
 import numpy as np
 
 from dforest.core.boost.booster import Booster
@@ -9,7 +7,7 @@ from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting import BoostingSession
-from dforest.engines.fit_report import FitReport
+from dforest.engines.fit_report import Stopwatch
 from dforest.engines.memory import boosting_memory, forest_memory
 from dforest.engines.problem import BoostingProblem
 
@@ -31,8 +29,9 @@ class CpuEngine(Engine):
         self.n_threads = n_threads
 
     def open(self, problem):
-        kind = CpuBoostingSession if isinstance(problem, BoostingProblem) else CpuSession
-        return kind(problem, self.n_threads)
+        if isinstance(problem, BoostingProblem):
+            return BoostingSession(problem, booster_of(problem, self.n_threads), Stopwatch(self.name))
+        return CpuSession(problem, self.n_threads)
 
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
         if isinstance(problem, BoostingProblem):
@@ -52,7 +51,7 @@ class CpuSession(Session):
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads,
             drawn=problem.drawn,
         )  # fmt: skip
-        self._seconds = 0.0
+        self._stopwatch = Stopwatch(CpuEngine.name)
 
     def close(self):
         self._data = self._trainer = None
@@ -73,50 +72,22 @@ class CpuSession(Session):
                 self._leaves[number] = leaves_of_rows(problem.n_rows, rows, is_first, arrays.feature)
             return sink.put(GrownTree(number, arrays, problem.targets.weight_unit if unit is None else unit))
 
-        start = perf_counter()
-        try:
+        with self._stopwatch.timed("train"):
             self._trainer.grow(trees, problem.seeds_of(trees), put, weigh, keep_leaves)
-        finally:
-            self._seconds += perf_counter() - start
 
     def _weigh(self, seed):
         """`Problem.weigh_draws` of a single tree."""
         return tuple(of_trees[0] for of_trees in self.problem.weigh_draws([seed]))
 
     def report(self):
-        return FitReport(CpuEngine.name, self._n_trees, train_seconds=self._seconds)
+        return self._stopwatch.report(self._n_trees)
 
 
-class CpuBoostingSession(BoostingSession):
-    """Threads at work on a `BoostingProblem`, all of them on one tree; see `BoostingSession`."""
-
-    def __init__(self, problem, n_threads):
-        grower = Booster(
-            problem.columns,
-            problem.loss.number,
-            problem.y,
-            problem.weight,
-            n_classes=problem.n_sums,
-            parameter=problem.loss.parameter,
-            baseline=np.array(problem.baseline),
-            seed=problem.seed,
-            n_threads=n_threads,
-            n_drawn=problem.n_drawn,
-            n_trees=problem.n_grown,
-            raw=problem.raw,
-            constraints=problem.constraints,
-            can_split=problem.can_split,
-            **problem.rules.asdict(),
-        )
-        super().__init__(problem, grower)
-        self._seconds = 0.0
-
-    def _grow(self, trees, sink, keep_leaves):
-        start = perf_counter()
-        try:
-            super()._grow(trees, sink, keep_leaves)
-        finally:
-            self._seconds += perf_counter() - start
-
-    def report(self):
-        return FitReport(CpuEngine.name, self._n_trees, train_seconds=self._seconds)
+def booster_of(problem, n_threads):
+    """The `Booster` that grows the trees of a `BoostingProblem` with at most so many threads, all of them on one tree."""
+    return Booster(
+        problem.columns, problem.loss.number, problem.y, problem.weight, n_classes=problem.n_sums,
+        parameter=problem.loss.parameter, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
+        n_drawn=problem.n_drawn, n_trees=problem.n_grown, raw=problem.raw, constraints=problem.constraints,
+        can_split=problem.can_split, **problem.rules.asdict(),
+    )  # fmt: skip

@@ -1,6 +1,8 @@
 """Where a fit grew its trees, and what that took."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter
 
 _SECONDS = ("build_seconds", "upload_seconds", "train_seconds", "wait_seconds")
 
@@ -98,3 +100,29 @@ class FitReport:
                 *(f"{kernel:<{width}}  {n:>6}" for kernel, n in self.kernels.items()),
             ]
         )
+
+
+class Stopwatch:
+    """Keeps how long the processor took to grow trees, as a `dforest.engines.device.recorder.Recorder` keeps it of a device.
+
+    Parameters
+    ----------
+    name : str
+        What the engine is called.
+    """
+
+    def __init__(self, name):
+        self._name, self._seconds = name, 0.0
+
+    @contextmanager
+    def timed(self, what):
+        """Add the time of a block to that of growing trees, which is "train"."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds += perf_counter() - start
+
+    def report(self, n_trees):
+        """What was done, as `FitReport`."""
+        return FitReport(self._name, n_trees, train_seconds=self._seconds)

@@ -52,7 +52,7 @@ class DeviceEngine(Engine):
     def open(self, problem):
         recorder, self._recorder = self._recorder or Recorder(self.device), None
         if isinstance(problem, BoostingProblem):
-            return DeviceBoostingSession(problem, recorder)
+            return boosting_session(problem, recorder)
         what = f"a forest on the device {self.name!r}"
         criterion = name_of(problem.criterion) or problem.criterion
         if criterion not in OF_KERNELS:
@@ -143,37 +143,28 @@ class DeviceSession(Session):
         return self._recorder.report(self._n_trees)
 
 
-class DeviceBoostingSession(BoostingSession):
-    """A device at work on a `BoostingProblem`; see `BoostingSession`.
+def boosting_session(problem, recorder, ranks=None, joined=None, ahead=None, with_more=None):
+    """A device, as its `Recorder`, at work on a `BoostingProblem`: a `BoostingSession`. A collective, if ranks have rows.
 
     Parameters
     ----------
     problem : BoostingProblem
     recorder : Recorder
         Of the device.
+    ranks : Communicator, optional
+        Whose rows the problem's are.
+    joined : callable, optional
+        Given the `BoostingShard` of the rows that are here, it returns that of the rows of all ranks.
+    ahead : int, optional
+        How many nodes are divided at once, if there is a limit on leaves. None means what the device's tuning says.
+    with_more : callable, optional
+        As of `BoostingSession`.
     """
-
-    def __init__(self, problem, recorder):
-        self._recorder = recorder
-        tuning = Tuning(self._recorder, backend.TUNING)
-        with self._recorder.timed("build"):
-            self._recorder.build("boost_cuts.hpp", "boost.hpp")  # the kernel that takes longest first
-        with self._recorder.timed("upload"):
-            weights = self._weights(problem)
-            shard = DeviceBoostingShard(self._recorder, tuning, problem, weights)
-        super().__init__(problem, self._iterations(weights, shard, problem, tuning.ahead))
-
-    def _weights(self, problem):
-        """The `RowWeights` of the rows that are here."""
-        return RowWeights.of(problem)
-
-    def _iterations(self, weights, shard, problem, ahead):
-        """What grows the trees, given the `BoostingShard` of the rows that are here."""
-        return Iterations(problem, weights, shard, ahead)
-
-    def _grow(self, trees, sink, keep_leaves):
-        with self._recorder.timed("train"):
-            super()._grow(trees, sink, keep_leaves)
-
-    def report(self):
-        return self._recorder.report(self._n_trees)
+    tuning = Tuning(recorder, backend.TUNING)
+    with recorder.timed("build"):
+        recorder.build("boost_cuts.hpp", "boost.hpp")  # the kernel that takes longest first
+    with recorder.timed("upload"):
+        weights = RowWeights.of(problem, ranks)
+        shard = DeviceBoostingShard(recorder, tuning, problem, weights)
+    shard = shard if joined is None else joined(shard)
+    return BoostingSession(problem, Iterations(problem, weights, shard, ahead or tuning.ahead), recorder, with_more)

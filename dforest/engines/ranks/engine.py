@@ -14,9 +14,8 @@ import numpy as np
 
 from dforest.core.draws import draw_pieces
 from dforest.engines.base import Engine, GrownTree, Session
-from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend
-from dforest.engines.device.engine import DeviceBoostingSession
+from dforest.engines.device.engine import boosting_session
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
@@ -61,7 +60,11 @@ class RankEngine(Engine):
 
     def open(self, problem):
         if isinstance(problem, BoostingProblem):
-            return RankBoostingSession(problem, self.ranks, self.device)
+            ranks = self.ranks
+            return boosting_session(
+                problem, Recorder(self.device), ranks, lambda own: RankBoostingShard(ranks, own), AHEAD,
+                lambda report: with_traffic(report, ranks),
+            )  # fmt: skip
         return RankSession(problem, self.ranks, self.device, self.n_threads)
 
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
@@ -170,23 +173,6 @@ class RankSession(Session):
     def report(self):
         report = replace(self._recorder.report(self._n_trees), ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows))
         return with_traffic(report, self._ranks)
-
-
-class RankBoostingSession(DeviceBoostingSession):
-    """A rank at work on a `BoostingProblem`; see `BoostingSession`."""
-
-    def __init__(self, problem, ranks, device):
-        self._ranks = ranks
-        super().__init__(problem, Recorder(device))
-
-    def _weights(self, problem):
-        return RowWeights.of(problem, self._ranks)
-
-    def _iterations(self, weights, shard, problem, ahead):
-        return Iterations(problem, weights, RankBoostingShard(self._ranks, shard), AHEAD)
-
-    def report(self):
-        return with_traffic(super().report(), self._ranks)
 
 
 def machine_bytes():
