@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.read_models import classes_of, data
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,19 +25,6 @@ def one_thread():
     """scikit-learn's threads wait for each other, longest where other tests run too."""
     with threadpool_limits(1):
         yield
-
-
-def data(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    X[:, 3] = 3 * rng.integers(0, 12, n)
-    y = X[:, 0] * X[:, 1] + X[:, 3] % 5 + 0.1 * rng.normal(size=n)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, y - y.min() + 0.1
-
-
-def classes_of(y, n_classes):
-    return np.array(["few", "many", "more"])[np.digitize(y, np.quantile(y, [0.4, 0.7] if n_classes == 3 else [0.5]))]
 
 
 def assert_same(estimator, model, X):

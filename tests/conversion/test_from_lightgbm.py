@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.read_models import assert_explained, classes_of, data
 from helpers.rings import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -29,25 +30,8 @@ def lightgbm():
     return pytest.importorskip("lightgbm")
 
 
-def data(n=500, seed=0, missing=True):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    X[:, 3] = 3 * rng.integers(0, 12, n)
-    y = X[:, 0] * X[:, 1] + X[:, 3] % 5 + 0.1 * rng.normal(size=n)
-    if missing:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    return X, y - y.min() + 0.1
-
-
 def assert_same(estimator, X, raw, contributions):
-    """Raw predictions and Shapley values are those of LightGBM."""
-    sums = next(iter(estimator._raw_after(X, [estimator.n_iter_])))
-    assert sums.reshape(np.shape(raw)) == pytest.approx(np.array(raw), rel=1e-12, abs=1e-12)
-    shap = estimator.shap_values(X)
-    values = shap.values if shap.values.ndim == 3 else shap.values[..., None]
-    contributions = np.reshape(contributions, (len(values), values.shape[2], -1))
-    assert values.transpose(0, 2, 1) == pytest.approx(contributions[..., :-1], rel=1e-9, abs=1e-9)
-    assert np.ravel(shap.base_values) == pytest.approx(contributions[0, :, -1], rel=1e-9)
+    assert_explained(estimator, X, raw, contributions, {"rel": 1e-12, "abs": 1e-12}, {"rel": 1e-9, "abs": 1e-9})
 
 
 def assert_same_as(booster, estimator, X):
@@ -97,7 +81,7 @@ def test_objectives_of_regression(objective, dtype, lightgbm):
 @pytest.mark.parametrize("categorical", [[], [3]])
 def test_classes(n_classes, categorical, lightgbm):
     X, y = data()
-    labels = np.array(["few", "many", "more"])[np.digitize(y, np.quantile(y, [0.4, 0.7] if n_classes == 3 else [0.5]))]
+    labels = classes_of(y, n_classes)
     model = lightgbm.LGBMClassifier(min_data_per_group=5, cat_smooth=1.0, **SMALL).fit(X, labels, categorical_feature=categorical)
     estimator = dforest.from_lightgbm(model)
     assert estimator.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)

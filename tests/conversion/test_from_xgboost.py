@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.read_models import assert_explained
 from helpers.rings import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,11 @@ CASES = sorted(STORED[VERSIONS[0]])
 EIGHT = {3: range(8)}  # the categories of the last column, which the models do not know
 
 
+@pytest.fixture(scope="module")
+def xgboost():
+    return pytest.importorskip("xgboost", "3.1")
+
+
 def model_file(folder, model):
     path = folder / "model.json"
     path.write_text(json.dumps(model), encoding="utf-8")
@@ -40,15 +46,8 @@ def data(n=400, seed=0):
     return X, np.nan_to_num(X[:, 0] * X[:, 1]) + 0.1 * rng.normal(size=n)
 
 
-def assert_same(estimator, X, raw, contributions, tolerance=3e-6):
-    """Raw predictions and Shapley values are those of XGBoost."""
-    sums = next(iter(estimator._raw_after(X, [estimator.n_iter_])))
-    assert sums.reshape(np.shape(raw)) == pytest.approx(np.array(raw), abs=tolerance)
-    shap = estimator.shap_values(X)
-    values = shap.values if shap.values.ndim == 3 else shap.values[..., None]
-    contributions = np.reshape(contributions, (len(values), values.shape[2], -1))
-    assert values.transpose(0, 2, 1) == pytest.approx(contributions[..., :-1], abs=tolerance)
-    assert np.ravel(shap.base_values) == pytest.approx(contributions[0, :, -1], abs=tolerance)
+def assert_same(estimator, X, raw, contributions):
+    assert_explained(estimator, X, raw, contributions, {"abs": 3e-6}, {"abs": 3e-6})
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -194,7 +193,8 @@ TREE = ("gradient_booster", "model", "trees", 0)
         ([(("gradient_booster", "name"), "gblinear")], "model has booster='gblinear'; allowed are those of trees"),
         ([(("learner_model_param", "num_target"), "2")], "model has 2 outputs; allowed is one"),
         ([((*TREE, "tree_param", "size_leaf_vector"), "2")], "tree 0 has a value for each output"),
-        ([(("learner_model_param", "base_score"), "[1E0,2E0]")], r"model has base_score=\[1.0, 2.0\]; allowed are 1 numbers"),
+        ([(("learner_model_param", "base_score"), "[0.1,0.2]")], r"model has base_score=\[0.1, 0.2\]; allowed are 1 numbers"),
+        ([(("learner_model_param", "base_score"), "[1.5E0]")], r"model has base_score=\[1.5\]; allowed are 1 numbers whose raw pre"),
         ([((*TREE, "left_children", 0), 0)], "has children beyond these"),
         ([((*TREE, "left_children", 1), 5)], "has a node with two parents"),
         ([((*TREE, "sum_hessian"), [1.0])], "tree 0 has arrays of the lengths"),
@@ -209,13 +209,7 @@ TREE = ("gradient_booster", "model", "trees", 0)
 )  # fmt: skip
 def test_what_is_refused(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        dforest.from_xgboost(model_file(tmp_path, changed("regression", *changes)))
-
-
-def test_a_base_score_that_is_no_probability(tmp_path):
-    model = changed("binary", (("learner_model_param", "base_score"), "[1.5E0]"))
-    with pytest.raises(ValueError, match=r"model has base_score=\[1.5\]; allowed are 1 numbers whose raw predictions are finite"):
-        dforest.from_xgboost(model_file(tmp_path, model))
+        dforest.from_xgboost(model_file(tmp_path, changed("binary", *changes)))
 
 
 def test_what_is_no_model(tmp_path):
@@ -258,8 +252,7 @@ def test_categories_that_are_not_known(tmp_path):
     dforest.from_xgboost(model_file(tmp_path, model))
 
 
-def test_one_wrong_number_is_found(monkeypatch, tmp_path):
-    pytest.importorskip("xgboost")
+def test_one_wrong_number_is_found(monkeypatch, tmp_path, xgboost):
     path = model_file(tmp_path, STORED["3.2.0"]["regression"]["model"])
     right = conversion.highest_below
     monkeypatch.setattr(conversion, "highest_below", lambda thresholds: np.nextafter(right(thresholds), np.inf))
@@ -280,8 +273,7 @@ LIVE = [
 
 @pytest.mark.parametrize(("kind", "parameters"), LIVE)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_models_of_xgboost(kind, parameters, dtype):
-    xgboost = pytest.importorskip("xgboost")
+def test_models_of_xgboost(kind, parameters, dtype, xgboost):
     X, y = data()
     X = X.astype(dtype)
     y = np.digitize(y, [-0.2, 0.2]) if "Classifier" in kind and "binary" not in str(parameters) else np.abs(y) + 0.1
@@ -299,8 +291,7 @@ def test_models_of_xgboost(kind, parameters, dtype):
     assert estimator.feature_importances_ == pytest.approx(gains / gains.sum(), abs=1e-5)
 
 
-def test_frames_with_categories():
-    xgboost = pytest.importorskip("xgboost", "3.1")
+def test_frames_with_categories(xgboost):
     X, y = data()
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
@@ -323,9 +314,8 @@ def test_frames_with_categories():
     assert dforest.from_xgboost(model, categories=known).predict(frame) == pytest.approx(model.predict(frame), abs=1e-5)
 
 
-def test_categories_beyond_ascii_are_asked_for():
+def test_categories_beyond_ascii_are_asked_for(xgboost):
     """XGBoost cuts off the bytes of their text, so that the model can't tell them."""
-    xgboost = pytest.importorskip("xgboost", "3.1")
     X, y = data()
     frame = pd.DataFrame({"c": pd.Categorical(np.random.default_rng(0).choice(["Köln", "Bern", "Łódź"], len(y))), "x": X[:, 0]})
     model = xgboost.XGBRegressor(n_estimators=4, enable_categorical=True).fit(frame, y + 2 * (frame["c"] == "Köln"))
@@ -337,8 +327,7 @@ def test_categories_beyond_ascii_are_asked_for():
 
 
 @pytest.mark.parametrize("objective", ["multi:softprob", "multi:softmax"])
-def test_the_softmax_of_two_classes(objective, tmp_path):
-    xgboost = pytest.importorskip("xgboost")
+def test_the_softmax_of_two_classes(objective, tmp_path, xgboost):
     X, y = data()
     rows = xgboost.DMatrix(X, y > 0)
     model = xgboost.train({"objective": objective, "num_class": 2, "max_depth": 3}, rows, 5)
@@ -351,9 +340,8 @@ def test_the_softmax_of_two_classes(objective, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_base_scores_at_the_ends(share, tmp_path):
+def test_base_scores_at_the_ends(share, tmp_path, xgboost):
     """XGBoost takes no probability below 1e-6, nor one above 1 - 1e-6."""
-    xgboost = pytest.importorskip("xgboost", "3.1")
     X, y = data()
     for parameters, targets in (({}, np.full(len(y), share)), ({"base_score": share}, y > 0)):
         rows = xgboost.DMatrix(X, targets)
@@ -366,8 +354,7 @@ def test_base_scores_at_the_ends(share, tmp_path):
         dforest.from_xgboost(counts)
 
 
-def test_one_class(tmp_path):
-    xgboost = pytest.importorskip("xgboost", "3.1")
+def test_one_class(tmp_path, xgboost):
     X, y = data()
     rows = xgboost.DMatrix(X, np.zeros(len(y)))
     model = xgboost.train({"objective": "multi:softprob", "num_class": 1}, rows, 2)
@@ -380,8 +367,7 @@ def test_one_class(tmp_path):
     assert dforest.from_xgboost(model).predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-6)
 
 
-def test_tweedie_of_power_1():
-    xgboost = pytest.importorskip("xgboost")
+def test_tweedie_of_power_1(xgboost):
     X, y = data()
     rows = xgboost.DMatrix(X, np.floor(np.exp(y)))
     model = xgboost.train({"objective": "reg:tweedie", "tweedie_variance_power": 1.0}, rows, 4)
@@ -389,16 +375,14 @@ def test_tweedie_of_power_1():
     assert estimator.loss == "poisson" and estimator.predict(X) == pytest.approx(model.predict(rows), rel=1e-5)
 
 
-def test_objectives_of_the_users_own():
-    xgboost = pytest.importorskip("xgboost")
+def test_objectives_of_the_users_own(xgboost):
     X, y = data()
     rows = xgboost.DMatrix(X, y)
     model = xgboost.train({"max_depth": 3}, rows, 3, obj=lambda raw, rows: (raw - rows.get_label(), np.ones_like(raw)))
     assert dforest.from_xgboost(model).predict(X) == pytest.approx(model.predict(rows), abs=1e-5)
 
 
-def test_parameters_that_a_warm_start_goes_on_with(tmp_path):
-    xgboost = pytest.importorskip("xgboost", "2.1")
+def test_parameters_that_a_warm_start_goes_on_with(tmp_path, xgboost):
     X, y = data()
     parameters = {
         "eta": 0.5, "max_depth": 3, "max_leaves": 5, "grow_policy": "lossguide", "min_child_weight": 4.0, "lambda": 2.0,
@@ -426,9 +410,8 @@ def test_parameters_that_a_warm_start_goes_on_with(tmp_path):
     assert dforest.from_xgboost(tmp_path / "model.json").learning_rate_ == 0.1
 
 
-def test_early_stopping_and_files(tmp_path):
+def test_early_stopping_and_files(tmp_path, xgboost):
     """An estimator predicts with its best iterations, and so does its file; a Booster with all."""
-    xgboost = pytest.importorskip("xgboost")
     X, y = data()
     y = np.digitize(y, [-0.2, 0.2])
     model = xgboost.XGBClassifier(n_estimators=50, learning_rate=0.9, early_stopping_rounds=3)
@@ -444,8 +427,7 @@ def test_early_stopping_and_files(tmp_path):
     assert dforest.from_xgboost(model.get_booster()).n_iter_ == n
 
 
-def test_estimators_that_are_refused():
-    xgboost = pytest.importorskip("xgboost")
+def test_estimators_that_are_refused(xgboost):
     X, y = data(60)
     with pytest.raises(ValueError, match=r"model has missing=-999.0; allowed is NaN"):
         dforest.from_xgboost(xgboost.XGBRegressor(n_estimators=2, missing=-999.0).fit(X, y))
@@ -457,8 +439,7 @@ def test_estimators_that_are_refused():
             dforest.from_xgboost(model)
 
 
-def test_base_margins():
-    xgboost = pytest.importorskip("xgboost")
+def test_base_margins(xgboost):
     X, y = data()
     margin = np.random.default_rng(1).normal(size=len(y))
     y += margin + 3.0
