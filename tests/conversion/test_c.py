@@ -8,12 +8,11 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
+from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
-from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import ConversionError
@@ -198,8 +197,6 @@ def test_what_differs_is_found(text, other, several, monkeypatch):
 
 def test_what_it_cannot_have(monkeypatch, tmp_path):
     X, z = data_of()
-    with pytest.raises(NotFittedError):
-        dforest.RandomForestClassifier().to_c()
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
     for wrong in ("", "1st", "a-b", "é", None):
         with pytest.raises(ValueError, match="prefix=.*; allowed are names of C that begin with a letter"):
@@ -213,5 +210,3 @@ def test_what_it_cannot_have(monkeypatch, tmp_path):
         forest.to_c(tmp_path / "model.c")
     assert not (tmp_path / "model.c").exists()
     forest.to_c(verify=False)
-    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and C code's trees"):
-        with_own_tests(forest).to_c()

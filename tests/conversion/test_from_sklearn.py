@@ -8,6 +8,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 from helpers.rings import examples
+from helpers.sklearn_models import KINDS, assert_same_bits, data_of, is_single_tree
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
@@ -17,37 +18,13 @@ from sklearn.exceptions import NotFittedError
 import dforest
 from dforest.errors import ConversionError
 from dforest.interchange.conversion import from_sklearn as conversion
-from dforest.interchange.conversion.probes import within_leaves
-
-KINDS = [
-    *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees") for task in ("Classifier", "Regressor")),
-    *(f"{name}{task}" for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
-]
-
-
-def data_of(kind, n=200, seed=0, missing=True):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 40, (n, 4)).astype(np.float32) / 7
-    z = X[:, 0] * X[:, 1] + rng.random(n)
-    if missing:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    return X, np.array(["few", "many", "more"])[np.digitize(z, [6.0, 12.0])] if "Classifier" in kind else z
 
 
 def model_of(kind, **parameters):
-    is_tree = kind.endswith(("TreeClassifier", "TreeRegressor"))
+    is_tree = is_single_tree(kind)
     return getattr(sklearn.tree if is_tree else sklearn.ensemble, kind)(
         random_state=0, **({} if is_tree else {"n_estimators": 9}), **parameters
     )
-
-
-def assert_same(estimator, model, X):
-    if is_classifier(model):
-        assert estimator.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-    expected = model.predict(X)
-    if not is_classifier(model) and hasattr(estimator, "forest_"):
-        expected = within_leaves(estimator.forest_, expected)
-    assert np.array_equal(estimator.predict(X), expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -58,14 +35,14 @@ def test_predictions_have_the_same_bits(kind, max_leaf_nodes, tmp_path):
     estimator = dforest.from_sklearn(model)
     assert type(estimator) is getattr(dforest, kind)
     rows = np.random.default_rng(1).normal(3, 3, (500, 4)).astype(np.float32)
-    assert_same(estimator, model, rows)
-    assert_same(pickle.loads(pickle.dumps(estimator)), model, rows)
+    assert_same_bits(model, estimator, rows)
+    assert_same_bits(model, pickle.loads(pickle.dumps(estimator)), rows)
     estimator.save(tmp_path / "model")
     for mmap in (True, False):
-        assert_same(dforest.load(tmp_path / "model", mmap=mmap), model, rows)
+        assert_same_bits(model, dforest.load(tmp_path / "model", mmap=mmap), rows)
     assert estimator.feature_importances_ == pytest.approx(model.feature_importances_, abs=1e-6)
     assert estimator.get_params()["max_leaf_nodes"] == max_leaf_nodes
-    assert_same(estimator.to_sklearn(), model, rows)
+    assert_same_bits(estimator.to_sklearn(), estimator, rows)
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -86,7 +63,7 @@ def test_whatever_was_grown(seed, kind, weights, max_leaf_nodes, ccp_alpha):
     if weights == "any" and is_classifier(model):
         assert np.abs(estimator.predict_proba(X) - model.predict_proba(X)).max() <= 1e-12
     else:
-        assert_same(estimator, model, X)
+        assert_same_bits(model, estimator, X)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss", "squared_error", "absolute_error", "poisson"])
@@ -138,7 +115,7 @@ def test_names_and_parameters():
 def test_a_leaf_alone_and_nothing_shared():
     X = np.zeros((5, 2), np.float32)
     model = sklearn.tree.DecisionTreeRegressor().fit(X, np.arange(5.0))
-    assert_same(dforest.from_sklearn(model), model, X)
+    assert_same_bits(model, dforest.from_sklearn(model), X)
     classifier = sklearn.ensemble.RandomForestClassifier(3, class_weight={0: 1, 1: 2}).fit(load_iris().data, np.arange(150) % 2)
     before = pickle.dumps(classifier)
     forest = dforest.from_sklearn(classifier)

@@ -194,7 +194,7 @@ TREE = ("gradient_booster", "model", "trees", 0)
         ([(("learner_model_param", "num_target"), "2")], "model has 2 outputs; allowed is one"),
         ([((*TREE, "tree_param", "size_leaf_vector"), "2")], "tree 0 has a value for each output"),
         ([(("learner_model_param", "base_score"), "[0.1,0.2]")], r"model has base_score=\[0.1, 0.2\]; allowed are 1 numbers"),
-        ([(("learner_model_param", "base_score"), "[1.5E0]")], r"model has base_score=\[1.5\]; allowed are 1 numbers whose raw pre"),
+        ([(("learner_model_param", "base_score"), "[1.5E0]")], r"model has base_score=\[1.5\]; allowed are 1 numbers whose raw"),
         ([((*TREE, "left_children", 0), 0)], "has children beyond these"),
         ([((*TREE, "left_children", 1), 5)], "has a node with two parents"),
         ([((*TREE, "sum_hessian"), [1.0])], "tree 0 has arrays of the lengths"),

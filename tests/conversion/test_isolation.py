@@ -9,7 +9,6 @@ import shap
 import sklearn.ensemble
 import treelite
 from onnx.reference import ReferenceEvaluator
-from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import ConversionError
@@ -122,9 +121,6 @@ def test_what_is_refused():
     for convert in ("to_onnx", "to_treelite", "to_shap", "to_c", "to_sklearn"):
         with pytest.raises(ValueError, match="allowed is extension_level=0"):
             getattr(extended, convert)()
-        for kind in (dforest.IsolationForest, dforest.RandomTreesEmbedding):
-            with pytest.raises(NotFittedError):
-                getattr(kind(), convert)()
     embedding = dforest.RandomTreesEmbedding(3, random_state=0).fit(X)
     for convert in ("to_treelite", "to_shap"):
         with pytest.raises(ValueError, match="predicts nothing"):

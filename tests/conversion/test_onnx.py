@@ -7,13 +7,12 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
+from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 from sklearn.base import is_classifier
-from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.core.boost.ranking import RANK_LOSSES
@@ -378,14 +377,10 @@ def test_one_wrong_number_is_found(attribute, change, dtype, monkeypatch):
 
 def test_what_it_cannot_have():
     X, z = data_of()
-    with pytest.raises(NotFittedError):
-        dforest.RandomForestClassifier().to_onnx()
     forest = dforest.RandomForestRegressor(2, random_state=0).fit(X, z)
     for wrong in (np.int32, "float16", "half a byte"):
         with pytest.raises(ValueError, match=r"dtype=.*; allowed are numpy.float32 and numpy.float64"):
             forest.to_onnx(dtype=wrong)
-    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and ONNX's trees"):
-        with_own_tests(forest).to_onnx()
 
 
 def test_limits(monkeypatch):

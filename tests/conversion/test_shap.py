@@ -5,9 +5,8 @@ from itertools import chain
 import numpy as np
 import pytest
 import shap
-from helpers.conversion import data_of, labelled, labelled_models, models, models_of_several_outputs, with_own_tests
+from helpers.conversion import data_of, labelled, labelled_models, models, models_of_several_outputs
 from sklearn.base import is_classifier
-from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import ConversionError
@@ -131,8 +130,6 @@ def test_the_number_of_nodes_is_limited(monkeypatch):
 
 def test_what_it_cannot_have(monkeypatch):
     X, z = data_of(categories=True)
-    with pytest.raises(NotFittedError):
-        dforest.RandomForestClassifier().to_shap()
     text = np.where(X[:, :1] > 9, "many", "few").astype(object)
     with pytest.raises(ValueError, match="column 0 holds the label 'few', and shap's trees only compare numbers.*OrdinalEncoder"):
         dforest.RandomForestRegressor(2, categorical_features=[0]).fit(text, z).to_shap()
@@ -140,6 +137,3 @@ def test_what_it_cannot_have(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "shap", None)
     with pytest.raises(ImportError, match=r"to_shap\(verify=True\) needs shap; install it with: pip install 'shap"):
         forest.to_shap()
-    monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and shap's trees"):
-        with_own_tests(forest).to_shap()

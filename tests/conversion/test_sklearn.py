@@ -9,50 +9,22 @@ import sklearn.ensemble
 import sklearn.tree
 from helpers.conversion import labelled, labelled_models
 from helpers.rings import examples
+from helpers.sklearn_models import KINDS, assert_same_bits, data_of, is_single_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.inspection import partial_dependence
 
 import dforest
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.errors import ConversionError
 from dforest.interchange.conversion import sklearn as conversion
-from dforest.interchange.conversion.probes import within_leaves
-from dforest.splitter import Splitter
-
-KINDS = [
-    *(f"{name}{task}" for name in ("RandomForest", "ExtraTrees") for task in ("Classifier", "Regressor")),
-    *(f"{name}{task}" for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
-]
-
-
-def data_of(kind, n=300, seed=0, dtype=np.float32, several=False):
-    """Rows with missing values, and labels of text or numbers; several: three columns of these, of one to three classes."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 40, (n, 4)).astype(dtype) / 7
-    z = X[:, 0] * X[:, 1] + rng.random(n)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    y = np.array(["few", "many", "more"])[np.digitize(z, [6.0, 12.0])] if "Classifier" in kind else z
-    if several:
-        y = np.stack([y, np.where(rng.random(n) < 0.5, y[0], y[1]), y[:1].repeat(n)], axis=1)
-    return X, y
 
 
 def model_of(kind, **parameters):
-    if not kind.endswith(("TreeClassifier", "TreeRegressor")):
+    if not is_single_tree(kind):
         parameters = {"n_estimators": 12, **parameters}
     return getattr(dforest, kind)(random_state=0, **parameters)
-
-
-def assert_same(model, given, X):
-    if is_classifier(given):
-        found, expected = ((own if given.n_outputs_ > 1 else [own]) for own in (model.predict_proba(X), given.predict_proba(X)))
-        assert [own.tobytes() for own in found] == [own.tobytes() for own in expected]
-        assert np.array_equal(model.predict(X), given.predict(X))
-    else:  # scikit-learn's means may be rounded to what is beyond the leaves
-        forest = getattr(model, "forest_", None) or given.forest_
-        assert np.array_equal(*(within_leaves(forest, one.predict(X)) for one in (model, given)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,11 +34,11 @@ def test_predictions_have_the_same_bits(kind, dtype, several):
     X, y = data_of(kind, dtype=dtype, several=several)
     given = model_of(kind).fit(X, y)
     model = given.to_sklearn()
-    module = sklearn.tree if kind.endswith(("TreeClassifier", "TreeRegressor")) else sklearn.ensemble
+    module = sklearn.tree if is_single_tree(kind) else sklearn.ensemble
     assert type(model) is getattr(module, kind)
     rows = np.random.default_rng(1).normal(3, 3, (500, 4)).astype(np.float32)
-    assert_same(model, given, rows)
-    assert_same(pickle.loads(pickle.dumps(model)), given, X.astype(np.float32))
+    assert_same_bits(model, given, rows)
+    assert_same_bits(pickle.loads(pickle.dumps(model)), given, X.astype(np.float32))
     assert np.array_equal(model.apply(rows), given.apply(rows))
     assert model.get_params()["random_state"] == 0
     clone(model).fit(np.nan_to_num(X), y)  # it is one that can be fitted, too
@@ -88,7 +60,7 @@ def test_whatever_was_grown(seed, kind, dtype, method, max_leaf_nodes, weighted,
     X *= dtype(scale)
     weight = np.random.default_rng(seed).integers(0, 3, len(y)) if weighted else None
     given = model_of(kind, method=method, max_leaf_nodes=max_leaf_nodes).fit(X, y, weight)
-    assert_same(given.to_sklearn(), given, X.astype(np.float32))
+    assert_same_bits(given.to_sklearn(), given, X.astype(np.float32))
 
 
 def test_votes_pruning_and_names():
@@ -96,7 +68,7 @@ def test_votes_pruning_and_names():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     given = RandomForestClassifier(30, voting="hard", ccp_alpha=0.01, n_jobs=2, random_state=0).fit(frame, y)
     model = given.to_sklearn()
-    assert_same(model.set_params(n_jobs=1), given, frame)
+    assert_same_bits(model.set_params(n_jobs=1), given, frame)
     assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     assert model.get_params()["ccp_alpha"] == 0.01
     assert model.n_estimators == len(model.estimators_) == 30
@@ -106,7 +78,7 @@ def test_a_tree_that_is_a_leaf():
     X = np.zeros((5, 2), np.float32)
     for kind in ("DecisionTreeRegressor", "RandomForestRegressor"):
         given = model_of(kind).fit(X, np.arange(5.0))
-        assert_same(given.to_sklearn(), given, X)
+        assert_same_bits(given.to_sklearn(), given, X)
 
 
 def test_for_tools_that_want_scikit_learns():
@@ -145,7 +117,7 @@ def test_categories(seed):
         if not hasattr(estimator, "to_sklearn"):
             continue
         model = estimator.to_sklearn()
-        assert_same(model, estimator, frame)
+        assert_same_bits(model, estimator, frame)
         importances = estimator.feature_importances_
         assert model.feature_importances_ == pytest.approx(importances, rel=1e-9, abs=1e-9), name
         for tree in (one.tree_ for one in getattr(model, "estimators_", [model])):
@@ -229,21 +201,5 @@ def test_what_scikit_learns_trees_cannot_have():
     frame["colour"] = pd.Categorical(np.where(X[:, 1] > 2, 2**24, 2**24 + 1))
     with pytest.raises(ValueError, match="two that are equal, as numbers of float32, to which scikit-learn rounds X"):
         RandomForestClassifier(5).fit(frame, y).to_sklearn()
-    with pytest.raises(sklearn.exceptions.NotFittedError):
-        RandomForestClassifier().to_sklearn()
     for other in (dforest.RandomSurvivalForest, dforest.HistGradientBoostingRegressor):
         assert not hasattr(other, "to_sklearn")
-
-
-def test_splitters_with_tests_of_their_own():
-    class Own(Splitter):
-        has_own_tests = True
-
-        def __repr__(self):
-            return "Own()"
-
-    X, y = data_of("Regressor")
-    given = model_of("DecisionTreeRegressor").fit(X, y)
-    given.forest_.__dict__["splitter"] = Own()
-    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own"):
-        given.to_sklearn()

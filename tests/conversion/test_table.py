@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.conversion import HAS_ONNXRUNTIME
+from helpers.conversion import HAS_ONNXRUNTIME, with_own_tests
+from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.estimators.declaration import ESTIMATORS
@@ -60,6 +61,16 @@ def test_cells(name, parameters, convert, cell):
             getattr(estimator, convert)()
         return
     assert converted(estimator, convert) is not None
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS)
+def test_what_no_library_has(convert):
+    """Estimators that are not fitted, and splitters with tests of their own."""
+    for kind in (dforest.RandomForestRegressor, dforest.IsolationForest, dforest.RandomTreesEmbedding):
+        with pytest.raises(NotFittedError):
+            getattr(kind(), convert)()
+    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and (ONNX|C code|treelite|shap|scikit-learn)'s trees"):
+        getattr(with_own_tests(fitted(dforest.RandomForestRegressor, n_estimators=2)), convert)()
 
 
 def converted(estimator, convert):

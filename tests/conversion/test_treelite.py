@@ -5,9 +5,8 @@ from itertools import chain
 import numpy as np
 import pytest
 import treelite
-from helpers.conversion import data_of, held_rows, models, models_of_several_outputs, with_own_tests
+from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
 from sklearn.base import is_classifier
-from sklearn.exceptions import NotFittedError
 
 import dforest
 from dforest.errors import ConversionError
@@ -73,8 +72,6 @@ def test_wrong_numbers_are_found(field, change, monkeypatch):
 
 def test_what_it_cannot_have(monkeypatch):
     X, z = data_of(categories=True)
-    with pytest.raises(NotFittedError):
-        dforest.RandomForestClassifier().to_treelite()
     for label in (-3.0, 0.5):
         rows = X.copy()
         rows[rows[:, 0] == 3, 0] = label
@@ -85,6 +82,3 @@ def test_what_it_cannot_have(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "treelite.model_builder", None)
     with pytest.raises(ImportError, match="to_treelite needs treelite; install it with: pip install 'treelite"):
         forest.to_treelite()
-    monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"Own\(\) makes tests of its own, and treelite's trees"):
-        with_own_tests(forest).to_treelite()
