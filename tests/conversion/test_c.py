@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
-from helpers.rings import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import is_classifier
 
 import dforest
@@ -88,16 +85,6 @@ def test_every_estimator(dtype, categories, tmp_path):
         rows = X.astype(np.float64) if categories else np.concatenate([X.astype(np.float64), held_rows(estimator)])
         compiled = Compiled(estimator.to_c(prefix=f"m{i}", verify=False), tmp_path, f"m{i}")
         assert_same(compiled, estimator, rows, estimator._features.encode(rows))
-
-
-@settings(max_examples=examples(5), deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(20, 120), n_trees=st.integers(1, 40), leaves=st.sampled_from([None, 2, 5]))
-def test_any_model(seed, n, n_trees, leaves):
-    """They are compared by the conversion itself."""
-    X, z = data_of(n, seed, [np.float32, np.float64][seed % 3 % 2], categories=bool(seed % 2))
-    kinds = {"random_state": seed, "categorical_features": [0, 1] if seed % 2 else None, "max_leaf_nodes": leaves}
-    dforest.ExtraTreesClassifier(n_trees, **kinds).fit(X, z.astype(int) % 5).to_c()
-    dforest.HistGradientBoostingRegressor(max_iter=n_trees, min_samples_leaf=2, **kinds).fit(X, z).to_c()
 
 
 def frame_of(n=300):
