@@ -102,15 +102,7 @@ def as_one_sum(trees, baseline):
     return [tree._replace(value=signs[t % 2] * tree.value) for t, tree in enumerate(trees)], [baseline[1] - baseline[0]]
 
 
-def tweedie(power):
-    """(the loss with a power that other libraries allow from 1 to below 2, its parameters)."""
-    if power == 1:
-        return "poisson", {}
-    # Text of few digits may have rounded it to 2.
-    return "tweedie", {"power": min(power, _MOST_POWER) if power <= 2 else power}
-
-
-def sum_forest(trees, baseline, n_features, n_categories, are_outputs=False):
+def sum_forest(trees, baseline, n_categories, are_outputs=False):
     """A `Forest` whose leaves are added up.
 
     Parameters
@@ -119,7 +111,6 @@ def sum_forest(trees, baseline, n_features, n_categories, are_outputs=False):
         In turns for each of the sums.
     baseline : sequence of float
         What each sum begins with.
-    n_features : int
     n_categories : ndarray of shape (n_features,), dtype int32
     are_outputs : bool, default=False
         Whether several sums are those of several outputs, for which leaves have a value each: 0 for all but one.
@@ -145,37 +136,58 @@ def sum_forest(trees, baseline, n_features, n_categories, are_outputs=False):
         value, inner = part["leaf_value"], part["inner"]
         part["leaf_value"], part["inner"] = np.zeros((len(value), n_sums)), np.zeros((len(inner), n_sums + 1))
         part["leaf_value"][:, t % n_sums], part["inner"][:, [t % n_sums, -1]] = value, inner
-    parts = {name: [part[name] for part in parts] for name in parts[0]}
-    units, n_draws = parts.pop("weight_unit"), [int(draws.sum()) for draws in parts["leaf_draws"]]
-    n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
+    n_draws = [int(part["leaf_draws"].sum()) for part in parts]
+    objective = (MultiOutputSumObjective if are_outputs else SumObjective)(tuple(map(float, baseline)))
+    return forest_of(parts, n_draws, n_draws, n_categories, objective, "squared_error", np.zeros(len(trees), np.uint32)), orders
+
+
+def forest_of(trees, n_rows, n_draws, n_categories, objective, criterion, seeds):
+    """A `Forest` of trees that were grown elsewhere.
+
+    Parameters
+    ----------
+    trees : list of dict of ndarray
+        For each tree, the arrays of its nodes, leaves and payloads by their names in a `Forest`, and "weight_unit" and
+        "payload_lengths". Links of leaves are numbers of the tree's leaves.
+    n_rows, n_draws : list of int
+    n_categories : ndarray of shape (n_features,), dtype int32
+    objective, criterion, seeds
+        As of `Forest`.
+    """
+    parts = {name: [tree[name] for tree in trees] for name in trees[0]}
+    units, n_leaves = parts.pop("weight_unit"), np.cumsum([0, *map(len, parts["leaf_draws"])])
     for link, feature, first in zip(parts["link"], parts["feature"], n_leaves, strict=False):
         link[feature < 0] += np.uint32(first)
     arrays = {name: np.concatenate(each) for name, each in parts.items()}
-    arrays["node_offsets"] = np.cumsum([0, *map(len, orders)])
+    arrays["node_offsets"] = np.cumsum([0, *map(len, parts["feature"])])
     arrays["payload_offsets"] = np.cumsum([0, *arrays.pop("payload_lengths")])
-    forest = Forest(
+    return Forest(
         arrays,
-        n_rows=np.array(n_draws),
-        n_features=n_features,
-        objective=(MultiOutputSumObjective if are_outputs else SumObjective)(tuple(map(float, baseline))),
+        n_rows=np.array(n_rows),
+        n_features=len(n_categories),
+        objective=objective,
         n_categories=n_categories,
-        criterion="squared_error",
+        criterion=criterion,
         seed=0,
-        seeds=np.zeros(len(trees), np.uint32),
+        seeds=seeds,
         plans=tuple(map(DrawnElsewhere, n_draws)),
         weight_unit=np.array(units),
     )
-    return forest, orders
+
+
+def linked(left, right, order):
+    """(which nodes are leaves, their links, and the places of nodes by their numbers) of a tree whose nodes take an order."""
+    place = np.full(len(left), -1)
+    place[order] = np.arange(len(order))
+    is_leaf, link = left[order] < 0, np.empty(len(order), np.uint32)
+    link[is_leaf], link[~is_leaf] = np.arange(np.count_nonzero(is_leaf)), place[right[order[~is_leaf]]]
+    return is_leaf, link, place
 
 
 def _tree_arrays(tree, order):
-    """The arrays of nodes, leaves and payloads of a tree, as `Forest` has them, by name."""
-    place = np.full(len(tree.left), -1)
-    place[order] = np.arange(len(order))
-    is_leaf = tree.left[order] < 0
+    """The arrays of a tree, as `forest_of` takes them."""
+    is_leaf, link, place = linked(tree.left, tree.right, order)
     leaves, inner = order[is_leaf], order[~is_leaf]
-    link = np.empty(len(order), np.uint32)
-    link[is_leaf], link[~is_leaf] = np.arange(len(leaves)), place[tree.right[inner]]
     weight, unit = _integer_weights(tree.weight[leaves])
     threshold, words = np.where(is_leaf, 0.0, tree.threshold[order]), []
     for node in inner.tolist() if tree.left_categories else ():
@@ -265,11 +277,27 @@ def boosted_estimator(estimator, forest, features, classes=None):
     return estimator
 
 
-def boosted_kind(loss):
-    """The class of estimators for a loss by its name."""
+def estimator_for(loss, quantile=None, power=None):
+    """An estimator, not fitted, with a loss.
+
+    Parameters
+    ----------
+    loss : str
+    quantile, power : callable, optional
+        What a loss that has such a parameter asks for it. Other libraries allow powers from 1 to below 2.
+    """
+    given = {}
+    if loss == "quantile":
+        given["quantile"] = float(quantile())
+    if loss == "tweedie":
+        power = float(power())
+        # Text of few digits may have rounded it to 2.
+        loss, given = ("poisson", {}) if power == 1 else (loss, {"power": min(power, _MOST_POWER) if power <= 2 else power})
     if loss in RANK_LOSSES:
-        return HistGradientBoostingRanker
-    return HistGradientBoostingClassifier if loss == "log_loss" else HistGradientBoostingRegressor
+        kind = HistGradientBoostingRanker
+    else:
+        kind = HistGradientBoostingClassifier if loss == "log_loss" else HistGradientBoostingRegressor
+    return kind(loss=loss, defaults="scikit-learn", **given)
 
 
 def check_boosted(library, estimator, encoded, raw=None, predicted=None, leaves=(), orders=(), dtype=np.float64):
@@ -283,7 +311,7 @@ def check_boosted(library, estimator, encoded, raw=None, predicted=None, leaves=
     encoded : ndarray of shape (n_rows, n_features)
         Rows, in which categories are their numbers.
     raw : ndarray of shape (n_rows,) or (n_rows, n_sums), optional
-        Raw predictions of the model.
+        Raw predictions of the model; two where the estimator has one stand for the second less the first: see `as_one_sum`.
     predicted : ndarray of shape (n_rows,) or (n_rows, n_classes), optional
         Predictions of the model for numbers, or probabilities: those of two classes may be of the second one alone.
     leaves, orders : sequence of ndarray
@@ -297,7 +325,8 @@ def check_boosted(library, estimator, encoded, raw=None, predicted=None, leaves=
         check_same(library, encoded, order[own], theirs)
     sums, rounding = packed.mean(encoded, 1), sum_rounding(estimator.forest_, dtype)
     if raw is not None:
-        check_same(library, encoded, sums, raw, rounding)
+        is_difference = sums.shape[1] == 1 and np.ndim(raw) == 2 and raw.shape[1] == 2
+        check_same(library, encoded, sums, raw[:, 1] - raw[:, 0] if is_difference else raw, rounding)
     if predicted is not None:
         expected = meaning(estimator, sums)[-1]
         if expected.ndim == 2 and expected.shape[1] == 1:  # others have a second probability, of no class, which is close to 0

@@ -35,7 +35,7 @@ def give_boosted_trees(estimator, model, verify):
     column = np.concatenate([sorted(labels), np.setdiff1d(np.arange(n_features), list(labels))]).astype(np.int32)
     n_categories = np.array([len(labels.get(j, ())) for j in range(n_features)], np.int32)
     trees = [_source_tree(tree, column, n_categories, model.learning_rate) for turn in model._predictors for tree in turn]
-    forest, _ = sum_forest(trees, np.ravel(model._baseline_prediction), n_features, n_categories)
+    forest, _ = sum_forest(trees, np.ravel(model._baseline_prediction), n_categories)
     features = features_of(n_features, labels, None if names is None else names.tolist())
     boosted_estimator(estimator, forest, features, model.classes_ if is_classifier(model) else None)
     estimator.do_early_stopping_ = model.do_early_stopping_

@@ -20,11 +20,10 @@ from dforest.interchange.conversion.boosted import (
     SourceTree,
     as_one_sum,
     boosted_estimator,
-    boosted_kind,
     check_boosted,
+    estimator_for,
     features_of,
     sum_forest,
-    tweedie,
 )
 from dforest.interchange.conversion.columns import probes_of
 from dforest.interchange.conversion.parameters import of_lightgbm, take_parameters
@@ -139,10 +138,10 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
         found, lacking = of_lightgbm(parameters, n_features, n_classes, codes.keys())
     except DAMAGED as error:
         raise ValueError(f"model is damaged, or not LightGBM's: {type(error).__name__}: {error}") from error
-    baseline, is_difference = np.zeros(n_sums), n_classes == n_sums == 2
-    if is_difference:
+    baseline = np.zeros(n_sums)
+    if n_classes == n_sums == 2:
         sources, baseline = as_one_sum(sources, baseline)
-    forest, orders = sum_forest(sources, baseline, n_features, n_categories, are_outputs=n_classes == 0)
+    forest, orders = sum_forest(sources, baseline, n_categories, are_outputs=n_classes == 0)
     estimator.set_params(max_iter=forest.n_trees // forest.objective.n_trees_per_iteration)
     if codes and (features.names is None or codes.keys() - of_frame.keys()):  # the types of columns do not tell
         estimator.set_params(categorical_features=sorted(codes))
@@ -157,7 +156,7 @@ def from_lightgbm(model, *, feature_names=None, pandas_categorical=None, verify=
     if verify and (booster is not None or find_spec("lightgbm") is not None):
         booster = _booster_from(facts, trees, n_features, n_sums) if booster is None else booster
         others = {j: own for j, own in codes.items() if j not in of_frame}
-        _verify(estimator, booster, trees, orders, share, others, is_difference)
+        _verify(estimator, booster, trees, orders, share, others)
     return estimator
 
 
@@ -245,7 +244,7 @@ def _integer(fields, name, who="model"):
 def _estimator_for(facts, parameters, n_sums):
     """An estimator, not fitted, with the loss of a model. Raises ValueError if there is none for its objective."""
     if "objective" not in facts:  # it was the user's own
-        return boosted_kind("squared_error")(defaults="scikit-learn")
+        return estimator_for("squared_error")
     words = facts["objective"].split(" ")
     name, details = words[0], dict(word.partition(":")[::2] for word in words[1:])
     is_link_ours = "sqrt" not in details and float(details.get("sigmoid", 1)) == 1
@@ -254,12 +253,8 @@ def _estimator_for(facts, parameters, n_sums):
             f"model has objective={facts['objective']}, with {n_sums} trees an iteration; allowed are {', '.join(_LOSSES)}, "
             "without reg_sqrt and with sigmoid=1.0, and objectives of the user's own"
         )
-    loss, given = _LOSSES[name], {}
-    if loss == "quantile":
-        given["quantile"] = float(parameters.get("alpha", 0.9))
-    if loss == "tweedie":
-        loss, given = tweedie(float(parameters.get("tweedie_variance_power", 1.5)))
-    return boosted_kind(loss)(loss=loss, defaults="scikit-learn", **given)
+    of_alpha, of_power = (lambda: parameters.get("alpha", 0.9)), (lambda: parameters.get("tweedie_variance_power", 1.5))
+    return estimator_for(_LOSSES[name], of_alpha, of_power)
 
 
 def _array(tree, name, n, dtype, t):
@@ -439,19 +434,12 @@ def _booster_from(facts, trees, n_features, n_sums):
         raise ValueError(f"LightGBM does not read the model, which may be damaged: {error}") from None
 
 
-def _verify(estimator, booster, trees, orders, share, labels, is_difference):
-    """Raise ConversionError unless both predict the same.
-
-    IN labels: LightGBM's numbers of categories, where they are others; is_difference: whether the second of two sums less the
-    first one counts.
-    """
+def _verify(estimator, booster, trees, orders, share, labels):
+    """Raise ConversionError unless both predict the same. labels: LightGBM's numbers of categories, where they are others."""
     n_features = estimator.n_features_in_
     labels = [labels.get(j) for j in range(n_features)]
     encoded, rows = probes_of(estimator, np.float64, labels, infinite=True)
     inner = [int(tree["num_leaves"]) - 1 for tree in trees]
     reached = booster.predict(rows, pred_leaf=True).reshape(len(rows), -1).T
-    raw = share * booster.predict(rows, raw_score=True)
-    check_boosted(
-        "LightGBM", estimator, encoded, raw[:, 1] - raw[:, 0] if is_difference else raw, booster.predict(rows),
-        [n + leaves for n, leaves in zip(inner, reached, strict=True)], orders,
-    )  # fmt: skip
+    raw, leaves = share * booster.predict(rows, raw_score=True), [n + own for n, own in zip(inner, reached, strict=True)]
+    check_boosted("LightGBM", estimator, encoded, raw, booster.predict(rows), leaves, orders)

@@ -15,9 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.core.forest.arrays import Forest
 from dforest.core.objective import ClassObjective, NumberObjective, PathObjective
-from dforest.core.sampling import DrawnElsewhere
 from dforest.estimators.boosting import boosting
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.data.features import CONTINUOUS, Features
@@ -25,7 +23,7 @@ from dforest.estimators.forest import embedding, isolation
 from dforest.estimators.forest import forest as forests
 from dforest.estimators.forest import tree as trees
 from dforest.estimators.forest.batch import Batch
-from dforest.interchange.conversion.boosted import preorder
+from dforest.interchange.conversion.boosted import forest_of, linked, preorder
 from dforest.interchange.conversion.from_hist_boosting import give_boosted_trees
 from dforest.interchange.conversion.links import embeds, finds_outliers
 from dforest.interchange.conversion.probes import check_same, probe_rows, within_leaves
@@ -169,28 +167,11 @@ def _forest_of(model, criterion):
         objective, n_draws = PathObjective(), [int(model.max_samples_)] * len(alone)
         for t, (arrays, _) in enumerate(found):
             _become_path_lengths(arrays, model, t)
-    parts = {name: [arrays[name] for arrays, _ in found] for name in found[0][0]}
-    units = parts.pop("weight_unit")
-    n_leaves = np.cumsum([0, *map(len, parts["leaf_draws"])])
-    for link, feature, first in zip(parts["link"], parts["feature"], n_leaves, strict=False):
-        link[feature < 0] += np.uint32(first)
-    arrays = {name: np.concatenate(each) for name, each in parts.items()}
-    arrays["node_offsets"] = np.cumsum([0, *(tree.node_count for tree in alone)])
-    arrays |= {"payload_offsets": np.zeros(1, np.int64), "payload_words": np.zeros(0, np.uint64)}
     seeds = [one.random_state for one in getattr(model, "estimators_", [model])]
-    forest = Forest(
-        arrays,
-        n_rows=np.full(len(alone), max(n_draws)),
-        n_features=model.n_features_in_,
-        objective=objective,
-        n_categories=np.zeros(model.n_features_in_, np.int32),
-        criterion=criterion,
-        seed=0,
-        seeds=np.array([seed % 2**32 if isinstance(seed, Integral) else 0 for seed in seeds], np.uint32),
-        plans=tuple(map(DrawnElsewhere, n_draws)),
-        weight_unit=np.array(units),
-    )
-    return forest, all(is_exact for _, is_exact in found)
+    seeds = np.array([seed % 2**32 if isinstance(seed, Integral) else 0 for seed in seeds], np.uint32)
+    trees, are_exact = zip(*found, strict=True)
+    n_categories, n_rows = np.zeros(model.n_features_in_, np.int32), [max(n_draws)] * len(alone)
+    return forest_of(trees, n_rows, n_draws, n_categories, objective, criterion, seeds), all(are_exact)
 
 
 def _order(tree):
@@ -224,11 +205,9 @@ def _become_path_lengths(arrays, model, t):
 
 
 def _tree_arrays(tree, objective, criterion):
-    """(the arrays of nodes and leaves of a tree, as `Forest` has them, by name; whether shares of classes are exact)."""
+    """(the arrays of a tree, as `forest_of` takes them; whether shares of classes are exact)."""
     order = _order(tree)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    is_leaf = tree.children_left[order] < 0
+    is_leaf, link, _ = linked(tree.children_left, tree.children_right, order)
     leaves, inner = order[is_leaf], order[~is_leaf]
     if not tree.n_node_samples[leaves].all():
         raise ValueError(
@@ -236,9 +215,6 @@ def _tree_arrays(tree, objective, criterion):
             "that to_sklearn has made of tests of categories have copies of leaves that count none: keep the model that they "
             "were made of, which the method save writes to a file"
         )
-    link = np.empty(len(order), np.uint32)
-    link[is_leaf] = np.arange(len(leaves))
-    link[~is_leaf] = place[tree.children_right[inner]]
     weight, unit, is_exact = _integer_weights(tree, leaves, objective)
     values, impurity = tree.value[:, 0, 0], np.maximum(tree.impurity, 0.0)  # rounding may have made it negative
     empty = np.zeros(0)
@@ -252,6 +228,8 @@ def _tree_arrays(tree, objective, criterion):
         "leaf_value": values[leaves] if objective.keeps_values else empty,
         "leaf_impurity": impurity[leaves] if objective.keeps_values else empty,
         "inner": np.column_stack([values[inner], impurity[inner]]) if criterion == "absolute_error" else np.zeros((0, 2)),
+        "payload_lengths": np.zeros(0, np.int64),
+        "payload_words": np.zeros(0, np.uint64),
         "weight_unit": unit,
     }
     return arrays, is_exact

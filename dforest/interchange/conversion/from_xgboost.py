@@ -19,11 +19,10 @@ from dforest.interchange.conversion.boosted import (
     SourceTree,
     as_one_sum,
     boosted_estimator,
-    boosted_kind,
     check_boosted,
+    estimator_for,
     features_of,
     sum_forest,
-    tweedie,
 )
 from dforest.interchange.conversion.parameters import of_xgboost, take_parameters
 from dforest.interchange.conversion.probes import probe_rows
@@ -147,10 +146,9 @@ def from_xgboost(model, *, categories=None, verify=True):
         found, lacking = of_xgboost(config, n_features, n_classes, labels.keys()) if config else ({}, [])
     except DAMAGED as error:
         raise ValueError(f"model is damaged, or not XGBoost's: {type(error).__name__}: {error}") from error
-    is_difference = n_classes == n_sums == 2
-    if is_difference:
+    if n_classes == n_sums == 2:
         sources, baseline = as_one_sum(sources, baseline)
-    forest, orders = sum_forest(sources, baseline, n_features, n_categories)
+    forest, orders = sum_forest(sources, baseline, n_categories)
     estimator.set_params(max_iter=forest.n_trees // len(baseline))
     if names is None and labels:
         estimator.set_params(categorical_features=sorted(labels))
@@ -166,7 +164,7 @@ def from_xgboost(model, *, categories=None, verify=True):
             types, n_iterations, chosen = None, 0, slice(None)
             orders = [place[order] for place, order in zip(places, orders, strict=True)]
         has_predictions = learner["objective"]["name"] not in _NOT_PREDICTED
-        _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders, is_difference)
+        _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders)
     return estimator
 
 
@@ -241,13 +239,12 @@ def _estimator_for(objective, n_classes, n_targets):
     if n_targets > 1:
         raise ValueError(f"model has {n_targets} outputs; allowed is one: fit a model for each column of y")
     loss, link = _LOSSES[name]
-    given = {"loss": loss}
-    if loss == "quantile":
-        given["quantile"] = float(np.ravel(json.loads(objective["quantile_loss_param"]["quantile_alpha"]))[0])
-    if loss == "tweedie":
-        given["loss"], more = tweedie(float(objective["tweedie_regression_param"]["tweedie_variance_power"]))
-        given |= more
-    return boosted_kind(given["loss"])(defaults="scikit-learn", **given), link
+    estimator = estimator_for(
+        loss,
+        lambda: np.ravel(json.loads(objective["quantile_loss_param"]["quantile_alpha"]))[0],
+        lambda: objective["tweedie_regression_param"]["tweedie_variance_power"],
+    )
+    return estimator, link
 
 
 def _json(text):
@@ -492,12 +489,11 @@ def _written(tree, place, t, n_features):
     }  # fmt: skip
 
 
-def _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders, is_difference):
+def _verify(estimator, booster, types, n_iterations, has_predictions, chosen, orders):
     """Raise ConversionError unless both predict the same.
 
     IN types: of the columns, as XGBoost calls them, or None; n_iterations: how many of the Booster count; has_predictions:
-    whether it predicts what the estimator does, beside raw predictions; chosen: which of its trees count; is_difference: whether
-    the second of two sums less the first one does.
+    whether it predicts what the estimator does, beside raw predictions; chosen: which of its trees count.
     """
     import xgboost
 
@@ -511,8 +507,7 @@ def _verify(estimator, booster, types, n_iterations, has_predictions, chosen, or
     rows = xgboost.DMatrix(encoded, feature_names=booster.feature_names, feature_types=types, enable_categorical=True)
     first = {"iteration_range": (0, n_iterations)}
     reached = booster.predict(rows, pred_leaf=True, **first).reshape(len(encoded), -1).T
-    raw = booster.predict(rows, output_margin=True, **first)
-    check_boosted(
-        "XGBoost", estimator, encoded, raw[:, 1] - raw[:, 0] if is_difference else raw,
-        booster.predict(rows, **first) if has_predictions else None, reached[chosen].astype(np.int64), orders, np.float32,
-    )  # fmt: skip
+    raw, predicted = booster.predict(rows, output_margin=True, **first), None
+    if has_predictions:
+        predicted = booster.predict(rows, **first)
+    check_boosted("XGBoost", estimator, encoded, raw, predicted, reached[chosen].astype(np.int64), orders, np.float32)
