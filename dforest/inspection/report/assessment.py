@@ -27,19 +27,12 @@ ROUNDING = 1e-12  # of a figure
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What is found of a class if rows are taken for it from some probability on.
-
-    Attributes
-    ----------
-    threshold, precision, recall : ndarray of shape (n_thresholds,)
-    n_found : ndarray of shape (n_thresholds,), dtype int64
-        How many rows have at least this probability.
-    """
+    """What is found of a class if rows are taken for it from some probability on. Arrays have an entry for each threshold."""
 
     threshold: np.ndarray
     precision: np.ndarray
     recall: np.ndarray
-    n_found: np.ndarray
+    n_found: np.ndarray  # int64: how many rows have at least this probability
 
     @classmethod
     def of(cls, is_class, probability):
@@ -63,35 +56,18 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class ClassQuality:
-    """How well classes are predicted.
+    """How well classes are predicted."""
 
-    Attributes
-    ----------
-    true, predicted : ndarray of shape (n_rows,)
-        Class numbers.
-    probability : ndarray of shape (n_rows, n_classes)
-    figures, constant : dict of str to float or None
-        Figures by their names, of the predictions and of `constant_classes`; None where one is not defined.
-    stated, observed : ndarray of shape (n_bins,)
-        Probabilities that were predicted, on average in each bin, and the share of rows for which that came true.
-    error : ndarray of shape (n_bins,)
-        Standard errors of `observed`.
-    claim : ndarray of shape (n_rows,)
-        The probabilities that these are made of: that of one class, or that of the predicted class.
-    thresholds : Thresholds or None
-        Of a rare class.
-    """
-
-    true: np.ndarray
-    predicted: np.ndarray
-    probability: np.ndarray
-    figures: dict
-    constant: dict
-    stated: np.ndarray
-    observed: np.ndarray
-    error: np.ndarray
-    claim: np.ndarray
-    thresholds: Thresholds | None
+    true: np.ndarray  # of shape (n_rows,): class numbers
+    predicted: np.ndarray  # likewise
+    probability: np.ndarray  # of shape (n_rows, n_classes)
+    figures: dict  # by their names; None where one is not defined
+    constant: dict  # those of `constant_classes`
+    stated: np.ndarray  # of shape (n_bins,): probabilities that were predicted, on average in each bin
+    observed: np.ndarray  # of shape (n_bins,): the share of rows for which that came true
+    error: np.ndarray  # of shape (n_bins,): standard errors of `observed`
+    claim: np.ndarray  # of shape (n_rows,): the probabilities that bins are made of: that of one class, or of the predicted class
+    thresholds: Thresholds | None  # of a rare class
 
     def of_class(self, k):
         """(which rows have class k, which are predicted to have it): two masks."""
@@ -105,26 +81,16 @@ class ClassQuality:
 
 @dataclass(frozen=True)
 class NumberQuality:
-    """How well numbers are predicted.
+    """How well numbers are predicted."""
 
-    Attributes
-    ----------
-    true, predicted : ndarray of shape (n_rows,)
-    figures, constant : dict of str to float or None
-        Figures by their names, of the predictions and of the rows' mean, predicted for each row.
-    stated, observed : ndarray of shape (n_bins,)
-        Means of predictions and of targets among rows in the order of their predictions, about as many in each bin.
-    error : ndarray of shape (n_bins,)
-        Standard errors of `observed`; NaN in bins of one row.
-    """
-
-    true: np.ndarray
-    predicted: np.ndarray
-    figures: dict
-    constant: dict
-    stated: np.ndarray
-    observed: np.ndarray
-    error: np.ndarray
+    true: np.ndarray  # of shape (n_rows,)
+    predicted: np.ndarray  # of shape (n_rows,)
+    figures: dict  # by their names; None where one is not defined
+    constant: dict  # those of the rows' mean, predicted for each row
+    # Of shape (n_bins,): means among rows in the order of their predictions, about as many in each bin.
+    stated: np.ndarray  # of predictions
+    observed: np.ndarray  # of targets
+    error: np.ndarray  # standard errors of `observed`; NaN in bins of one row
 
 
 def magnitude(values):
@@ -245,29 +211,16 @@ def assess_numbers(true, predicted):
 
 @dataclass(frozen=True)
 class Importance:
-    """Importances by permutation.
+    """Importances by permutation."""
 
-    Attributes
-    ----------
-    mean, error : ndarray of shape (n_features,)
-        By how much the score falls, on average over `REPEATS` permutations, and the standard error of this mean; NaN for features
-        that were not permuted. Those that no tree tests have 0.
-    n_asked : int
-        How many features were permuted: all that trees test, or, of many, those of the largest importances by the trees.
-    is_out_of_bag : bool
-        Whether each row was predicted by the trees that left it out.
-    n_rows : int
-        Of the rows that were permuted.
-    n_more : int
-        How many of these were taken beyond their share, as they have a rare class; their weights make up for it.
-    """
-
+    # Of shape (n_features,): by how much the score falls, on average over `REPEATS` permutations; NaN for features that were not
+    # permuted, and 0 for those that no tree tests.
     mean: np.ndarray
-    error: np.ndarray
-    n_asked: int
-    is_out_of_bag: bool
-    n_rows: int
-    n_more: int
+    error: np.ndarray  # the standard errors of these means
+    n_asked: int  # how many features were permuted: all that trees test, or, of many, those most important by the trees
+    is_out_of_bag: bool  # whether each row was predicted by the trees that left it out
+    n_rows: int  # of the rows that were permuted
+    n_more: int  # how many of these were taken beyond their share, as they have a rare class; their weights make up for it
 
 
 def permuted(rows, measure, own, rare=None):
@@ -329,27 +282,16 @@ def _with_more_of(rows, rare, most):
 
 @dataclass(frozen=True)
 class Dependence:
-    """How predictions depend on one feature, all else as it is in some rows.
-
-    Attributes
-    ----------
-    feature : int
-    grid : ndarray of shape (n_values,)
-        Numbers, or the numbers of labels.
-    mean : ndarray of shape (n_outputs, n_values)
-        Mean predictions: of numbers; of the probability of the second of two classes, or of the classes `shown`.
-    low, high : ndarray of shape (n_values,), or None
-        Between which the predictions for 80% of the rows are; None for several outputs.
-    shown : list of int
-        Class numbers; empty for regression.
-    """
+    """How predictions depend on one feature, all else as it is in some rows."""
 
     feature: int
-    grid: np.ndarray
+    grid: np.ndarray  # of shape (n_values,): numbers, or the numbers of labels
+    # Of shape (n_outputs, n_values): mean predictions of numbers, or of probabilities of the second of two classes, or of those
+    # that are shown.
     mean: np.ndarray
-    low: np.ndarray | None
+    low: np.ndarray | None  # of shape (n_values,): 80% of the predictions are between `low` and `high`; None for several outputs
     high: np.ndarray | None
-    shown: list
+    shown: list  # class numbers; empty for regression
 
 
 def shown_classes(rows, positive):

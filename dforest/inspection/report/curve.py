@@ -103,45 +103,19 @@ def fit_trend(curve, n_trees=None):
 
 @dataclass(frozen=True)
 class Curve:
-    """A score, or an error, by the number of trees of a forest or of iterations of boosted trees.
+    """A score, or an error, by the number of trees of a forest or of iterations of boosted trees."""
 
-    Attributes
-    ----------
-    n_trees : ndarray of shape (n_points,)
-        Numbers of trees, or of iterations; ascending.
-    values : ndarray of shape (n_points,)
-        NaN where there is none.
-    name : str
-        Such as "misclassification rate".
-    is_error : bool
-        Whether lower is better.
-    where : str
-        What is predicted, such as "out of bag".
-    unit : str
-        "tree" or "iteration".
-    known_to : float
-        The standard error of the last value, as an estimate for new rows; NaN if it is not known.
-    other : ndarray of shape (n_points,), or None
-        The same of training rows.
-    n_scored : int or None
-        How many of the rows of X, drawn at random, were scored; None: all, or rows that are not X.
-    n_kept : int or None
-        How many iterations the model has, where later ones were dropped; None: all.
-    n_iter_no_change : int or None
-        After how many iterations without a better one growing stops; None: it does not.
-    """
-
-    n_trees: np.ndarray
-    values: np.ndarray
-    name: str
-    is_error: bool
-    where: str
-    unit: str
-    known_to: float = np.nan
-    other: np.ndarray | None = None
-    n_scored: int | None = None
-    n_kept: int | None = None
-    n_iter_no_change: int | None = None
+    n_trees: np.ndarray  # of shape (n_points,): numbers of trees, or of iterations; ascending
+    values: np.ndarray  # of shape (n_points,); NaN where there is none
+    name: str  # such as "misclassification rate"
+    is_error: bool  # whether lower is better
+    where: str  # what is predicted, such as "out of bag"
+    unit: str  # "tree" or "iteration"
+    known_to: float = np.nan  # the standard error of the last value, as an estimate for new rows; NaN if it is not known
+    other: np.ndarray | None = None  # the same of training rows
+    n_scored: int | None = None  # how many of the rows of X, drawn at random, were scored; None: all, or rows that are not X
+    n_kept: int | None = None  # how many iterations the model has, where later ones were dropped; None: all
+    n_iter_no_change: int | None = None  # after how many iterations without a better one growing stops; None: it does not
 
     @property
     def sign(self):

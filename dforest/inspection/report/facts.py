@@ -40,26 +40,13 @@ def weighted_quantiles(values, counts, shares):
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the trees of a forest are.
+    """How large the trees of a forest are."""
 
-    Attributes
-    ----------
-    depth : ndarray of shape (n_trees,), dtype int64
-        Of each tree: that of its deepest leaf; 0 where a tree is a single leaf.
-    n_leaves : ndarray of shape (n_trees,), dtype int64
-    leaves_by_depth : ndarray of shape (deepest + 1,), dtype int64
-        Leaves of all trees at depth 0, 1, ...
-    leaves_by_draws : ndarray, dtype int64
-        Leaves of all trees with 1 draw, with 2 or 3 draws, with 4 to 7 draws, ...
-    draws : list of int
-        The smallest leaf, the three quartiles, and the largest leaf of all trees, in draws.
-    """
-
-    depth: np.ndarray
-    n_leaves: np.ndarray
-    leaves_by_depth: np.ndarray
-    leaves_by_draws: np.ndarray
-    draws: list
+    depth: np.ndarray  # of shape (n_trees,): of the deepest leaf of each tree; 0 where a tree is a single leaf
+    n_leaves: np.ndarray  # of shape (n_trees,)
+    leaves_by_depth: np.ndarray  # leaves of all trees at depth 0, 1, ...
+    leaves_by_draws: np.ndarray  # leaves of all trees with 1 draw, with 2 or 3 draws, with 4 to 7 draws, ...
+    draws: list  # the smallest leaf, the three quartiles, and the largest leaf of all trees, in draws
 
     @property
     def typical_tree(self):

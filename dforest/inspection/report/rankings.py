@@ -68,27 +68,14 @@ def score_of(metric, gains, true, prediction, weight=None):
 
 @dataclass(frozen=True)
 class RankQuality:
-    """How well queries are ranked.
+    """How well queries are ranked."""
 
-    Attributes
-    ----------
-    true : ndarray of shape (n_rows, 2)
-    figures, constant : dict of str to float or None
-        Scores by their names, of the predictions and of one prediction for all rows; None where one is not defined.
-    of_queries : ndarray of shape (n_queries,)
-        The scores of queries by a metric, ascending.
-    metric : str
-    grades : list of tuple of (int, int, float, float)
-        Of places, from 1 on: how many queries have the place, and the mean grade of the rows there, as they are predicted and in
-        the best order.
-    """
-
-    true: np.ndarray
-    figures: dict
-    constant: dict
-    of_queries: np.ndarray
+    true: np.ndarray  # of shape (n_rows, 2)
+    figures: dict  # scores by their names; None where one is not defined
+    constant: dict  # those of one prediction for all rows
+    of_queries: np.ndarray  # of shape (n_queries,): the scores of queries by a metric, ascending
     metric: str
-    grades: list
+    grades: list  # of (place from 1 on, how many queries have it, mean grade there as predicted, and in the best order)
 
 
 def assess_rankings(true, prediction, gains):

@@ -62,41 +62,23 @@ def measure_of(rows, scoring):
 
 @dataclass(frozen=True)
 class Curves:
-    """Mean predicted survival functions of rows beside their Kaplan-Meier estimate.
+    """Mean predicted survival functions of rows beside their Kaplan-Meier estimate."""
 
-    Attributes
-    ----------
-    at, mean : ndarray of shape (n_times,)
-        Event times of the forest, and the mean of the survival functions there.
-    times, observed : ndarray of shape (n,)
-        Event times of the rows, and the estimate from each of them on.
-    n_rows : int
-    """
-
-    at: np.ndarray
-    mean: np.ndarray
-    times: np.ndarray
-    observed: np.ndarray
+    at: np.ndarray  # of shape (n_times,): event times of the forest
+    mean: np.ndarray  # of shape (n_times,): of the survival functions there
+    times: np.ndarray  # of shape (n,): event times of the rows
+    observed: np.ndarray  # of shape (n,): the estimate from each of them on
     n_rows: int
 
 
 @dataclass(frozen=True)
 class SurvivalQuality:
-    """How well survival is predicted.
+    """How well survival is predicted."""
 
-    Attributes
-    ----------
-    true : ndarray of shape (n_rows, 2) or (n_rows, 3)
-    figures, constant : dict of str to float or None
-        Scores by their names, of the predictions and of the Kaplan-Meier estimate for all rows; None where one is not defined.
-    curves : list of Curves
-        Of some rows; and, if these are enough, of groups of them in the order of their risks.
-    """
-
-    true: np.ndarray
-    figures: dict
-    constant: dict
-    curves: list
+    true: np.ndarray  # of shape (n_rows, 2) or (n_rows, 3)
+    figures: dict  # scores by their names; None where one is not defined
+    constant: dict  # those of the Kaplan-Meier estimate for all rows
+    curves: list  # of some rows; and, if these are enough, of groups of them in the order of their risks
 
 
 def survival_functions(estimator, X, numbers, places):

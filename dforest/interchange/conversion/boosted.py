@@ -30,38 +30,18 @@ _MAX_WEIGHT = 2.0**53  # of a tree, up to which sums of integers are exact
 
 
 class SourceTree(NamedTuple):
-    """A tree of another library. Arrays have an entry for each node; node 0 is the root.
+    """A tree of another library. Arrays have an entry for each node; node 0 is the root."""
 
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_nodes,), dtype int64
-        Numbers of the children; below 0 at leaves.
-    feature : ndarray of shape (n_nodes,), dtype int32
-    threshold : ndarray of shape (n_nodes,), dtype float64
-        Rows with values up to it go left.
-    missing_left : ndarray of shape (n_nodes,), dtype bool
-        Whether missing values and unknown categories go left.
-    value : ndarray of shape (n_nodes,), dtype float64
-        What a node adds, or would add as a leaf; 0 where this is not known.
-    gain : ndarray of shape (n_nodes,), dtype float64
-    weight : ndarray of shape (n_nodes,), dtype float64
-        Of the training rows of each leaf, from 0 on.
-    draws : ndarray of shape (n_nodes,), dtype int64
-        How many training rows each leaf has; numbers below 1 count as 1.
-    left_categories : dict of ndarray of shape (n_categories,), dtype bool
-        Which categories go left, by the nodes that test categories.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_left: np.ndarray
-    value: np.ndarray
-    gain: np.ndarray
-    weight: np.ndarray
-    draws: np.ndarray
-    left_categories: dict
+    left: np.ndarray  # int64: numbers of the children; below 0 at leaves
+    right: np.ndarray  # likewise
+    feature: np.ndarray  # int32
+    threshold: np.ndarray  # float64: rows with values up to it go left
+    missing_left: np.ndarray  # bool: whether missing values and unknown categories go left
+    value: np.ndarray  # float64: what a node adds, or would add as a leaf; 0 where this is not known
+    gain: np.ndarray  # float64
+    weight: np.ndarray  # float64: of the training rows of each leaf, from 0 on
+    draws: np.ndarray  # int64: how many training rows each leaf has; numbers below 1 count as 1
+    left_categories: dict  # of ndarray of bool: which categories go left, by the nodes that test categories
 
 
 def preorder(left, right):

@@ -24,35 +24,18 @@ _BLOCK = 1 << 16  # how many nodes are copied at a time
 
 
 class ThresholdTree(NamedTuple):
-    """A tree whose nodes come after their parents; the root is 0. The caller owns the arrays.
+    """A tree whose nodes come after their parents; the root is 0. Arrays have an entry for each node; the caller owns them."""
 
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_nodes,), dtype int64
-        Numbers of the children; -1 for leaves.
-    feature : ndarray of shape (n_nodes,), dtype int64
-        -1 for leaves.
-    threshold : ndarray of shape (n_nodes,), dtype float64
-        A row goes left if x <= threshold.
-    missing_left : ndarray of shape (n_nodes,), dtype bool
-    depth : ndarray of shape (n_nodes,), dtype int64
-    node : ndarray of shape (n_nodes,), dtype int64
-        The node of the forest's tree that is copied, or a part of whose chain this is.
-    weight : ndarray of shape (n_nodes,), dtype float64
-        Total weight of the draws that reach each node: positive, and the sum of those of the children up to rounding.
-    draws : ndarray of shape (n_nodes,), dtype int64
-        Number of these draws, which is 0 in copies of next to no weight.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_left: np.ndarray
-    depth: np.ndarray
-    node: np.ndarray
+    left: np.ndarray  # int64: numbers of the children; -1 for leaves
+    right: np.ndarray  # likewise
+    feature: np.ndarray  # int64: -1 for leaves
+    threshold: np.ndarray  # float64: a row goes left if x <= threshold
+    missing_left: np.ndarray  # bool
+    depth: np.ndarray  # int64
+    node: np.ndarray  # int64: the node of the forest's tree that is copied, or a part of whose chain this is
+    # float64: total weight of the draws that reach each node: positive, and the sum of those of the children up to rounding
     weight: np.ndarray
-    draws: np.ndarray
+    draws: np.ndarray  # int64: number of these draws, which is 0 in copies of next to no weight
 
     def levels(self):
         """The nodes that are not leaves, in an array for each depth, the deepest ones first."""
@@ -177,28 +160,15 @@ def _cuts(labels):
 
 
 class _Items(NamedTuple):
-    """Nodes that are to be copied.
+    """Nodes that are to be copied. Arrays have an entry for each, those of two axes a column for each one of `_Sides`."""
 
-    Attributes
-    ----------
-    node : ndarray of shape (n_items,)
-        Their numbers in the forest's tree.
-    slot, depth : ndarray of shape (n_items,)
-        Where copies go: twice the number of the parent, plus 1 for right children; and their depth.
-    share : ndarray of shape (n_items,)
-        Which share of a node's weight its copy has.
-    low, high : ndarray of shape (n_items, n_columns)
-        For each column of `_Sides`, the labels that lead there: places from `low` to `high` - 1.
-    is_light : ndarray of shape (n_items, n_columns), dtype bool
-        Whether a test of the column has led to a copy of next to no weight. No missing values lead there, either.
-    """
-
-    node: np.ndarray
-    slot: np.ndarray
-    depth: np.ndarray
-    share: np.ndarray
-    low: np.ndarray
+    node: np.ndarray  # their numbers in the forest's tree
+    slot: np.ndarray  # where copies go: twice the number of the parent, plus 1 for right children
+    depth: np.ndarray  # of the copies
+    share: np.ndarray  # which share of a node's weight its copy has
+    low: np.ndarray  # the labels that lead there: places from `low` to `high` - 1
     high: np.ndarray
+    # bool: whether a test of the column has led to a copy of next to no weight, where no missing values lead, either
     is_light: np.ndarray
 
     def at(self, which):
@@ -209,38 +179,21 @@ class _Pieces(NamedTuple):
     """The parts of chains, in their order: what leads to a copy of a child each.
 
     A piece is an interval, or else what is on a side that has no interval: missing values, or nothing. A test of numbers has two
-    pieces. Attributes are arrays with an entry for each piece.
-
-    Attributes
-    ----------
-    item : ndarray of int64
-        The place of the piece's item.
-    k, n_pieces : ndarray of int64
-        The place of the piece in its chain; how many there are.
-    column : ndarray of int64
-        The column of `_Sides`; -1 for tests of numbers.
-    low, high : ndarray of int64
-        The labels of the piece: places from `low` to `high` - 1; both are 0 if there are none.
-    is_before : ndarray of bool
-        Whether another interval comes after the piece.
-    on_right, is_first, is_light : ndarray of bool
-        Whether the piece is on the right; whether it is the first one of its side; whether the item is of next to no weight.
-    n_of_side, n_from : ndarray of shape (2, n), dtype int64
-        How many pieces of its chain are on the left and on the right; how many of these come from the piece on.
+    pieces. Arrays have an entry for each piece; the last two have two rows, for the left and the right.
     """
 
-    item: np.ndarray
-    k: np.ndarray
-    n_pieces: np.ndarray
-    column: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    is_before: np.ndarray
-    on_right: np.ndarray
-    is_first: np.ndarray
-    is_light: np.ndarray
-    n_of_side: np.ndarray
-    n_from: np.ndarray
+    item: np.ndarray  # int64: the place of the piece's item
+    k: np.ndarray  # int64: the place of the piece in its chain
+    n_pieces: np.ndarray  # int64: of the chain
+    column: np.ndarray  # int64: that of `_Sides`; -1 for tests of numbers
+    low: np.ndarray  # int64: the labels of the piece: places from `low` to `high` - 1; both are 0 if there are none
+    high: np.ndarray  # int64
+    is_before: np.ndarray  # bool: whether another interval comes after the piece
+    on_right: np.ndarray  # bool: whether the piece is on the right
+    is_first: np.ndarray  # bool: whether it is the first one of its side
+    is_light: np.ndarray  # bool: whether the item is of next to no weight
+    n_of_side: np.ndarray  # int64: how many pieces of its chain are on each side
+    n_from: np.ndarray  # int64: how many of these come from the piece on
 
 
 class _Copying:

@@ -43,18 +43,12 @@ class Scores(NamedTuple):
     """What mean lengths of paths say of rows in an isolation forest.
 
     The score of a row is -2 ** (begin - mean / longest); `offset` less, it is the decision.
-
-    Attributes
-    ----------
-    longest, begin, offset : float
-    least : float
-        The least mean of a row that is no outlier.
     """
 
     longest: float
     begin: float
     offset: float
-    least: float
+    least: float  # the least mean of a row that is no outlier
 
 
 def finds_outliers(estimator):

@@ -109,21 +109,11 @@ def free_name(name, taken):
 
 
 class Results(NamedTuple):
-    """What operators have computed for each row beside the outputs, where it is there.
+    """What operators have computed for each row beside the outputs: names of results, where these are there."""
 
-    Attributes
-    ----------
-    leaves : str or None
-        The name of the numbers of the values that trees add, of shape (n_rows, n_trees), dtype int64.
-    sums : str or None
-        The name of means over trees, or of raw predictions, of shape (n_rows, n_sums).
-    nodes : ClassicNodes or None
-        The nodes of classic operators.
-    """
-
-    leaves: str | None
-    sums: str | None
-    nodes: ClassicNodes | None
+    leaves: str | None  # the numbers of the values that trees add, of shape (n_rows, n_trees), dtype int64
+    sums: str | None  # means over trees, or raw predictions, of shape (n_rows, n_sums)
+    nodes: ClassicNodes | None  # those of classic operators
 
 
 def output_names(estimator):

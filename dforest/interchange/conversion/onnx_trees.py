@@ -79,20 +79,12 @@ def _sides(left, right, has_categories, missing_left):
 
 
 class ClassicNodes(NamedTuple):
-    """The nodes of a forest for classic operators.
+    """The nodes of a forest for classic operators."""
 
-    Attributes
-    ----------
-    attributes, tensors : dict
-        As of `ensemble_attributes`, but without what leaves add.
-    tree, node : ndarray of shape (n_leaf_nodes,), dtype int64
-        Of the leaves, in the order of the forest's nodes: the tree, and the number of the node there.
-    """
-
-    attributes: dict
-    tensors: dict
-    tree: np.ndarray
-    node: np.ndarray
+    attributes: dict  # as of `ensemble_attributes`, but without what leaves add
+    tensors: dict  # likewise
+    tree: np.ndarray  # int64: of the leaves, in the order of the forest's nodes: the tree
+    node: np.ndarray  # int64: and the number of the node there
 
     def with_leaves(self, of, sums, weight, baseline=None):
         """The attributes and tensors with what leaves add.
