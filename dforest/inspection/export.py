@@ -358,18 +358,19 @@ class Colours:
         self.low, self.high = self.values.min(), self.values.max()
 
     @np.errstate(under="ignore")
-    def of(self, node):
+    def strength(self, node):
+        """(the number of the hue, how much of it, from 0 to 1)."""
         value = self.values[node]
-        strongest = 0
         if not self.by_class:
-            strength = value[0] / 2 - self.low / 2
-            strength = strength / (self.high / 2 - self.low / 2) if self.high > self.low else 0.0
-        elif len(value) == 1:
-            strength = 0.0
-        else:
-            strongest = value.argmax()
-            second, first = np.sort(value)[-2:]
-            strength = (first - second) / (1 - second)
+            span = self.high / 2 - self.low / 2
+            return 0, (value[0] / 2 - self.low / 2) / span if span > 0 else 0.0
+        if len(value) == 1:
+            return 0, 0.0
+        second, first = np.sort(value)[-2:]
+        return int(value.argmax()), (first - second) / (1 - second)
+
+    def of(self, node):
+        strongest, strength = self.strength(node)
         return tuple(1 - strength * (1 - self.full[strongest]))
 
 

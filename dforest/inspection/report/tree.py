@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.inspection import layout
-from dforest.inspection.export import CUT, BoxText, drawn_nodes
+from dforest.inspection.export import CUT, BoxText, Colours, drawn_nodes
 from dforest.inspection.interop import TREE_LEAF
 from dforest.inspection.report.chart import SERIES, pixels, svg
 from dforest.inspection.report.markup import escaped, number, percent
@@ -43,20 +43,12 @@ class _Text(BoxText):
         return number(value)
 
 
-def _colours(tree):
-    """A function that gives a node's colour: the name of a variable, and how much of it, from 0 to 1."""
-    values = tree.tree_.value[:, 0]
-    if not is_classifier(tree):
-        low, span = values.min(), values.max() / 2 - values.min() / 2
-        return lambda node: ("c0", (values[node, 0] / 2 - low / 2) / span if span > 0 else 0.0)
-    if values.shape[1] > len(SERIES):
-        return lambda node: ("other", 0.5)
-
-    def of(node):
-        second, first = np.sort(values[node])[-2:] if values.shape[1] > 1 else (0.0, 1.0)
-        return SERIES[int(values[node].argmax())], (first - second) / (1 - second)
-
-    return of
+def _colour(colours, node):
+    """The colour of a node: the name of a variable, and how much of it, from 0 to 1."""
+    if len(colours.full) > len(SERIES):
+        return "other", 0.5
+    strongest, strength = colours.strength(node)
+    return SERIES[strongest], strength
 
 
 def picture(tree, names, label, unit, says):
@@ -74,7 +66,7 @@ def picture(tree, names, label, unit, says):
     says : str
         What the value of a node that is a number is called.
     """
-    text, colour = _Text(tree, [shortened(name, NAME) for name in names], unit, says), _colours(tree)
+    text, colours = _Text(tree, [shortened(name, NAME) for name in names], unit, says), Colours(tree)
     boxes = {node: (parent, depth, text(node) if depth < LEVELS else [CUT])
              for node, parent, depth in drawn_nodes(tree.tree_, LEVELS - 1)}  # fmt: skip
     width = {node: 2 * PADDING + max(width_of(line, FONT) for line in lines) for node, (*_, lines) in boxes.items()}
@@ -88,7 +80,7 @@ def picture(tree, names, label, unit, says):
         if parent >= 0:
             above = top[depth - 1] + height[parent]
             edges.append(f"M{pixels(x[parent] + total / 2 + 1)} {pixels(above)}L{pixels(middle)} {pixels(y)}")
-        name, strength = colour(node) if lines != [CUT] else ("other", 0.2)
+        name, strength = _colour(colours, node) if lines != [CUT] else ("other", 0.2)
         share = f"--mark:var(--{name});--part:{round(8 + 42 * strength)}%"
         drawn.append(
             f'<rect class="box" style="{share}" x="{pixels(middle - width[node] / 2)}" y="{pixels(y)}" '

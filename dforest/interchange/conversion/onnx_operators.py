@@ -251,16 +251,11 @@ def add_decisions(graph, estimator, dtype, rows, path, leaf):
 
 def _paths(tree):
     """For each leaf of a tree, in the order of the nodes, which nodes lead there, as text."""
-    inner, at = np.flatnonzero(tree.feature >= 0), np.flatnonzero(tree.feature < 0)
-    parent = np.full(len(tree.feature), -1)
-    parent[inner + 1] = parent[tree.right_child[inner]] = inner
-    found = np.full((len(at), len(parent)), b"0")
-    which = np.arange(len(at))
-    while len(at):
-        found[which, at] = b"1"
-        which, at = which[parent[at] >= 0], parent[at]
-        at = at[at >= 0]
-    return np.array([text.decode() for text in found.view(f"S{len(parent)}")[:, 0]], object)
+    leaves = np.flatnonzero(tree.feature < 0)
+    nodes, ends = tree.packed().paths(leaves[:, None])
+    found = np.full((len(leaves), len(tree.feature)), b"0")
+    found[np.repeat(np.arange(len(leaves)), np.diff(ends)), nodes] = b"1"
+    return np.array([text.decode() for text in found.view(f"S{len(tree.feature)}")[:, 0]], object)
 
 
 def _add_embedding(graph, leaves, n_leaves, dtype, name):
