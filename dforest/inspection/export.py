@@ -33,6 +33,15 @@ MAX_LABEL = 30  # characters of one label or name in such a list
 MAX_VALUES = 36  # characters of a line of class weights
 
 NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
+DRAWN = {  # what parameters of drawings may be
+    "decision_tree": "no_validation",
+    "max_depth": [NOT_NEGATIVE, None],
+    "feature_names": ["array-like", None],
+    "class_names": ["array-like", "boolean", None],
+    "label": [StrOptions({"all", "root", "none"})],
+    "precision": [NOT_NEGATIVE],
+    **dict.fromkeys(("filled", "impurity", "node_ids", "proportion", "rounded"), ["boolean"]),
+}
 
 
 def tree_to_draw(decision_tree):
@@ -376,21 +385,9 @@ class Colours:
 
 @validate_params(
     {
-        "decision_tree": "no_validation",
+        **DRAWN,
         "out_file": [str, None, HasMethods("write")],
-        "max_depth": [NOT_NEGATIVE, None],
-        "feature_names": ["array-like", None],
-        "class_names": ["array-like", "boolean", None],
-        "label": [StrOptions({"all", "root", "none"})],
-        "filled": ["boolean"],
-        "leaves_parallel": ["boolean"],
-        "impurity": ["boolean"],
-        "node_ids": ["boolean"],
-        "proportion": ["boolean"],
-        "rotate": ["boolean"],
-        "rounded": ["boolean"],
-        "special_characters": ["boolean"],
-        "precision": [NOT_NEGATIVE],
+        **dict.fromkeys(("leaves_parallel", "rotate", "special_characters"), ["boolean"]),
         "fontname": [str],
     },
     prefer_skip_nested_validation=True,

@@ -4,14 +4,14 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, validate_params
 
 from dforest.extras import needed
 from dforest.inspection import layout
 from dforest.inspection.export import (
     CUT,
     CUT_COLOUR,
-    NOT_NEGATIVE,
+    DRAWN,
     BoxText,
     Colours,
     drawn_nodes,
@@ -29,21 +29,7 @@ WIDEST_STRETCH = 1.6  # of the distances between boxes where the axes have room
 
 
 @validate_params(
-    {
-        "decision_tree": "no_validation",
-        "max_depth": [NOT_NEGATIVE, None],
-        "feature_names": ["array-like", None],
-        "class_names": ["array-like", "boolean", None],
-        "label": [StrOptions({"all", "root", "none"})],
-        "filled": ["boolean"],
-        "impurity": ["boolean"],
-        "node_ids": ["boolean"],
-        "proportion": ["boolean"],
-        "rounded": ["boolean"],
-        "precision": [NOT_NEGATIVE],
-        "ax": "no_validation",
-        "fontsize": [Interval(Integral, 1, None, closed="left"), None],
-    },
+    {**DRAWN, "ax": "no_validation", "fontsize": [Interval(Integral, 1, None, closed="left"), None]},
     prefer_skip_nested_validation=True,
 )
 def plot_tree(

@@ -58,23 +58,26 @@ def calibration(label, quality, what):
     chart = Chart(*PANEL, label, what, "Share for which it came true")
     low, high = ((quality.observed + k * quality.error).clip(0, 1) for k in (-2, 2))
     ends = [min(1.0, 1.05 * float(part.max()) or 1.0) for part in (quality.stated, high)]  # low where a class is rare
-    chart.strokes((0, min(ends)), (0, min(ends)), "muted", "dashed")
-    chart.strokes((quality.stated, quality.stated), (low, high), "c0", "thin")
-    chart.line(quality.stated, quality.observed, "c0")
-    chart.points(quality.stated, quality.observed, "c0", class_="spots")
-    chart.keys = [("observed", "c0", "line"), ("as stated", "muted", "dash")]
     chart.x.limit(0, ends[0])
     chart.y.limit(0, ends[1])
+    return _of_bins(chart, quality, (0, min(ends)), (low, high), "observed", "as stated")
+
+
+def _of_bins(chart, quality, ends, errors, name, diagonal):
+    """A line through the bins of a quality, with their errors and a diagonal; the last two say what these are."""
+    chart.strokes(ends, ends, "muted", "dashed")
+    chart.strokes((quality.stated, quality.stated), errors, "c0", "thin")
+    chart.line(quality.stated, quality.observed, "c0")
+    chart.points(quality.stated, quality.observed, "c0", class_="spots")
+    chart.keys = [(name, "c0", "line"), (diagonal, "muted", "dash")]
     return chart.markup()
 
 
 def claims(label, claim, what):
     """How often which probabilities are stated, on a scale of powers of ten."""
     most = float(claim.max()) or 1.0
-    counts, edges = np.histogram(claim, np.linspace(0, most, 26))
     chart = Chart(PANEL[0], 110, label, what, "Rows")
-    chart.bars((edges[1:] + edges[:-1]) / 2, np.log10(counts + 1.0), "c0", 0.45 * most / 25)
-    _of_counts(chart, counts)
+    _add_counts(chart, claim, np.linspace(0, most, 26))
     chart.x.limit(0, most)
     return chart.markup()
 
@@ -96,32 +99,31 @@ def agreement(label, quality):
     """Means of targets by predictions: the calibration of numbers."""
     chart = Chart(*PANEL, label, "Mean prediction", "Mean target")
     ends = [min(quality.stated.min(), quality.observed.min()), max(quality.stated.max(), quality.observed.max())]
-    chart.strokes(ends, ends, "muted", "dashed")
     error = 2 * np.nan_to_num(quality.error)
-    chart.strokes((quality.stated, quality.stated), (quality.observed - error, quality.observed + error), "c0", "thin")
-    chart.line(quality.stated, quality.observed, "c0")
-    chart.points(quality.stated, quality.observed, "c0", class_="spots")
-    chart.keys = [("mean target", "c0", "line"), ("equal", "muted", "dash")]
-    return chart.markup()
+    return _of_bins(chart, quality, ends, (quality.observed - error, quality.observed + error), "mean target", "equal")
 
 
 def scores(label, found, offset):
     """How often which scores of outliers are there, on a scale of powers of ten."""
     low, high = min(found.min(), offset), max(found.max(), offset)
-    counts, edges = np.histogram(found, np.linspace(low, high if high > low else low + 0.1, 41))
     chart = Chart(*PANEL, label, "Score", "Rows")
-    chart.bars((edges[1:] + edges[:-1]) / 2, np.log10(counts + 1.0), "c0", 0.45 * (edges[1] - edges[0]))
-    _of_counts(chart, counts)
-    chart.strokes((offset, offset), (0, np.log10(counts.max() + 1.0)), "muted", "dotted")
+    highest = _add_counts(chart, found, np.linspace(low, high if high > low else low + 0.1, 41))
+    chart.strokes((offset, offset), (0, highest), "muted", "dotted")
     return chart.markup()
 
 
-def _of_counts(chart, counts):
-    """Ticks at powers of ten, of bars that stand for logarithms of counts and one more."""
-    power = int(np.log10(counts.max() + 1))
-    chart.y.ticks = [(np.log10(10.0**k + 1), tick(10**k)) for k in range(0, power + 1, 1 + power // 3)]
+def _add_counts(chart, values, edges):
+    """Add bars for the logarithms of how many values are between edges and one more, and ticks at powers of ten.
+
+    Returns the height of the highest bar.
+    """
+    counts, edges = np.histogram(values, edges)
+    chart.bars((edges[1:] + edges[:-1]) / 2, np.log10(counts + 1.0), "c0", 0.45 * (edges[1] - edges[0]))
+    highest = np.log10(counts.max() + 1.0)
+    chart.y.ticks = [(np.log10(10.0**k + 1), tick(10**k)) for k in range(0, int(highest) + 1, 1 + int(highest) // 3)]
     chart.y.limit(0)
     chart.has_grid = False, True
+    return highest
 
 
 def survival(label, named):
