@@ -72,18 +72,24 @@ def test_importances(forest):
     assert display.ax_.get_xlabel() == "Mean decrease in impurity, scaled to sum to 1" and display.figure_ is plt.gcf()
     by_tree = np.array([tree.feature_importances_ for tree in forest.estimators_])
     np.testing.assert_allclose(display.importances_std, by_tree.std(axis=0, ddof=1))
+    np.testing.assert_allclose(lines_of(display), display.importances_std[order])
 
 
 def test_importances_by_permutation(forest):
+    """Lines are standard errors."""
     display = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=3, random_state=1, max_features=2)
-    found = permutation_importance(forest, X, Y, n_repeats=3, random_state=1)
+    found, order = permutation_importance(forest, X, Y, n_repeats=3, random_state=1), display.features_
     assert np.array_equal(display.importances_mean, found.importances_mean) and len(display.bars_) == 2
+    np.testing.assert_allclose(lines_of(display), found.importances_std[order] / np.sqrt(2))  # scikit-learn divides by 3
     display = ImportanceDisplay.from_estimator(forest, X, Y, kind="oob", features=[1, 0], color="green")
     found = forest.oob_importance(X, Y)
     assert np.array_equal(display.importances_mean, found.importances_mean)
     assert np.array_equal(display.importances_std, found.importances_std) and display.n_estimates == 40
     assert display.features_.tolist() == [1, 0]
     assert [bar.get_width() for bar in display.bars_] == found.importances_mean[[1, 0]].tolist()
+    np.testing.assert_allclose(lines_of(display), found.importances_std[[1, 0]] / np.sqrt(40))
+    one = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=1)
+    assert one.importances_std is None and one.bars_.errorbar is None
 
 
 @pytest.mark.parametrize(
@@ -115,18 +121,6 @@ def lines_of(display):
     """Half of the lengths of the lines of the bars."""
     (segments,) = [part.get_segments() for part in display.bars_.errorbar.lines[2]]
     return [(end[0] - start[0]) / 2 for start, end in segments]
-
-
-def test_lines_are_standard_errors(forest):
-    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="oob", features=range(4))
-    np.testing.assert_allclose(lines_of(display), forest.oob_importance(X, Y).importances_std / np.sqrt(40))
-    display = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=3, random_state=1, features=range(4))
-    found = permutation_importance(forest, X, Y, n_repeats=3, random_state=1)
-    np.testing.assert_allclose(lines_of(display), found.importances_std / np.sqrt(2))  # scikit-learn divides by 3
-    display = ImportanceDisplay.from_estimator(forest, features=range(4))
-    np.testing.assert_allclose(lines_of(display), display.importances_std)
-    one = ImportanceDisplay.from_estimator(forest, X, Y, kind="permutation", n_repeats=1)
-    assert one.importances_std is None and one.bars_.errorbar is None
 
 
 def test_trees_that_drew_every_row_do_not_count():
