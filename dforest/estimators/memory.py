@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from dforest.engines.memory import MemoryEstimate
+from dforest.estimators.subclasses import unfitted
 
 FIXED = 1 << 20  # bytes that any fit takes
 FEW_ROWS = 4096  # of which trees are grown on all
@@ -96,6 +97,17 @@ class FitMemory:
         if self.on_device:
             lines.append(f"{'on the device':<24}{self.on_device / 2**20:>12.1f} MiB")
         return "\n".join(lines)
+
+
+def unwatched(estimator):
+    """A clone of an estimator whose fit is estimated: with checked parameters, without callbacks and trees to go on with."""
+    model = unfitted(estimator)
+    for name in ("_skl_callbacks", "_parent_callback_ctx"):
+        model.__dict__.pop(name, None)
+    if hasattr(model, "warm_start"):
+        model.warm_start = False
+    model._validate_params()
+    return model
 
 
 def bytes_of_copies(arrays, given):

@@ -58,8 +58,7 @@ from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_ca
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.coding import coded_columns
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
-from dforest.estimators.data.fits import check_partitions, fitting, training_rows
-from dforest.estimators.data.outputs import by_output
+from dforest.estimators.data.fits import encoded_rows, fitting
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.kinds import BoostedTrees
 from dforest.estimators.other_names import with_hints
@@ -250,12 +249,11 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
 
     def _learn_rows(self, partitions, ranks, grown):
         """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
-        features, parts, targets, _ = check_partitions(self, partitions, ranks, grown)
-        targets = [by_output(y) for y in targets]
+        features, parts, rows = encoded_rows(self, partitions, ranks, grown)
         n_features = parts[0].shape[1]
         if grown is not None and n_features != grown.n_features:
             raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        return training_rows(self, partitions, parts, self._target.encode(self, targets, ranks), ranks), parts, features
+        return rows, parts, features
 
     def _keep_features(self, features):
         """Set what the features are. Raises ValueError if one has too many categories."""

@@ -22,8 +22,8 @@ from dforest.estimators.memory import (
     columns_of_some,
     leaves_of_all,
     some_rows,
+    unwatched,
 )
-from dforest.estimators.subclasses import unfitted
 from dforest.estimators.support import places_of_fit
 
 _OF_BAGS = "rows", "gradients", "histograms", "tree", "batch", "messages", "on_device"  # what each bag has of an estimate
@@ -71,11 +71,7 @@ def estimate_memory(
 
 def estimate_of(self, partition, to_score):
     """The `FitMemory` of a fit to a `Partition`, whose place does not matter, with rows `ToScore`."""
-    model = unfitted(self)
-    for name in ("_skl_callbacks", "_parent_callback_ctx"):
-        model.__dict__.pop(name, None)
-    model.warm_start = False
-    model._validate_params()
+    model = unwatched(self)
     with model._communicator().together() as ranks:
         partition = partition._replace(place=ranks.rank)
         places, device = places_of_fit(model, [*partition[1:], *to_score], ranks.size > 1)

@@ -8,6 +8,7 @@ from dforest.core.integer_weights import IntegerWeights
 from dforest.engines.weights import ClassBalance, TrainingRows
 from dforest.estimators.data.agreement import check_alike, common_features, common_floats
 from dforest.estimators.data.features import Features
+from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import MAX_ROWS, check_weights, check_X
 
 
@@ -97,6 +98,27 @@ def check_partitions(estimator, partitions, ranks, grown):
     if not 0 < n_rows <= MAX_ROWS:
         raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MAX_ROWS}")
     return features, parts, [y for _, y in checked if len(y)], n_rows
+
+
+def encoded_rows(estimator, partitions, ranks, grown):
+    """The rows that a fit is given, checked, encoded, weighed and numbered. A collective.
+
+    Parameters
+    ----------
+    estimator, partitions, ranks, grown
+        As of `check_partitions`. What is known of targets becomes attributes of the estimator.
+
+    Returns
+    -------
+    features : Features
+        Of the columns of all ranks.
+    parts : list of ndarray of shape (n_rows of the partition, n_features), or of SparseRows
+        X, with rows of weight 0.
+    rows : TrainingRows
+    """
+    features, parts, targets, _ = check_partitions(estimator, partitions, ranks, grown)
+    y = estimator._target.encode(estimator, [by_output(y) for y in targets], ranks)
+    return features, parts, training_rows(estimator, partitions, parts, y, ranks)
 
 
 def training_rows(estimator, partitions, parts, y, ranks):

@@ -28,8 +28,8 @@ from dforest.estimators.callbacks import FitTasks, with_callbacks
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.coding import coded_columns
 from dforest.estimators.data.features import CATEGORICAL, ORDINAL
-from dforest.estimators.data.fits import check_partitions, fitting, instance_of, training_rows
-from dforest.estimators.data.outputs import by_output, labels_of
+from dforest.estimators.data.fits import encoded_rows, fitting, instance_of
+from dforest.estimators.data.outputs import labels_of
 from dforest.estimators.data.preferences import feature_preferences, gain_factors
 from dforest.estimators.data.sampling import groups_of, sampling_plan, why_no_order
 from dforest.estimators.data.validation import (
@@ -210,10 +210,8 @@ class TreeEstimator(TreeModel):
         places, device = places_of_fit(self, arrays, ranks.size > 1 or len(partitions) != 1)
         partitions = [partition.on_host() for partition in self._target.read(self, partitions)]
         plan = self._plan()
-        features, parts, targets, _ = check_partitions(self, partitions, ranks, plan.grown)
-        y = self._target.encode(self, [by_output(y) for y in targets], ranks)
-        check_support(Fit(self, 1 if y.ndim == 1 else y.shape[1]), places)
-        rows = training_rows(self, partitions, parts, y, ranks)
+        features, parts, rows = encoded_rows(self, partitions, ranks, plan.grown)
+        check_support(Fit(self, 1 if rows.y.ndim == 1 else rows.y.shape[1]), places)
         rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
         self._check_plan(rows, plan)
         self._target.check(self, rows, plan)

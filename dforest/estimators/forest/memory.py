@@ -21,8 +21,8 @@ from dforest.estimators.memory import (
     columns_of_some,
     leaves_of_all,
     some_rows,
+    unwatched,
 )
-from dforest.estimators.subclasses import unfitted
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
@@ -61,12 +61,7 @@ def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
     >>> RandomForestClassifier(500, n_jobs=1).estimate_memory(X, y).total < 64 * 2**20
     True
     """
-    model = unfitted(self)
-    for name in ("_skl_callbacks", "_parent_callback_ctx"):
-        model.__dict__.pop(name, None)
-    if hasattr(model, "warm_start"):
-        model.warm_start = False
-    model._validate_params()
+    model = unwatched(self)
     with model._communicator().together() as ranks:
         plan, rows, _, device = model._prepare([Partition(ranks.rank, X, y, sample_weight, groups)], ranks)
         splitter = model._configured_splitter(model.n_features_in_)
