@@ -11,30 +11,13 @@ import pytest
 from helpers.rings import some
 from hypothesis import given
 from hypothesis import strategies as st
-from twins import naive, splits
-from twins.sampling import Bootstrap
+from twins import naive
 
 import dforest
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.integer_weights import integer_weights
 from dforest.spmd.threads import ThreadGroup
 from dforest.testing import coding, scores, streams
-
-finite = st.floats(-1e6, 1e6)
-
-
-def leaf_of(node, x):
-    while node.feature >= 0:
-        v = x[node.feature]
-        node = node.left if (v <= node.threshold if v == v else node.missing_left) else node.right
-    return node
-
-
-def inner_nodes(node):
-    if node.feature >= 0:
-        yield node
-        yield from inner_nodes(node.left)
-        yield from inner_nodes(node.right)
 
 
 @pytest.mark.parametrize(
@@ -57,62 +40,6 @@ def test_stream_is_the_blocks_in_order():
     assert [stream.next() for _ in range(12)] == words
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 3 * 2**30, 2**32 - 1])
-def test_below_is_in_range_and_even(n):
-    stream = streams.Stream(0, 0, 1)
-    draws = [stream.below(n) for _ in range(3000)]
-    assert 0 <= min(draws) and max(draws) < n
-    # Within 5 standard deviations of a uniform variable's mean.
-    assert abs(np.mean(draws) - (n - 1) / 2) <= 5 * math.sqrt((n * n - 1) / 12 / 3000)
-
-
-def test_child_paths_differ():
-    paths = [streams.ROOT_PATH]
-    for path in paths:
-        if len(paths) < 1000:
-            paths += [streams.child_path(path, 0), streams.child_path(path, 1)]
-    assert len(set(paths)) == len(paths) and max(paths) < 2**64
-
-
-@pytest.mark.parametrize(
-    ("lo", "hi", "is_float32", "expected"),
-    [
-        (1.0, 2.0, False, 1.5),
-        (1.0, np.nextafter(1.0, 2.0), False, 1.0),
-        (1.0, float(np.nextafter(np.float32(1), np.float32(2))), True, 1.0),
-        (-np.inf, np.inf, False, -np.inf),
-        (-np.inf, 0.0, True, -np.inf),
-        (0.0, np.inf, False, 0.0),
-        (1.7e308, 1.79e308, False, 0.5 * 1.7e308 + 0.5 * 1.79e308),
-    ],
-)
-def test_middle(lo, hi, is_float32, expected):
-    assert coding.middle(lo, hi, is_float32) == expected
-
-
-columns = st.lists(st.floats(width=32) | st.integers(0, 9).map(float), min_size=1, max_size=60)
-
-
-@given(columns, st.integers(2, 12), st.data())
-def test_bins(values, max_codes, data):
-    x = np.array(values, data.draw(st.sampled_from([np.float32, np.float64])))
-    weight = data.draw(st.none() | st.lists(st.integers(1, 9), min_size=len(x), max_size=len(x)))
-    present = x[x == x]
-    n_distinct = len(np.unique(present))
-    codes, edges, lows, highs, has_missing = coding.code_column(x, max_codes, weight)
-    assert has_missing == (len(present) < len(x)) and edges.dtype == x.dtype
-    assert len(edges) == min(n_distinct, max_codes - has_missing)  # as many bins as there may be, none empty
-    assert sorted(set(codes[x == x].tolist())) == list(range(len(edges)))
-    assert (np.diff(edges) > 0).all() or len(edges) < 2 or np.isinf(edges[0])
-    assert (codes[x != x] == len(edges)).all()
-    for code, edge in enumerate(edges):
-        assert ((x <= edge) == (codes <= code))[x == x].all()
-    for code, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        assert (low, high) == (x[codes == code].min(), x[codes == code].max())
-    if len(edges):
-        assert edges[-1] == np.inf
-
-
 def test_bins_of_equal_shares():
     x = np.arange(12.0)
     assert coding.bin_edges(x, 4) == [2.5, 5.5, 8.5, np.inf]
@@ -125,34 +52,6 @@ def test_bins_of_equal_shares():
     weight = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
     assert coding.bin_edges(x, 5, weight) == coding.bin_edges(np.repeat(x, weight), 5)
     assert coding.bin_edges(np.full(3, np.nan), 4) == []
-
-
-def test_dense_codes_are_ranks():
-    codes, values, _, _, has_missing = coding.code_column(np.array([0.0, np.inf, -0.0, np.nan, -2.0]))
-    assert codes.tolist() == [1, 2, 1, 3, 0] and values.tolist() == [-2.0, 0.0, np.inf] and has_missing
-    assert not np.signbit(values[1])
-
-
-@given(st.lists(finite | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
-def test_quantise(y):
-    target, (centre, exponent, span) = coding.quantise(y)
-    assert max(map(abs, target)) < 2**31 and span == max(target) - min(target)
-    if min(y) == max(y):
-        assert (span, exponent, centre) == (0, 0, y[0])
-        return
-    assert max(map(abs, target)) >= 2**30 - 1  # no scale twice as fine would do
-    assert centre == 0.5 * min(y) + 0.5 * max(y)
-    for v, q in zip(y, target, strict=True):
-        assert abs(Fraction(v - centre) * Fraction(2) ** exponent - q) <= Fraction(1, 2)
-
-
-@given(st.lists(st.tuples(finite, st.integers(1, 2**31 - 1)), min_size=1, max_size=30))
-def test_mean_target(pairs):
-    y, weight = zip(*pairs, strict=True)
-    exact = sum(Fraction(v) * w for v, w in pairs) / sum(weight)
-    mean = coding.mean_target(list(y), list(weight))
-    assert abs(float(exact) - mean) <= 4 * np.spacing(max(map(abs, y)))
-    assert min(y) <= mean <= max(y)
 
 
 @pytest.mark.parametrize(
@@ -225,9 +124,7 @@ def test_small_multiples_of_a_number_become_integers(times, factor, divisor, cha
     assert together[0][1] == together[1][1] == unit
 
 
-sides = st.integers(1, 6).flatmap(
-    lambda k: st.tuples(*[st.lists(st.integers(0, 1000), min_size=k, max_size=k).filter(any)] * 2)
-)
+sides = st.integers(1, 6).flatmap(lambda k: st.tuples(*[st.lists(st.integers(0, 1000), min_size=k, max_size=k).filter(any)] * 2))
 
 
 def as_statistics(left, right):
@@ -254,17 +151,6 @@ def test_entropy_score(sides):
     bits = decrease(lambda c: -sum(k / sum(c) * math.log2(k / sum(c)) for k in c if k), left, right)
     score = scores.entropy_score(*as_statistics(left, right))
     assert score >= 0 and score == pytest.approx(bits, rel=1e-9, abs=1e-9)
-
-
-def test_useless_cuts_score_zero():
-    for score in (scores.gini_score, scores.entropy_score):
-        assert score([0, 30, 9, 21], [0, 100, 30, 70]) == 0.0
-    assert scores.squared_error_score([0, 30, -33], [0, 100, -110]) == 0.0
-
-
-@given(st.floats(5e-324, 1e308, allow_subnormal=False))
-def test_log(x):
-    assert scores.log(x) == pytest.approx(math.log(x), rel=4e-16, abs=4e-16)
 
 
 draws = st.lists(st.tuples(st.integers(1, 2**31 - 1), st.integers(1 - 2**31, 2**31 - 1)), min_size=1, max_size=8)
@@ -306,89 +192,6 @@ def test_tiny_regression_by_hand():
     assert arrays["right"].tolist() == [2, 0, 4, 0, 0]
     assert arrays["value"].tolist() == pytest.approx([math.nan, 0.1, math.nan, 7, 9], rel=0, abs=0, nan_ok=True)
     assert arrays["weight"].tolist() == [[4], [2], [2], [1], [1]] and arrays["draws"].tolist() == [4, 2, 2, 1, 1]
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
-@pytest.mark.parametrize("method", ["dense", "hist"])
-def test_xor_is_learned(criterion, method):
-    X = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)] * 3)
-    y = [int(a) ^ int(b) for a, b in X]
-    tree = naive.grow_tree(X, y, criterion=criterion, method=method, n_classes=2)
-    for x, target in zip(X, y, strict=True):
-        leaf = leaf_of(tree, x)
-        assert leaf.value == target if criterion == "squared_error" else leaf.weight[target] == leaf.draws
-
-
-def test_unseen_missing_values_go_with_the_larger_side():
-    for y, missing_left in [([0, 0, 0, 1], True), ([0, 1, 1, 1], False), ([0, 0, 1, 1], False)]:
-        tree = naive.grow_tree(np.arange(4.0)[:, None], y, criterion="gini", method="dense", n_classes=2)
-        assert tree.missing_left == missing_left
-
-
-def test_missing_values_go_where_they_score_more():
-    X = np.array([[0.0], [1], [2], [3], [np.nan]])
-    for y, threshold, missing_left in [([0, 0, 1, 1, 0], 1.5, True), ([0, 0, 1, 1, 1], 1.5, False)]:
-        tree = naive.grow_tree(X, y, criterion="entropy", method="dense", n_classes=2)
-        assert (tree.threshold, tree.missing_left) == (threshold, missing_left)
-
-
-@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
-def test_limits(criterion):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
-    weight = rng.random(60)
-    settings = dict(criterion=criterion, method="dense", n_classes=3, sample_weight=weight, sampling=Bootstrap(60), seed=1)
-    full = list(inner_nodes(naive.grow_tree(X, y, **settings)))
-    assert any(node.left.draws < 4 for node in full)
-    for node in inner_nodes(naive.grow_tree(X, y, min_samples_leaf=4, **settings)):
-        assert min(node.left.draws, node.right.draws) >= 4
-    assert all(node.draws >= 20 for node in inner_nodes(naive.grow_tree(X, y, min_samples_split=20, **settings)))
-    tree = naive.grow_tree(X, y, min_weight_fraction_leaf=0.1, **settings)
-    for node in inner_nodes(tree):
-        assert min(sum(node.left.weight), sum(node.right.weight)) >= 0.1 * sum(tree.weight)
-    stump = naive.grow_tree(X, y, max_depth=1, **settings)
-    assert stump.draws == 60 and stump.left.feature == stump.right.feature == -1
-    pruned = len(list(inner_nodes(naive.grow_tree(X, y, min_impurity_decrease=0.02, **settings))))
-    assert 0 < pruned < len(full)
-    assert naive.grow_tree(X, y, min_impurity_decrease=10.0, **settings).feature == -1
-
-
-def test_impurity_decrease_is_in_units_of_the_target():
-    X = np.array([[0.0], [1.0]])
-    settings = dict(criterion="squared_error", method="dense", sample_weight=[0.25, 0.25])
-    for unit in (1e-9, 1.0, 3e7):  # targets 0 and 2 units apart: variance of 1 unit squared
-        y = [0.0, 2.0 * unit]
-        assert naive.grow_tree(X, y, min_impurity_decrease=0.999 * unit**2, **settings).feature == 0
-        assert naive.grow_tree(X, y, min_impurity_decrease=1.001 * unit**2, **settings).feature == -1
-
-
-def test_integer_weights_are_repeated_rows():
-    rng = np.random.default_rng(3)
-    X, y, weight = rng.normal(size=(40, 2)), rng.normal(size=40), rng.integers(1, 5, 40)
-    for method in ("dense", "hist"):
-        settings = dict(criterion="squared_error", method=method, max_bins=8)
-        one = naive.flatten(naive.grow_tree(X, y, sample_weight=weight, **settings))
-        other = naive.flatten(naive.grow_tree(X.repeat(weight, axis=0), y.repeat(weight), **settings))
-        # Draws differ, and with them the side of missing values that were not seen.
-        for name in ("feature", "threshold", "right", "weight", "value"):
-            np.testing.assert_array_equal(one[name], other[name])
-
-
-def test_small_targets_beside_a_huge_one_are_told_apart():
-    X = np.arange(9.0)[:, None]
-    y = [*np.linspace(0, 1e-6, 8), 1e9]
-    tree = naive.grow_tree(X, y, criterion="squared_error", method="dense")
-    assert [leaf_of(tree, x).value for x in X] == y
-
-
-def test_features_are_tried_on_until_one_can_be_split():
-    X = np.zeros((6, 5))
-    X[:, 3] = np.arange(6)
-    for seed in range(5):
-        settings = dict(criterion="gini", method="dense", n_classes=2, max_features=1)
-        assert naive.grow_tree(X, [0, 0, 0, 1, 1, 1], seed=seed, **settings).feature == 3
-    orders = {tuple(splits.feature_order(5, seed, streams.ROOT_PATH)) for seed in range(50)}
-    assert len(orders) > 30 and all(sorted(order) == list(range(5)) for order in orders)
 
 
 @pytest.mark.parametrize(
