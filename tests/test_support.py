@@ -1,11 +1,16 @@
 """What a fit may ask for, at every place: the model of the processor, to the bit, or the error of the table of refusals.
 
+Whatever a fit asks for, the model is the same, too, on several threads, of sparse rows, in two fits or from a checkpoint, and
+where it is copied or kept in a file.
+
     DFOREST_RENEW_COMBINATIONS=1 pytest tests/test_support.py
 
 writes the page about it anew.
 """
 
+import copy
 import os
+import pickle
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,7 +20,8 @@ from helpers.boosted_fits import REGRESSION, OwnLeaves, OwnSquares
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, standing_in
 from helpers.host_device import strict_device
-from scipy.sparse import csr_matrix
+from helpers.ranks import Cut
+from scipy.sparse import csr_matrix, issparse
 
 import dforest
 from dforest import config_context
@@ -25,7 +31,7 @@ from dforest.core.search.dense import DenseSplitter
 from dforest.core.search.splitter import HistSplitter
 from dforest.estimators import support
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, KINDS, PLACES, PROCESSOR, refusals_at
+from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, KINDS, PLACES, PROCESSOR, RANKS, refusals_at
 from dforest.loss import PythonLoss
 from dforest.spmd.threads import ThreadGroup
 
@@ -89,6 +95,22 @@ def looks_at_rows(model, X, y):
     return -np.mean(np.abs(model.predict(X) - y) * (X[:, [0]] > 0).sum(axis=1).ravel())
 
 
+STOPS = {"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, "max_leaf_nodes": 7}
+OF_ROWS = "oob_error_per_observation_", "oob_prediction_", "oob_decision_function_", "oof_prediction_"
+CUT = Cut(np.array([0, 140, 200, 400, N]), np.array([0, 1, 1, 0]))  # which rows ranks have: whole queries
+COMPONENTS = [
+    OwnCriterion,
+    OwnSplitter,
+    OwnDenseSplitter,
+    OwnSquares,
+    OwnLeaves,
+    OwnIntercept,
+    OwnRange,
+    OwnClasses,
+    looks_at_rows,
+]
+
+
 def asked(feature, kind, folder):
     """The fits that ask for a feature: list of (what makes an estimator, dict of what it is fitted to). folder : for files"""
     is_forest = kind != BOOSTING
@@ -100,7 +122,8 @@ def asked(feature, kind, folder):
     given, name, parameters = {"X": X, "y": Y}, regressor, [{}]
     if feature in ("classes", "class weights"):
         given["y"], name = CLASSES, classifier
-        parameters = [{"class_weight": "balanced" if feature == "class weights" else None}]
+        weights = ["balanced", *["balanced_subsample"] * is_forest] if feature == "class weights" else [None]
+        parameters = [{"class_weight": weight} for weight in weights]
     elif feature == "weights":
         given["sample_weight"] = RNG.integers(0, 4, N) / 2
     elif feature == "missing":
@@ -108,7 +131,8 @@ def asked(feature, kind, folder):
     elif feature == "sparse":
         given["X"], parameters = SPARSE, [{}, {"categorical_features": [2]}]
     elif feature == "several outputs":
-        given["y"], parameters = BOTH, [{}, *([{"categorical_features": [2], "oob_score": True, "warm_start": True}] * is_forest)]
+        more = {"categorical_features": [2], "oob_score": True, "warm_start": True} if is_forest else STOPS
+        given["y"], parameters = BOTH, [{}, more]
     elif feature == "offset":
         given["offset"] = X[:, 3]
     elif feature == "outputs, monotonic":
@@ -146,6 +170,7 @@ def asked(feature, kind, folder):
         parameters = [{"oob_score": True, "variable_importance": "mda_raw", "categorical_features": [2]}]
     elif feature in ("isolation", "isolation, live votes"):
         name, own = "IsolationForest", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
+        parameters = [{}, {"contamination": 0.2, "max_features": 0.5, "categorical_features": [2]}, {"extension_level": 2}]
     elif feature == "embedding":
         name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     else:
@@ -172,20 +197,20 @@ def asked(feature, kind, folder):
             "out-of-bag scorer": [{"oob_score": "r2"}],
             "kept data": [{"keep_training_data": True}],
             "importances": [{"variable_importance": "mda_raw"}],
-            "early stopping": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, "scoring": scoring}
+            "early stopping": [{**STOPS, "scoring": scoring}
                                for scoring in ("loss", "r2", looks_at_rows)],
-            "refit": [{"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, **chosen}
+            "refit": [{**STOPS, **chosen}
                       for chosen in ({"refit": True}, {"validation_folds": 3, "scoring": looks_at_rows})],
             "bags": [{"n_bags": 2, "max_features": 0.5}]
-            + [{"n_bags": 3, "subsample": 0.5, "early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, **chosen}
+            + [{**STOPS, "n_bags": 3, "subsample": 0.5, **chosen}
                for chosen in ({"refit": False}, {"validation_folds": 2, "scoring": "r2"}, {"validation_fraction": None})],
             "bags, checkpoint": [{"n_bags": 2, "max_features": 0.5}],
             "bags, warm start": [{"n_bags": 2, "max_features": 0.5, "warm_start": True}],
             "dforest's defaults": [{"defaults": "dforest", "max_iter": "auto", "learning_rate": 0.5, "max_leaf_nodes": 4}],
             "refit, warm start": [{"early_stopping": True, "warm_start": True, **chosen}
                                   for chosen in ({"refit": True}, {"validation_folds": 3})],
-            "own loss": [{"loss": OwnSquares()}],
-            "own leaves": [{"loss": OwnLeaves()}],
+            "own loss": [{"loss": OwnSquares()}, {"loss": OwnSquares(is_constant=True)}],
+            "own leaves": [{"loss": OwnLeaves()}, {"loss": OwnLeaves(), "monotonic_cst": [1, 0, 0, -1], "subsample": 0.7}],
             "own intercept": [{"loss": OwnIntercept()}, {"loss": OwnRange()}],
         }[feature]  # fmt: skip
 
@@ -197,6 +222,10 @@ def asked(feature, kind, folder):
         return make
 
     fits = [(maker(chosen), given) for chosen in parameters]
+    if feature == "classes":  # of which there is one, or one has no weight
+        fits += [(make, given | more) for make, given in fits for more in ({"y": 0 * CLASSES}, {"sample_weight": CLASSES / 2})]
+    if feature == "label order":
+        fits += [(maker(chosen, classifier), given | {"y": CLASSES}) for chosen in parameters]
     if feature in ("checkpoint", "early stopping", "refit", "kept data", "bags"):
         fits += [(make, given | {"X": SPARSE}) for make, given in fits]
     if feature == "several outputs":
@@ -205,10 +234,9 @@ def asked(feature, kind, folder):
     return fits
 
 
-def fitted(model, partition):
-    """The model, fitted to a partition, or by ranks to partitions of it; once more where it is to go on."""
-    fit = (lambda: model._fit_partitions(lambda rank: [partition])) if isinstance(partition, Partition) else (
-        lambda: model.fit(**partition))  # fmt: skip
+def fitted(model, given):
+    """The model, fitted to what `fit` takes, or by ranks to partitions of it; once more where it is to go on."""
+    fit = (lambda: model._fit_partitions(lambda rank: given)) if isinstance(given, list) else lambda: model.fit(**given)
     fit()
     if model.get_params().get("warm_start"):
         model.set_params(**{name: 5 for name in ("n_estimators", "max_iter") if name in model.get_params()})
@@ -217,24 +245,22 @@ def fitted(model, partition):
 
 
 def fit_at(place, make, given):
-    """The fitted models of a place."""
-    if place == PROCESSOR:
-        return [fitted(make(), given)]
-    if place == DEVICE:
-        with standing_in(strict_device()):
-            return [fitted(make("sycl"), given)]
-    cut = [slice(0, 200), slice(200, N)]
+    """The fitted models of a place, and the rows that each has."""
+    if place != RANKS:
+        return [(fitted(make("sycl" if place == DEVICE else None), given), slice(None))]
+    given = {"groups" if name == "qid" else name: values for name, values in given.items()}
 
     def fit(communicator):
-        own = {"groups" if name == "qid" else name: values[cut[communicator.rank]] for name, values in given.items()}
+        pieces = [(i, slice(*CUT.edges[i : i + 2])) for i in np.flatnonzero(CUT.owner == communicator.rank)]
+        own = [Partition(i, **{name: values[rows] for name, values in given.items()}) for i, rows in pieces]
         with config_context(communicator=communicator):
-            return fitted(make(), Partition(communicator.rank, **own))
+            return fitted(make(), own)
 
     found = ThreadGroup(2).run(fit)
     for result in found:
         if isinstance(result, BaseException):
             raise result
-    return found
+    return [(model, CUT.rows(rank)) for rank, model in enumerate(found)]
 
 
 def cases():
@@ -243,23 +269,91 @@ def cases():
             yield feature, kind
 
 
+def said(model, X):
+    """All that a fitted model says of rows, as bytes by the name of the method."""
+    methods = "predict", "predict_proba", "decision_function", "score_samples", "apply", "transform"
+    answers = {name: getattr(model, name)(X) for name in methods if hasattr(model, name)}
+    if hasattr(model, "predict_survival_function"):
+        answers["predict_survival_function"] = model.predict_survival_function(X, return_array=True)
+    return {name: pickle.dumps(answer.toarray() if issparse(answer) else answer) for name, answer in answers.items()}
+
+
+def attributes(model, free):
+    return {name: value for name, value in vars(model).items() if name.endswith("_") and name not in ("fit_report_", *free)}
+
+
+def assert_same_model(alone, found, X, what, free=(), rows=slice(None)):
+    """What a fit leaves is the same to the bit, but for some attributes; and so is what is said of rows.
+
+    rows : those that the other fit had, of which it has estimates
+    """
+    assert not differences(alone, found), what
+    a, b = alone.forest_, found.forest_
+    assert (a.seeds.tolist(), a.plans, a.objective) == (b.seeds.tolist(), b.plans, b.objective), what
+    expected, others = (attributes(model, ("forest_", *free)) for model in (alone, found))
+    assert expected.keys() == others.keys(), what
+    for name, value in expected.items():
+        if name in OF_ROWS:
+            value = [part[rows] for part in value] if isinstance(value, list) else value[rows]
+        np.testing.assert_equal(others[name], value, (what, name))
+    assert said(alone, X) == said(found, X), what
+
+
 @pytest.mark.parametrize(("feature", "kind"), cases())
 def test_everywhere_the_model_of_the_processor_or_the_error_of_the_table(feature, kind, tmp_path):
     for make, given in asked(feature, kind, tmp_path):
         alone = None
         for place in PLACES:
             refusal = refusals_at(kind, place).get(feature)
-            if refusal is not None:
-                with pytest.raises(ValueError) as error:
-                    fit_at(place, make, given)
-                assert refusal.reason in str(error.value) and refusal.allowed in str(error.value)
-                continue
-            for found in fit_at(place, make, given):
-                alone = alone or found
-                assert not differences(alone, found)
-                for name in ("oob_score_", "calibration_", "variable_importance_", "train_score_", "validation_score_"):
-                    if hasattr(alone, name):
-                        assert np.array_equal(getattr(alone, name), getattr(found, name)), name
+            with standing_in(strict_device()):
+                if refusal is not None:
+                    with pytest.raises(ValueError) as error:
+                        fit_at(place, make, given)
+                    assert refusal.reason in str(error.value) and refusal.allowed in str(error.value)
+                    continue
+                for found, rows in fit_at(place, make, given):
+                    alone = alone or found
+                    assert_same_model(alone, found, given["X"][:50], place, rows=rows)
+
+
+def takes_warm_start(model):
+    """Whether the trees of a fit with fewer ones are the first trees of this fit, by `warm_start`."""
+    parameters = model.get_params()
+    is_searched = parameters.get("early_stopping") is True or parameters.get("max_iter") == "auto"
+    has_statistics = getattr(model, "categorical_split_", None) == "order"
+    return not (is_searched or has_statistics or parameters["warm_start"] or parameters.get("n_bags", 1) > 1)
+
+
+def in_parts(make, given, path, warm_start):
+    """Fits of which each goes on with the trees of one that ended before: by `warm_start`, and from a checkpoint."""
+    model = make()
+    n_trees = "max_iter" if "max_iter" in model.get_params() else "n_estimators"
+    n = model.get_params()[n_trees]
+    if warm_start:
+        model.set_params(warm_start=True, **{n_trees: n - 1}).fit(**given)
+        yield model.set_params(**{n_trees: n}).fit(**given)
+    make().set_callbacks(Checkpoint(path, every=1), StopAfter(2)).fit(**given)
+    yield make().set_callbacks(Checkpoint(path)).fit(**given)
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize(("feature", "kind"), cases())
+def test_the_model_is_the_same_however_it_is_grown_and_kept(feature, kind, tmp_path):
+    """On several threads, of sparse rows, in parts; copied, and in a file."""
+    if feature in refusals_at(kind, PROCESSOR):
+        return
+    for number, (make, given) in enumerate(asked(feature, kind, tmp_path)):
+        X, path = given["X"], tmp_path / f"{number}.model"
+        alone = fitted(make(), given)
+        assert_same_model(alone, fitted(make().set_params(n_jobs=3), given), X, "threads")
+        if not issparse(X):
+            assert_same_model(alone, fitted(make(), given | {"X": csr_matrix(X)}), X, "sparse rows")
+        goes_on = not getattr(alone, "_skl_callbacks", None) and not alone.get_params()["warm_start"]
+        for found in in_parts(make, given, tmp_path / f"{number}", takes_warm_start(alone)) if goes_on else ():
+            assert_same_model(alone, found, X, "parts", ("refit_", "validation_folds_"))
+        alone.save(path)
+        for found in copy.deepcopy(alone), pickle.loads(pickle.dumps(alone)), dforest.load(path, components=COMPONENTS):
+            assert_same_model(alone, found, X, "copies")
 
 
 def test_the_page_is_the_table():
