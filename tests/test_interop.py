@@ -130,22 +130,6 @@ def test_predictions_are_those_of_the_estimator(kind, dtype):
 
 
 @TREES
-@pytest.mark.parametrize("missing", [False, True])
-def test_the_arrays_lead_to_the_leaves(kind, missing):
-    X, y = data_of(kind, missing)
-    model = kind(random_state=0, max_depth=7).fit(X, y)
-    tree = model.tree_
-    for x, leaf in zip(X[:100], model.apply(X[:100]), strict=True):
-        node = 0
-        while tree.children_left[node] != -1:
-            value = x[tree.feature[node]]
-            left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
-            node = (tree.children_left if left else tree.children_right)[node]
-        assert node == leaf
-    assert all(tree.categories_left(node) is None for node in range(tree.node_count))
-
-
-@TREES
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_the_arrays_and_categories_lead_to_the_leaves(kind, method, missing):

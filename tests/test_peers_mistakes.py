@@ -15,7 +15,6 @@ Mistakes that are tested elsewhere:
 - rows of weight 0: estimators/test_oob.py, estimators/test_validation.py and equality/test_weights.py.
 """
 
-import warnings
 from fractions import Fraction
 from itertools import product
 
@@ -214,42 +213,3 @@ def test_squared_error_is_the_weighted_variance(method, scale, offset):
     for factor, is_split in ((1 - 1e-9, True), (1 + 1e-9, False)):
         model = DecisionTreeRegressor(method=method, min_impurity_decrease=decrease * factor).fit(X, y, weight)
         assert (len(model.forest_.feature) > 1) == is_split
-
-
-@METHODS
-@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor, ExtraTreesRegressor])
-@pytest.mark.parametrize("exponent", [-1000, -600, 0, 600, 1000])
-def test_importances_know_no_unit_of_the_target(kind, method, exponent):
-    """Squares of large or small targets leave the range of float64; shares of importance do not."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 3))
-    y = X[:, 0] + X[:, 1] ** 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = kind(method=method, random_state=0).fit(X, np.ldexp(y, exponent)).feature_importances_
-    assert found.sum() == pytest.approx(1)
-    expected = kind(method=method, random_state=0).fit(X, y).feature_importances_
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("kind", [*FORESTS, *TREES])
-@pytest.mark.parametrize("exponent", [-1060, -900, 0, 900])
-def test_importances_know_no_unit_of_the_weights(kind, exponent):
-    rng = np.random.default_rng(0)
-    X, weight = rng.standard_normal((60, 3)), rng.integers(1, 9, 60).astype(float)
-    y = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
-    one, other = (kind(random_state=0).fit(X, y, w).feature_importances_ for w in (weight, np.ldexp(weight, exponent)))
-    np.testing.assert_array_equal(one, other)
-    assert one.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize("kind", [*FORESTS, *TREES])
-@pytest.mark.parametrize("limit", [{"min_samples_leaf": 31}, {"max_leaf_nodes": 2}, {"max_depth": 1}, {}], ids=str)
-def test_importances_sum_to_1_or_are_0(kind, limit):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 3))
-    model = kind(random_state=0, **limit).fit(X, (X[:, 0] > 0).astype(int))
-    importances, splits = model.feature_importances_, (model.forest_.feature >= 0).any()
-    assert splits == ("min_samples_leaf" not in limit)
-    assert (importances >= 0).all()
-    assert importances.sum() == (pytest.approx(1) if splits else 0)

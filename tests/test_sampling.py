@@ -94,38 +94,6 @@ def counts_of_trees(n_rows, n_draws, n_trees, seed):
     return np.stack([Bootstrap(n_draws).counts(n_rows, tree) for tree in seeds]).astype(np.int64)
 
 
-@pytest.mark.parametrize("n_rows, n_draws", [(7, 7), (4097, 4097), (4096, 1000), (9001, 20000), (12288, 12288)])
-def test_every_row_is_as_likely(n_rows, n_draws):
-    """The sums over trees are multinomial with equal shares; rows are grouped to have enough in each cell."""
-    counts = counts_of_trees(n_rows, n_draws, 200, 1).sum(axis=0)
-    cells = np.array_split(counts, min(n_rows, 500))
-    observed = np.array([c.sum() for c in cells])
-    expected = np.array([len(c) for c in cells]) * counts.sum() / n_rows
-    assert stats.chisquare(observed, expected).pvalue > 1e-4
-    # Neighbours of block borders in particular.
-    borders = np.arange(4096, n_rows, 4096)
-    if len(borders):
-        near = np.concatenate([counts[borders - 1], counts[borders], counts[-1:], counts[:1]])
-        z = (near - counts.sum() / n_rows) / np.sqrt(counts.sum() / n_rows)
-        assert np.abs(z).max() < 5
-
-
-@pytest.mark.parametrize("n_rows, n_draws", [(5, 5), (4096, 4096), (4100, 4100), (10000, 3000)])
-def test_counts_of_one_row_are_binomial(n_rows, n_draws):
-    counts = counts_of_trees(n_rows, n_draws, max(30, 200000 // n_rows), 2).ravel()
-    most = 6
-    observed = np.bincount(np.minimum(counts, most), minlength=most + 1)
-    probability = stats.binom.pmf(np.arange(most), n_draws, 1 / n_rows)
-    expected = len(counts) * np.append(probability, 1 - probability.sum())
-    cells = expected > 5
-    observed = np.append(observed[cells], observed[~cells].sum())
-    expected = np.append(expected[cells], expected[~cells].sum())
-    positive = expected > 1e-9
-    # Counts of a tree sum to n_draws, which makes the statistic smaller, not larger.
-    observed, expected = observed[positive], expected[positive]
-    assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-4
-
-
 def test_groups_of_rows_covary_as_a_multinomial():
     """Whole blocks, halves of blocks and the short last one: means, variances and covariances of their draws."""
     n_rows, n_trees = 4096 * 3 + 1000, 4000
@@ -150,28 +118,6 @@ def test_pairs_of_rows_covary_as_a_multinomial():
     # The chi-square statistic of each tree's counts, over all of its values: the exact distribution's mean.
     statistic = ((counts - 1.0) ** 2).sum(axis=1)
     assert abs(statistic.mean() - (n - 1)) < 5 * np.sqrt(2 * (n - 1) / n_trees)
-
-
-def test_seeds_differ():
-    first = Bootstrap(5000).counts(5000, 1)
-    assert (first != Bootstrap(5000).counts(5000, 2)).any()
-    assert (first == Bootstrap(5000).counts(5000, 1)).all()
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_draws"), [(1, 5), (7, 0), (4096, 100), (4097, 9000), (3 * 4096, 10000), (20000, 50)]
-)
-def test_counts_of_the_twin_sum_to_the_draws(n_rows, n_draws):
-    counts = twins.Bootstrap(n_draws).counts(n_rows, 3)
-    assert counts.shape == (n_rows,) and counts.sum() == n_draws
-    # Binomial in the first block, within 5 standard deviations.
-    p = min(1.0, 4096 / n_rows)
-    assert abs(int(counts[:4096].sum()) - n_draws * p) <= 5 * np.sqrt(n_draws * p * (1 - p))
-
-
-def test_the_twin_depends_on_the_seed():
-    samples = [twins.Bootstrap(100).counts(100, seed).tolist() for seed in [0, 1, 2**32 - 1, 0]]
-    assert samples[0] == samples[3] and samples[0] != samples[1] != samples[2] != samples[0]
 
 
 def test_all_rows():

@@ -131,7 +131,8 @@ def asked(feature, kind, folder):
     elif feature == "sparse":
         given["X"], parameters = SPARSE, [{}, {"categorical_features": [2]}]
     elif feature == "several outputs":
-        more = {"categorical_features": [2], "oob_score": True, "warm_start": True} if is_forest else STOPS
+        more = {"categorical_features": [2], "oob_score": True, "variable_importance": "mda_raw", "warm_start": True}
+        more = more if is_forest else STOPS
         given["y"], parameters = BOTH, [{}, more]
     elif feature == "offset":
         given["offset"] = X[:, 3]

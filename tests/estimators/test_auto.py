@@ -165,18 +165,6 @@ def test_targets_that_are_noise(blend, X, y):
     assert 0.98 < model.oof_loss_ / constant < 1.06 and 0.97 < new / constant < 1.08
 
 
-def test_a_blend_is_better_than_its_members():
-    """Over a few splits of rows, on average."""
-    ratios = []
-    for seed in range(3):
-        rows = np.random.default_rng(seed).permutation(len(Y_DIABETES))
-        train, test = rows[:300], rows[300:]
-        model = AutoForestRegressor(100, random_state=seed).fit(X_DIABETES[train], Y_DIABETES[train])
-        errors = [((one.predict(X_DIABETES[test]) - Y_DIABETES[test]) ** 2).mean() for one in [model, *model.estimators_]]
-        ratios.append(errors[0] / np.mean(errors[1:]))
-    assert np.mean(ratios) < 0.99
-
-
 def test_boosted_trees_are_predicted_fold_by_fold():
     given = [("boosted", HistGradientBoostingRegressor(defaults="dforest")), "random_forest"]
     model = AutoForestRegressor(10, members=given, random_state=0).fit(X_DIABETES, Y_DIABETES)
@@ -372,12 +360,6 @@ def test_what_files_and_pickles_may_not_have(tmp_path):
         (tmp_path / "damaged").write_bytes(content.replace(told, lied))
         with pytest.raises(ModelFileError):
             dforest.load(tmp_path / "damaged")
-
-
-def test_skops():
-    io = pytest.importorskip("skops.io")
-    model = AutoForestClassifier(5, random_state=0).fit(X_IRIS, Y_IRIS)
-    assert_array_equal(io.loads(io.dumps(model), trusted=dforest.skops_types()).predict(X_IRIS), model.predict(X_IRIS))
 
 
 def test_members_by_name_are_what_the_page_says():

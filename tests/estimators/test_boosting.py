@@ -1,22 +1,15 @@
 """`HistGradientBoostingClassifier` and `HistGradientBoostingRegressor`."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn.ensemble
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from helpers.callbacks import StopAfter
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
-from sklearn.metrics import r2_score
-from sklearn.model_selection import train_test_split
-from threadpoolctl import threadpool_limits
 from twins import boosting as twin
 
-import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.core.sampling import AllRows
 
@@ -48,17 +41,6 @@ def test_threads_change_nothing(loss, subsample):
         other = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
         assert_equal_models(model, other)
         assert model.predict(X).tobytes() == other.predict(X).tobytes()
-
-
-def test_threads_change_nothing_on_heavy_tails():
-    X, y, model = problem("squared_error", n=5000)
-    y = np.exp(3 * y)
-    rng = np.random.default_rng(0)
-    for weight in (None, rng.exponential(size=len(y)), rng.integers(1, 4, len(y))):
-        for subsample in (1.0, 0.3):
-            fits = [clone(model).set_params(n_jobs=n_jobs, subsample=subsample).fit(X, y, weight) for n_jobs in (1, 2, 3, 7)]
-            for other in fits[1:]:
-                assert_equal_models(fits[0], other)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
@@ -99,54 +81,6 @@ def test_a_subsample_takes_at_least_a_row():
     model.set_params(subsample=1e-9).fit(X, y)
     assert (model.forest_.n_draws == 1).all() and (model.forest_.leaf_value == 0).sum() < 8
     assert clone(model).set_params(subsample=1).fit(X, y).forest_.plans == (AllRows(),) * 8
-
-
-def test_a_subsample_generalises_better_on_noise():
-    """Friedman 2002: where trees are much alike, fewer rows for each are better."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 10))
-    y = X[:, 0] + X[:, 1] * X[:, 2] + 3 * rng.normal(size=4000)
-    model = HistGradientBoostingRegressor(defaults="scikit-learn", max_iter=60, random_state=0)
-    whole, half = (clone(model).set_params(subsample=s).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) for s in (1.0, 0.5))
-    assert half > whole
-
-
-@pytest.mark.slow(after=2)
-@pytest.mark.parametrize(
-    ("load", "kind", "parameters", "margin"),
-    [
-        (load_diabetes, "Regressor", {}, 0.03),
-        (load_diabetes, "Regressor", {"loss": "absolute_error"}, 0.03),
-        (load_diabetes, "Regressor", {"loss": "poisson"}, 0.03),
-        (load_diabetes, "Regressor", {"loss": "gamma"}, 0.03),
-        (load_diabetes, "Regressor", {"loss": "quantile", "quantile": 0.5, "l2_regularization": 3.0}, 0.03),
-        (load_breast_cancer, "Classifier", {}, 0.015),
-        (load_breast_cancer, "Classifier", {"class_weight": "balanced", "max_depth": 3}, 0.015),
-        (load_wine, "Classifier", {}, 0.03),
-        (load_digits, "Classifier", {"max_features": 0.5}, 0.015),
-    ],
-)
-def test_scores_are_near_scikit_learns(load, kind, parameters, margin):
-    """Means over splits: equal but for ties, rounding, and what is drawn at random."""
-    X, y = load(return_X_y=True)
-    scores = np.zeros((2, 5))
-    with threadpool_limits(1):
-        for seed in range(5):
-            X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
-            for i, package in enumerate((dforest, sklearn.ensemble)):
-                model = getattr(package, f"HistGradientBoosting{kind}")(max_iter=25, random_state=seed, **parameters)
-                scores[i, seed] = model.fit(X_train, y_train).score(X_test, y_test)
-    ours, theirs = scores.mean(axis=1)
-    assert ours > theirs - margin
-
-
-def test_huber_keeps_out_of_the_way_of_outliers():
-    X, y, model = problem("huber", n=600)
-    wrong = np.arange(600) % 12 == 0
-    spoilt = np.where(wrong, 1000.0, y)
-    model.set_params(min_samples_leaf=60, learning_rate=0.3)
-    squared = clone(model).set_params(loss="squared_error").fit(X, spoilt)
-    assert r2_score(y[~wrong], model.fit(X, spoilt).predict(X[~wrong])) > 0.5 > r2_score(y[~wrong], squared.predict(X[~wrong]))
 
 
 @ALL_LOSSES
@@ -287,18 +221,6 @@ def test_what_raw_predictions_say():
     for loss in ("poisson", "gamma", "tweedie"):
         X, y, model = problem(loss)
         assert (model.fit(X, y).predict(X) > 0).all()
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
-def test_pickles(loss):
-    X, y, model = problem(loss)
-    model.fit(X, y)
-    other = pickle.loads(pickle.dumps(model))
-    assert_equal_models(model, other)
-    assert other.predict(X).tobytes() == model.predict(X).tobytes()
-    assert pickle.dumps(clone(model).set_params(n_jobs=None).fit(X, y)) == pickle.dumps(model)
-    other.set_params(warm_start=True, max_iter=10).fit(X, y)
-    assert_equal_models(other, clone(model).set_params(max_iter=10).fit(X, y))
 
 
 def test_a_predictor_adds_up_the_same():
@@ -448,22 +370,6 @@ def test_limits_may_be_beyond_all_rows():
     large = clone(model).set_params(max_depth=10**30, max_leaf_nodes=10**30, max_features=0.5).fit(X, y)
     assert_equal_models(large, clone(model).set_params(max_depth=None, max_leaf_nodes=None, max_features=0.5).fit(X, y))
     assert len(clone(model).set_params(min_samples_leaf=10**30).fit(X, y).forest_.feature) == 8
-
-
-# Errors
-
-
-X_FEW, Y_FEW = load_iris(return_X_y=True)
-
-
-def classifier(**parameters):
-    return HistGradientBoostingClassifier(max_iter=3, **parameters)
-
-
-def test_columns_that_hold_no_numbers():
-    frame = pd.DataFrame({"a": np.arange(150.0), "colour": pd.Categorical(["red", "blue", "red"] * 50)})
-    with pytest.raises(ValueError, match="X column 'colour' holds 2 different texts, such as 'red'; allowed are numbers"):
-        classifier().fit(frame.astype({"colour": object}), Y_FEW)
 
 
 # Trees without a split

@@ -1,17 +1,12 @@
 """A model of several bags is the mean of models that are grown by chance of their own, whatever is done with it."""
 
-import pickle
-
 import numpy as np
 import pytest
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from helpers.callbacks import FailAfter, StopAfter
-from helpers.ranks import CUTS, Cut, fit_by_ranks
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.metrics import log_loss, r2_score
 
-import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.callback import Checkpoint, TimeLimit
 from dforest.engines.rows import RowShare
@@ -102,7 +97,7 @@ def test_one_bag_is_a_model_without_bags():
 
 def test_several_outputs_and_offsets():
     X, y, model = data_of("squared_error")
-    both, offset = np.column_stack([y, -X[:, 0] ** 2]), np.random.default_rng(1).normal(size=(300, 2))
+    both, offset = np.column_stack([y, -(X[:, 0] ** 2)]), np.random.default_rng(1).normal(size=(300, 2))
     both[np.isnan(both)] = 0
     model.fit(X, both, offset=offset)
     assert_mean_of(model, bags_of(model, X, both, offset=offset), X)
@@ -201,20 +196,6 @@ def test_labels_have_statistics_of_each_bag(tmp_path):
     assert_mean_of(held, bags_of(clone(held).set_params(n_iter_no_change=60, use_best_model=False), X, y), X)
 
 
-@pytest.mark.parametrize("stopping", [{"early_stopping": False}, STOPS | {"refit": False}, STOPS | {"validation_folds": 2}])
-@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
-def test_a_fit_goes_on_from_its_checkpoint(loss, stopping, tmp_path):
-    X, y, model = data_of(loss, **stopping)
-    path, whole = tmp_path / "trees", clone(model).fit(X, y)
-    with pytest.raises(RuntimeError, match="enough"):
-        clone(model).set_callbacks(Checkpoint(path, 2), FailAfter(3)).fit(X, y)
-    clone(model).set_callbacks(Checkpoint(path, 1), StopAfter(1)).fit(X, y)
-    assert_equal_models(clone(model).set_callbacks(Checkpoint(path, 1)).fit(X, y), whole)
-    assert_equal_models(clone(model).set_callbacks(Checkpoint(path), FailAfter(1)).fit(X, y), whole)  # grows nothing
-    with pytest.raises(ValueError, match="n_bags=3, and this fit has n_bags=2"):
-        clone(model).set_params(n_bags=2).set_callbacks(Checkpoint(path)).fit(X, y)
-
-
 def test_a_fit_that_is_stopped_has_all_bags_of_whole_iterations():
     X, y, model = data_of("multinomial", early_stopping=False)
     stopped = clone(model).set_callbacks(StopAfter(4)).fit(X, y)
@@ -223,28 +204,10 @@ def test_a_fit_that_is_stopped_has_all_bags_of_whole_iterations():
     assert 0 < seconds.n_iter_ < 10**6 and seconds.forest_.n_trees == 9 * seconds.n_iter_
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
-@pytest.mark.parametrize("stopping", [{}, STOPS | {"validation_folds": 2}, STOPS | {"refit": False}])
-@pytest.mark.parametrize("kind", CUTS)
-def test_ranks_grow_the_model_of_one_process(loss, stopping, kind):
-    X, y, model = data_of(loss, **stopping)
-    weight = np.arange(300) % 3.0
-    alone, cut = clone(model).fit(X, y, weight), Cut.random(np.random.default_rng(2), 300, 3, kind)
-    for rank, found in enumerate(fit_by_ranks(model, X, y, weight, cut, 3)):
-        assert_equal_models(found, alone)
-        if "validation_folds" in stopping:
-            assert np.array_equal(found.oof_prediction_, alone.oof_prediction_[cut.rows(rank)], equal_nan=True)
-
-
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial"])
-def test_all_that_reads_a_model_takes_it_as_any(loss, tmp_path):
+def test_all_that_reads_a_model_takes_it_as_any(loss):
     X, y, model = data_of(loss)
     model.fit(X, y)
-    model.save(tmp_path / "model.safetensors")
-    for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.safetensors")):
-        assert_equal_models(other, model)
-        assert other.n_bags == N_BAGS and other.n_trees_per_iteration_ == model.n_trees_per_iteration_
-        assert other.predict(X).tobytes() == model.predict(X).tobytes()
     stages, bags = list(model.staged_predict(X)), bags_of(model, X, y)
     assert len(stages) == model.n_iter_ == 8 and np.array_equal(stages[2], model.predict(X, n_iter=3))
     if loss == "squared_error":
@@ -269,18 +232,6 @@ def test_other_libraries_predict_as_it_does(loss, name):
     X, y, model = data_of(loss)
     model.fit(X, y)
     assert getattr(model, name)(verify=True) is not None
-
-
-def test_rows_do_not_learn_from_themselves():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
-    settings = {"random_state": 0, "min_samples_leaf": 2, "n_bags": 4, "validation_folds": 3, **STOPS}
-    model = HistGradientBoostingRegressor(**settings).fit(X, y)
-    assert model.score(X, y) > 0.1 > 0.02 > r2_score(y, model.oof_prediction_)
-    classes = rng.integers(0, 3, 300)
-    model = HistGradientBoostingClassifier(**settings).fit(X, classes)
-    assert log_loss(classes, model.predict_proba(X)) < np.log(3) - 0.05
-    assert log_loss(classes, model.oof_prediction_) > np.log(3) - 0.01
 
 
 def test_memory_counts_all_bags():

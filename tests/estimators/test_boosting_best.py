@@ -1,17 +1,15 @@
 """The best iteration of early stopping: which one it is, what is kept, and predictions by fewer iterations than there are."""
 
-import pickle
-
 import numpy as np
 import pytest
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from helpers.callbacks import Recorder, StopAfter
+from helpers.device_forests import assert_same
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-import dforest
 from dforest import HistGradientBoostingRegressor
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
@@ -32,12 +30,6 @@ def methods_of(loss):
     return ["predict"] if loss in REGRESSION else ["predict", "predict_proba", "decision_function"]
 
 
-def assert_equal_forests(model, other):
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
-    assert (model.forest_.seeds == other.forest_.seeds).all() and model.forest_.plans == other.forest_.plans
-
-
 @ALL_LOSSES
 @pytest.mark.parametrize("subsample", [1.0, 0.6])
 def test_the_rounds_up_to_the_best_one_are_kept(loss, subsample):
@@ -47,7 +39,7 @@ def test_the_rounds_up_to_the_best_one_are_kept(loss, subsample):
     assert model.best_iteration_ == model.n_iter_ == 1 + int(np.argmax(scores[1:])) < len(scores) - 1
     assert model.best_score_ == scores[model.best_iteration_] and type(model.best_score_) is float
     short = clone(model).set_params(early_stopping=False, max_iter=model.best_iteration_).fit(X, y)
-    assert_equal_forests(model, short)
+    assert_same(model, short)
     assert model.predict(X).tobytes() == short.predict(X).tobytes()
     assert model.fit_report_.n_trees == (len(scores) - 1) * model.n_trees_per_iteration_
 
@@ -91,18 +83,6 @@ def test_without_scores_there_is_no_best_round():
     X, y, model = problem("squared_error")
     model.set_params(early_stopping=False).fit(X, y)
     assert model.best_iteration_ is None and model.best_score_ is None and model.n_iter_ == 8
-
-
-@pytest.mark.parametrize("loss", ["poisson", "multinomial"])
-@pytest.mark.parametrize("keeps", [True, False])
-def test_copies_and_files_have_the_rounds_that_count(loss, keeps, tmp_path):
-    X, y, X_val, y_val, model = rows_of(loss)
-    model.set_params(use_best_model=keeps).fit(X, y, X_val=X_val, y_val=y_val)
-    model.save(tmp_path / "model.safetensors")
-    for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.safetensors")):
-        assert_equal_models(model, other)
-        assert (other.best_iteration_, other.best_score_) == (model.best_iteration_, model.best_score_)
-        assert other.predict(X).tobytes() == model.predict(X).tobytes()
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial"])

@@ -1,19 +1,10 @@
 """Boosted trees on a device: the models of the processor, to the bit. The processor stands in for a device, with its kernels."""
 
-
 import numpy as np
 import pytest
-from helpers.boosted_fits import (
-    CLASSES,
-    REGRESSION,
-    OwnLeaves,
-    OwnSquares,
-    random_fit,
-    with_extreme_units,
-    with_many_codes,
-    with_outputs,
-)
-from helpers.device_forests import differences, fit_there, standing_in
+from helpers.boosted_fits import CLASSES, KINDS, REGRESSION, random_fit, random_fit_of
+from helpers.boosting import assert_equal_models
+from helpers.device_forests import fit_there, standing_in
 from helpers.host_device import compile_kernels, load_kernels, strict_device
 from sklearn.base import clone
 
@@ -36,16 +27,6 @@ TUNINGS = [
     {"subtree_up_to": 0, "chunk": 64, "local_bytes": 8, "n_groups": 3},
     {"subtree_up_to": 0, "chunk": 100, "ahead": 16, "histogram_bytes": 30_000},  # which few nodes have room in
 ]
-
-
-def assert_equal_models(model, other):
-    """All that a fit leaves has the same bytes."""
-    for name, array in model.forest_.as_dict().items():
-        assert array.dtype == getattr(other.forest_, name).dtype
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
-    assert model.forest_.objective == other.forest_.objective
-    for name in ("train_score_", "validation_score_"):
-        assert getattr(model, name).tobytes() == getattr(other, name).tobytes(), name
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -92,62 +73,15 @@ def test_the_smaller_child_is_counted(monkeypatch):
         assert 4000 < sum(counted) < sum(asked) and less.fit_report_.kernels["df_boost_subtract"] > 0
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("loss", ["squared_error", "poisson", "log_loss"])
-def test_columns_of_many_codes(loss, seed):
-    model, X, y, weight = random_fit(seed, loss)
-    X, y, weight = with_many_codes(seed, model, X, y, weight)
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("kind", "loss"), KINDS)
+def test_other_models(kind, loss, seed):
+    model, X, y, weight = random_fit_of(kind, seed, loss)
     here = clone(model).fit(X, y, weight)
     with standing_in(strict_device(n_threads=1 + seed % 3)):
-        there = fit_there(model, X, y, weight, tuning=TUNINGS[seed])
+        there = fit_there(model, X, y, weight, tuning=TUNINGS[seed % len(TUNINGS)])
         assert_equal_models(here, there)
         assert here.apply(X).tobytes() == there.apply(X).tobytes()
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("loss", sorted({*REGRESSION} - {"huber"}))
-def test_several_outputs(loss, seed):
-    model, X, y, weight = random_fit(seed, loss)
-    y = with_outputs(seed, y)
-    if seed % 2:
-        X, y, weight = with_many_codes(seed, model, X, y, weight)
-    here = clone(model).fit(X, y, weight)
-    with standing_in(strict_device()):
-        assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed]))
-
-
-@pytest.mark.parametrize("n_categories", [64, 128, 320])
-def test_categories_that_fill_words(n_categories):
-    rng = np.random.default_rng(n_categories)
-    X = rng.permutation(np.arange(2000) % n_categories)[:, None] + [0, 0, 0]
-    X[:, 1:] = rng.geometric(0.1, (2000, 2)) % n_categories
-    X[:n_categories] = np.arange(n_categories)[:, None]
-    y = rng.standard_normal(n_categories)[X].sum(axis=1) + rng.standard_normal(2000)
-    given = {"categorical_features": [0, 1, 2], "max_bins": 400, "min_samples_leaf": 1, "random_state": 0}
-    model = HistGradientBoostingRegressor(max_iter=4, **given)
-    here = clone(model).fit(X, y)
-    with standing_in(strict_device()):
-        assert_equal_models(here, fit_there(model, X, y, None, tuning=TUNINGS[1]))
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_units_at_the_ends_of_the_range(seed):
-    model, X, y, _ = random_fit(seed, "squared_error")
-    if seed % 2:
-        y = with_outputs(seed, y)
-    model, y, weight = with_extreme_units(seed, model, y)
-    here = clone(model).fit(X, y, weight)
-    with standing_in(strict_device()):
-        assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed % len(TUNINGS)]))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_losses_of_the_users_own(seed):
-    model, X, y, weight = random_fit(seed, "squared_error")
-    model.set_params(loss=OwnSquares(is_constant=seed % 2 == 0))
-    here = clone(model).fit(X, y, weight)
-    with standing_in(strict_device()):
-        assert_equal_models(here, fit_there(model, X, y, weight, tuning=TUNINGS[seed]))
 
 
 @pytest.fixture(scope="module")
@@ -215,17 +149,6 @@ def test_scores_and_warm_starts(loss):
         assert in_two.fit_report_.device == "this processor"
         for a, b in zip(in_two.staged_predict(X), clone(in_two).set_params(device=None).fit(X, y).staged_predict(X), strict=True):
             assert a.tobytes() == b.tobytes()
-
-
-@pytest.mark.parametrize("monotonic_cst", [None, [1, -1]])
-def test_leaves_that_a_loss_of_ones_own_says(monotonic_cst):
-    rng = np.random.default_rng(0)
-    X, weight = np.round(rng.standard_normal((200, 2)), 1), rng.random(200) + 0.1
-    y = X[:, 0] + rng.standard_normal(200)
-    model = HistGradientBoostingRegressor(OwnLeaves(), max_iter=4, monotonic_cst=monotonic_cst, subsample=0.7, random_state=0)
-    alone = clone(model).fit(X, y, weight)
-    with standing_in(strict_device()):
-        assert not differences(clone(model).set_params(device="sycl").fit(X, y, weight), alone)
 
 
 def test_an_error_of_the_device_leaves_the_estimator_as_it_was(monkeypatch):

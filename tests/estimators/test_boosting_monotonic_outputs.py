@@ -1,20 +1,12 @@
 """Monotonic constraints on boosted trees of several outputs: in none of them a prediction goes the other way."""
 
-import pickle
-
 import numpy as np
 import pytest
-from helpers.boosting import assert_equal_models
-from helpers.device_forests import differences, standing_in
-from helpers.host_device import strict_device
-from helpers.ranks import Cut, fit_by_ranks
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from twins import boosting as twin
 
-import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 NUMBERS = ["squared_error", "poisson", "gamma", "tweedie", "absolute_error", "quantile"]
@@ -144,27 +136,3 @@ def test_an_output_without_hessian_keeps_no_other_from_being_split():
     assert (both.forest_.feature == alone.forest_.feature).all() and {0, 2} < set(alone.forest_.feature)
     certain = clone(model).set_params(max_iter=60, learning_rate=1.0, min_sum_hessian_in_leaf=0.5).fit(X, y)
     assert_monotonic(certain, X[:20], CST, np.linspace(-4, 4, 80))
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "tweedie", "absolute_error", "log_loss"])
-@pytest.mark.parametrize("heavy", [False, True])
-def test_the_model_is_the_same_however_it_is_grown(loss, heavy, tmp_path):
-    X, y, model = data(loss, n=1500)
-    X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
-    if heavy and loss != "log_loss":
-        y[:4] *= 1e7
-    model.set_params(subsample=0.7)
-    whole = clone(model).fit(X, y)
-    first = clone(model).set_params(max_iter=3, warm_start=True).fit(X, y)
-    whole.save(tmp_path / "model.dforest")
-    for other in (
-        clone(model).set_params(n_jobs=3).fit(X, y), clone(model).fit(csr_array(X), y), first.set_params(max_iter=8).fit(X, y),
-        pickle.loads(pickle.dumps(whole)), dforest.load(tmp_path / "model.dforest"),
-    ):  # fmt: skip
-        assert_equal_models(whole, other)
-        assert raw(whole, X).tobytes() == raw(other, X).tobytes()
-    for found in fit_by_ranks(model, X, y, None, Cut(np.array([0, 200, 1500]), np.arange(2)), 2):
-        assert not differences(whole, found)
-    with standing_in(strict_device()):
-        assert not differences(whole, clone(model).set_params(device="sycl").fit(X, y))
-    assert_monotonic(whole, X[:10], CST, np.linspace(-4, 4, 60))

@@ -1,20 +1,12 @@
 """What boosted trees keep of their nodes: importances, leaves, and copies of models."""
 
-import copy
-import io
-import pickle
-
-import joblib
 import numpy as np
 import pytest
-from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
+from helpers.boosting import CLASSIFICATION, REGRESSION, problem
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.inspection import permutation_importance
 from twins import boosting as twin
 from twins.losses import BY_QUANTILE
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.core.forest.arrays import Forest
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
@@ -72,21 +64,6 @@ def test_importances_of_huge_gains():
     model.forest_ = forest = with_inner(model.forest_, inner)
     counts = np.bincount(forest.feature[forest.feature >= 0], minlength=5)
     np.testing.assert_allclose(model.feature_importances_, counts / counts.sum())
-
-
-def test_permutation_importance():
-    X, y, model = problem("log_loss")
-    found = permutation_importance(model.fit(X, y), X, y, n_repeats=3, random_state=0)
-    assert found.importances_mean.argmax() == 0 == model.feature_importances_.argmax()
-    assert found.importances_mean[0] > 0.2
-
-
-@pytest.mark.parametrize("attribute", ["feature_importances_", "apply", "predict", "predict_proba", "decision_function"])
-@pytest.mark.parametrize("kind", [HistGradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRanker])
-def test_not_fitted(kind, attribute):
-    if hasattr(kind, attribute):
-        with pytest.raises(NotFittedError):
-            getattr(kind(), attribute)([[0.0]])
 
 
 # Nodes
@@ -154,29 +131,3 @@ def test_leaves_are_those_that_add_up(loss):
 
 
 # Copies
-
-
-def copies(model):
-    """A model that has gone through everything that copies one."""
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    yield from (joblib.load(file), pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model))
-
-
-@ALL_LOSSES
-def test_copies_predict_the_same_bits(loss):
-    X, y, model = problem(loss)
-    model.set_params(early_stopping=True, max_iter=12).fit(X, y)
-    methods = ["predict", "apply"] + ["predict_proba", "decision_function"] * (loss in CLASSIFICATION)
-    for other in copies(model):
-        assert_equal_models(model, other)
-        assert other.feature_importances_.tobytes() == model.feature_importances_.tobytes()
-        for method in methods:
-            assert getattr(other, method)(X).tobytes() == getattr(model, method)(X).tobytes()
-        assert [stage.tobytes() for stage in other.staged_predict(X)] == [stage.tobytes() for stage in model.staged_predict(X)]
-
-
-def test_copies_of_the_unfitted():
-    for other in copies(HistGradientBoostingClassifier(max_iter=7)):
-        assert other.get_params() == HistGradientBoostingClassifier(max_iter=7).get_params()

@@ -4,18 +4,13 @@ import numpy as np
 import pytest
 import sklearn
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
-from helpers.device_forests import fit_there, standing_in
-from helpers.host_device import strict_device
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from twins import boosting as twin
 
-import dforest
-from dforest import HistGradientBoostingRegressor, config_context
+from dforest import HistGradientBoostingRegressor
 from dforest.rules.losses import LOSSES, class_derivatives, derivatives
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.threads import ThreadGroup
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 
@@ -117,21 +112,6 @@ def test_exposures_are_weights_of_rates():
 
 
 @ALL_LOSSES
-@pytest.mark.parametrize("subsample", [1.0, 0.6])
-def test_threads_sparse_rows_and_warm_starts_change_nothing(loss, subsample):
-    X, y, model, offset = with_offset(loss, n=2000)
-    X[np.random.default_rng(0).random(X.shape) < 0.7] = 0.0
-    model.set_params(subsample=subsample)
-    whole = clone(model).fit(X, y, offset=offset)
-    others = [clone(model).set_params(n_jobs=3).fit(X, y, offset=offset), clone(model).fit(csr_array(X), y, offset=offset)]
-    first = clone(model).set_params(max_iter=3, warm_start=True).fit(X, y, offset=offset)
-    others.append(first.set_params(max_iter=8).fit(X, y, offset=offset))
-    for other in others:
-        assert_equal_models(whole, other)
-        assert whole._raw(X, offset=offset).tobytes() == other._raw(X, offset=offset).tobytes()
-
-
-@ALL_LOSSES
 def test_scores_count_offsets(loss):
     X, y, model, offset = with_offset(loss, n=600)
     half = slice(0, 300), slice(300, None)
@@ -144,24 +124,6 @@ def test_scores_count_offsets(loss):
     assert model.validation_score_[-1] == pytest.approx(found, rel=1e-12)
     held_out = clone(model).fit(X, y, offset=offset)  # rows are held out with their offsets
     assert held_out.validation_score_[-1] > held_out.validation_score_[0]
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "poisson", "tweedie", "log_loss", "multinomial"])
-def test_ranks_and_devices_have_the_same_model(loss):
-    X, y, model, offset = with_offset(loss, n=400)
-    weight = np.random.default_rng(0).integers(0, 3, 400).astype(float)
-    alone = clone(model).fit(X, y, weight, offset=offset)
-    with standing_in(strict_device()):
-        there = fit_there(clone(model), X, y, weight, offset=offset)
-    assert_equal_models(alone, there)
-
-    def fit(communicator):
-        rows = slice(0, 90) if communicator.rank == 0 else slice(90, None)
-        with config_context(communicator=communicator):
-            return clone(model).fit(X[rows], y[rows], weight[rows], offset=offset[rows])
-
-    for found in ThreadGroup(2).run(fit):
-        assert_equal_models(alone, found)
 
 
 def test_offsets_are_routed_through_searches():
@@ -191,10 +153,3 @@ def test_offsets_of_predictions_are_checked(offset):
         model.predict_proba(X, offset=offset)
     with pytest.raises(ValueError, match="offset (has|contains NaN)"):
         next(model.staged_predict(X, offset=offset))
-
-
-def test_files_keep_models_of_offsets(tmp_path):
-    X, y, model, offset = with_offset("gamma")
-    model.fit(X, y, offset=offset).save(tmp_path / "model.dforest")
-    loaded = dforest.load(tmp_path / "model.dforest")
-    assert loaded.predict(X, offset=offset).tobytes() == model.predict(X, offset=offset).tobytes()

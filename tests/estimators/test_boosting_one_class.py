@@ -5,9 +5,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.ensemble
-from helpers.device_forests import differences, standing_in
-from helpers.host_device import strict_device
-from helpers.ranks import Cut, fit_by_ranks
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score, learning_curve
 from sklearn.multioutput import ClassifierChain
@@ -41,20 +38,15 @@ def boosted(loss="log_loss", **parameters):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("loss", ["log_loss", "exponential", Logistic])
 @pytest.mark.parametrize("parameters", [{}, {"class_weight": "balanced", "subsample": 0.5, "min_sum_hessian_in_leaf": 0}])
-def test_one_class_is_what_is_predicted(loss, parameters, tmp_path):
+def test_one_class_is_what_is_predicted(loss, parameters):
     model = boosted(loss, **parameters).fit(X, ALL)
     forest = RandomForestClassifier(2).fit(X, ALL)
-    copies = [model, pickle.loads(pickle.dumps(model))]
-    if isinstance(loss, str):
-        model.save(tmp_path / "model")
-        copies.append(dforest.load(tmp_path / "model"))
-    for one in copies:
-        assert one.n_classes_ == 1 and one.n_trees_per_iteration_ == 1 and one.n_iter_ == 3
-        assert one.predict(X).tolist() == forest.predict(X).tolist()
-        assert one.predict_proba(X).tolist() == forest.predict_proba(X).tolist()
-        assert one.decision_function(X).tolist() == [0.0] * 120
-        assert [p.tolist() for p in one.staged_predict_proba(X[:1])] == [[[1.0]]] * 3
-        assert [labels.tolist() for labels in one.staged_predict(X[:1])] == [["all"]] * 3
+    assert model.n_classes_ == 1 and model.n_trees_per_iteration_ == 1 and model.n_iter_ == 3
+    assert model.predict(X).tolist() == forest.predict(X).tolist()
+    assert model.predict_proba(X).tolist() == forest.predict_proba(X).tolist()
+    assert model.decision_function(X).tolist() == [0.0] * 120
+    assert [p.tolist() for p in model.staged_predict_proba(X[:1])] == [[[1.0]]] * 3
+    assert [labels.tolist() for labels in model.staged_predict(X[:1])] == [["all"]] * 3
     assert model.predict(X[:2], offset=[-5.0, 5.0]).tolist() == ["all"] * 2
     assert model.predict_proba(X[:2], offset=[-5.0, 5.0]).tolist() == [[1.0]] * 2
     assert not model.shap_values(X[:2]).values.any() and not model.apply(X).any() and model.score(X, ALL) == 1
@@ -104,20 +96,6 @@ def test_one_of_two_classes_has_weight(loss):
     assert model.predict(X).all() and model.predict_proba(X)[:, 0].max() < 1e-9
     if isinstance(loss, str):
         assert (model.set_params(max_iter=200).fit(X, two).predict(X) == two).mean() > 0.9
-
-
-def test_rows_by_ranks_and_on_a_device():
-    y = np.repeat([0, 1, 2], 40)
-    cut = Cut(np.array([0, 40, 120]), np.arange(2))
-    for labels, weight in ((ALL, None), (y, None), (y, (y > 0) + 0.0), (y, (y == 2) + 0.0)):
-        alone = boosted(early_stopping=True).fit(X, labels, weight)
-        for found in fit_by_ranks(boosted(early_stopping=True), X, labels, weight, cut, 2):
-            assert not differences(alone, found) and found.predict_proba(X).tobytes() == alone.predict_proba(X).tobytes()
-        with standing_in(strict_device()):
-            there = boosted(device="sycl", early_stopping=True).fit(X, labels, weight)
-            assert not differences(alone, there)
-            for name in ("predict", "predict_proba", "decision_function"):
-                assert getattr(there, name)(X).tobytes() == getattr(alone, name)(X).tobytes(), name
 
 
 def test_models_of_one_class_of_other_libraries():

@@ -1,15 +1,11 @@
 """Where rows are held out in turn, a fit keeps what is predicted for each by the trees that did not learn from it."""
 
-import pickle
-
 import numpy as np
 import pytest
 from helpers.boosting import CLASSIFICATION, REGRESSION, problem
-from helpers.ranks import CUTS, Cut, fit_by_ranks
 from sklearn.base import clone
 from sklearn.metrics import log_loss, r2_score
 
-import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.engines.rows import RowShare
 from dforest.spmd.communicator import ALONE
@@ -54,15 +50,17 @@ def test_each_row_is_predicted_by_the_trees_of_other_folds(loss, has_offset):
         assert np.array_equal(found[held], predict(X[held], n_iter=model.best_iteration_, **of_held))
 
 
-def test_rows_do_not_learn_from_themselves():
+@pytest.mark.parametrize("n_bags", [1, 4])
+def test_rows_do_not_learn_from_themselves(n_bags):
     """Of noise nothing is known before, so predictions by trees that had seen it would be far better than the mean."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
-    model = HistGradientBoostingRegressor(random_state=0, min_samples_leaf=2, **FOLDS).fit(X, y)
-    assert model.score(X, y) > 0.2 > 0.02 > r2_score(y, model.oof_prediction_)
+    settings = {"random_state": 0, "min_samples_leaf": 2, "n_bags": n_bags, "subsample": 0.9, **FOLDS}
+    model = HistGradientBoostingRegressor(**settings).fit(X, y)
+    assert model.score(X, y) > 0.1 > 0.02 > r2_score(y, model.oof_prediction_)
     classes = rng.integers(0, 3, 300)
-    model = HistGradientBoostingClassifier(random_state=0, min_samples_leaf=2, **FOLDS).fit(X, classes)
-    assert log_loss(classes, model.predict_proba(X)) < np.log(3) - 0.1
+    model = HistGradientBoostingClassifier(**settings).fit(X, classes)
+    assert log_loss(classes, model.predict_proba(X)) < np.log(3) - 0.05
     assert log_loss(classes, model.oof_prediction_) > np.log(3) - 0.01
 
 
@@ -125,21 +123,3 @@ def test_where_rows_are_not_held_out_in_turn_there_are_none():
         assert out_of_fold(again) is not None
         assert out_of_fold(again.set_params(**parameters).fit(X, y)) is None
     assert out_of_fold(HistGradientBoostingClassifier(random_state=0).fit(X, y)).shape == (300, 2)
-
-
-def test_copies_and_files_have_them(tmp_path):
-    X, y, model = problem("log_loss")
-    model.set_params(**FOLDS).fit(X, y).save(tmp_path / "model.safetensors")
-    for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.safetensors")):
-        assert np.array_equal(out_of_fold(other), out_of_fold(model))
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
-@pytest.mark.parametrize("kind", CUTS)
-def test_a_rank_has_those_of_its_rows(loss, kind):
-    X, y, model = problem(loss)
-    weight = np.arange(300) % 3.0
-    model.set_params(**FOLDS)
-    alone, cut = clone(model).fit(X, y, weight), Cut.random(np.random.default_rng(1), 300, 3, kind)
-    for rank, found in enumerate(fit_by_ranks(model, X, y, weight, cut, 3)):
-        assert np.array_equal(out_of_fold(found), out_of_fold(alone)[cut.rows(rank)], equal_nan=True)

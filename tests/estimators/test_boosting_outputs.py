@@ -1,18 +1,12 @@
 """Boosted trees of several outputs: one tree of an iteration for all, whose leaves have a value for each."""
 
-import pickle
-
 import numpy as np
 import pytest
-from helpers.boosting import REGRESSION, assert_equal_models
-from helpers.device_forests import standing_in
-from helpers.host_device import strict_device
-from scipy.sparse import csr_array
+from helpers.boosting import REGRESSION
 from sklearn.base import clone
 from sklearn.datasets import load_linnerud
 from twins import boosting as twin
 
-import dforest
 from dforest import HistGradientBoostingRegressor, config_context
 from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES, values
@@ -103,25 +97,6 @@ def test_what_is_predicted(loss):
 
 
 @OF_OUTPUTS
-def test_threads_sparse_rows_and_warm_starts_change_nothing(loss):
-    X, y, model = data(loss, n=3000)
-    X[np.random.default_rng(0).random(X.shape) < 0.7] = 0.0
-    for subsample in (1.0, 0.5):
-        model.set_params(subsample=subsample)
-        whole = clone(model).fit(X, y)
-        first = clone(model).set_params(max_iter=3, warm_start=True).fit(X, y)
-        others = [
-            clone(model).set_params(n_jobs=3).fit(X, y),
-            clone(model).fit(csr_array(X), y),
-            first.set_params(max_iter=8).fit(X, y),
-        ]
-        for other in others:
-            assert_equal_models(whole, other)
-            assert whole.predict(X).tobytes() == other.predict(X).tobytes()
-    assert whole.predict(csr_array(X)).tobytes() == whole.predict(X).tobytes()
-
-
-@OF_OUTPUTS
 def test_scores_add_up_the_losses_of_outputs(loss):
     X, y, model = data(loss, n=600)
     model.set_params(early_stopping=True, scoring={"loss": "loss", "r2": "r2"}, use_best_model=False)
@@ -144,21 +119,6 @@ def test_offsets_of_outputs(loss):
         alone = clone(model).set_params(max_iter=1).fit(X, y[:, k], offset=offset[:, k])
         assert alone.forest_.objective.baseline[0] == model.forest_.objective.baseline[k]
     np.testing.assert_allclose(model._raw(X, offset=offset), model._raw(X) + offset, rtol=1e-12, atol=1e-12)
-
-
-def test_copies_and_files(tmp_path):
-    X, y, model = data("squared_error")
-    model.fit(X, y).save(tmp_path / "model.dforest")
-    for copy in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.dforest")):
-        assert_equal_models(model, copy)
-        assert copy.predict(X).tobytes() == model.predict(X).tobytes() and copy.n_outputs_ == 3
-
-
-def test_devices_predict_what_the_processor_does():
-    X, y, model = data("squared_error")
-    predicted = model.fit(X, y).predict(X)
-    with standing_in(strict_device()):
-        assert model.set_params(device="sycl").predict(X).tobytes() == predicted.tobytes()
 
 
 def test_real_data():

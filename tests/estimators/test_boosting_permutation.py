@@ -101,7 +101,7 @@ def test_pictures_of_rankers():
     assert display.importances_mean.tolist() == found.importances_mean.tolist()
     with pytest.raises(ValueError, match="neither qid nor group is given"):
         ImportanceDisplay.from_estimator(model, X, GRADE, kind="permutation")
-    with pytest.raises(ValueError, match="qid given; allowed are these for rankers with kind=\"permutation\" alone"):
+    with pytest.raises(ValueError, match='qid given; allowed are these for rankers with kind="permutation" alone'):
         ImportanceDisplay.from_estimator(model, X, GRADE, qid=QID)
 
 

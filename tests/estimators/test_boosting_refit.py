@@ -1,7 +1,6 @@
 """The number of iterations is searched on some of the rows, or on all folds of them in turn, and then all rows grow the model."""
 
 import io
-import pickle
 import warnings
 from contextlib import redirect_stderr
 
@@ -9,9 +8,9 @@ import numpy as np
 import pytest
 from helpers.boosting import CLASSIFICATION, REGRESSION, assert_equal_models, problem
 from helpers.callbacks import Recorder, StopAfter
+from helpers.device_forests import assert_same
 from sklearn.base import clone
 
-import dforest
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.callback import Checkpoint
 from dforest.engines.rows import RowShare
@@ -31,11 +30,6 @@ def rows_of(loss, **parameters):
     if loss in ("gamma", "poisson", "tweedie"):
         y, parameters = np.clip(y, 0.5, 20), {"learning_rate": 0.2, **parameters}
     return X, y, model.set_params(**{**FAST, **parameters})
-
-
-def assert_equal_forests(model, other):
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
 
 
 def grown_anew(model, X, y, n_iterations):
@@ -60,7 +54,7 @@ def test_a_refit_is_a_search_and_a_fit_of_all_rows(loss, keeps_best):
     search = clone(model).fit(X, y)
     model.set_params(refit=True).fit(X, y)
     assert model.n_iter_ == int(np.floor(search.n_iter_ * 400 / 300 + 0.5)) < 60
-    assert_equal_forests(model, grown_anew(model, X, y, model.n_iter_))
+    assert_same(model, grown_anew(model, X, y, model.n_iter_))
     assert_told(model, search.train_score_, search.validation_score_)
     assert model.fit_report_.n_trees == model.n_iter_ * model.n_trees_per_iteration_
 
@@ -79,7 +73,7 @@ def test_folds_are_fits_that_are_given_the_rows_held_out(loss):
     assert n < 60
     assert_told(model, training[: n + 1], validation[: n + 1])
     assert model.n_iter_ == int(np.floor(model.best_iteration_ * 3 / 2 + 0.5))
-    assert_equal_forests(model, grown_anew(model, X, y, model.n_iter_))
+    assert_same(model, grown_anew(model, X, y, model.n_iter_))
 
 
 def test_no_more_iterations_than_allowed():
@@ -232,7 +226,7 @@ def test_a_loss_without_values_says_what_it_lacks():
             return raw_prediction - y_true, np.ones(len(y_true))
 
     X, y, _ = problem("squared_error")
-    with pytest.raises(NotImplementedError, match='Bare does not define loss, .*; allowed are .*, and early_stopping=False'):
+    with pytest.raises(NotImplementedError, match="Bare does not define loss, .*; allowed are .*, and early_stopping=False"):
         HistGradientBoostingRegressor(Bare()).fit(X, y)
     for parameters in ({"max_iter": 5}, {"early_stopping": False}, {"scoring": "r2", "learning_rate": 0.2}):
         assert HistGradientBoostingRegressor(Bare(), random_state=0, **parameters).fit(X, y).n_iter_ > 4
@@ -258,14 +252,6 @@ def test_where_rows_cannot_be_held_out_nothing_stops():
             clone(model).set_params(**parameters).fit(X, y)
 
 
-def test_copies_and_files_have_what_was_found(tmp_path):
-    X, y, model = rows_of("log_loss", defaults="dforest", refit=True, learning_rate="auto", max_iter="auto")
-    model.fit(X, y).save(tmp_path / "model.safetensors")
-    for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model.safetensors")):
-        assert_equal_models(model, other)
-        assert (other.learning_rate_, other.max_iter_) == (model.learning_rate_, model.max_iter_) == (0.05, 1000)
-
-
 @pytest.mark.parametrize("asked", [{"refit": True}, {"validation_folds": 3}])
 def test_callbacks_see_the_trees_of_all_rows(asked, tmp_path):
     X, y, model = rows_of("squared_error", **asked)
@@ -273,7 +259,7 @@ def test_callbacks_see_the_trees_of_all_rows(asked, tmp_path):
     assert_equal_models(clone(model).set_callbacks(recorder).fit(X, y), whole)
     stopped = clone(model).set_callbacks(StopAfter(2)).fit(X, y)
     assert stopped.n_iter_ == 2 and stopped.best_iteration_ == whole.best_iteration_
-    assert_equal_forests(stopped, grown_anew(model, X, y, 2))
+    assert_same(stopped, grown_anew(model, X, y, 2))
     path = tmp_path / "checkpoint"
     clone(model).set_callbacks(Checkpoint(path, every=1), StopAfter(2)).fit(X, y)
     assert_equal_models(clone(model).set_callbacks(Checkpoint(path)).fit(X, y), whole)

@@ -146,9 +146,7 @@ def test_several_scorers_the_first_of_which_decides(capfd):
     assert history["brier"]["validation"][model.best_iteration_] == brier(model, X[400:], y[400:])
     assert list(alone.score_history_) == ["roc_auc"]
     assert alone.score_history_["roc_auc"]["validation"].tobytes() == alone.validation_score_.tobytes()
-    told = "".join(
-        f", {which} {name} {history[name][which][1]:.6g}" for name in history for which in ("training", "validation")
-    )
+    told = "".join(f", {which} {name} {history[name][which][1]:.6g}" for name in history for which in ("training", "validation"))
     assert capfd.readouterr().err.splitlines()[0] == f"1 of 30 iterations{told}"
     listed = clone(model).set_params(scoring=["loss", "accuracy"], verbose=0).fit(X, y)
     assert list(listed.score_history_) == ["loss", "accuracy"]

@@ -1,19 +1,14 @@
 """Boosted trees that order many labels by statistics of other rows: `categorical_split="order"`."""
 
-import pickle
-
 import numpy as np
 import pytest
 from helpers.boosting import assert_equal_models
-from helpers.callbacks import StopAfter
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from twins.label_statistics import label_statistics
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor, load
-from dforest.callback import Checkpoint
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
 from dforest.estimators.boosting import base
@@ -167,32 +162,6 @@ def test_with_sets_keeps_the_order_of_payloads(data):
         assert labels == np.flatnonzero(is_left[:-1] != is_left[-1]).tolist() and (len(own) == 0 or own[-1] != 0)
         assert found.missing_left[i] == is_left[-1] and np.isnan(found.threshold[i])
     assert next(given, None) is None and next(payloads, None) is None
-
-
-@KINDS
-def test_the_same_bits(kind, tmp_path):
-    """On any number of threads, after a checkpoint, from sparse rows and files; and a copy predicts the same."""
-    X, y, model, more = problem(kind, n=1200, subsample=0.8, max_features=0.7)
-    alone = clone(model).set_params(n_jobs=1).fit(X, y, **more)
-    assert_equal_models(alone, clone(model).set_params(n_jobs=3).fit(X, y, **more))
-    stopped = clone(model).set_callbacks(Checkpoint(tmp_path / "part", every=3), StopAfter(7)).fit(X, y, **more)
-    assert stopped.n_iter_ == 7
-    assert_equal_models(alone, clone(model).set_callbacks(Checkpoint(tmp_path / "part", every=3)).fit(X, y, **more))
-    zeros = np.where(np.arange(len(X)) % 3 == 0, 0.0, X[:, 0])
-    dense = np.column_stack([zeros, X[:, 1:]])
-    of_dense, of_sparse = (clone(model).fit(rows, y, **more) for rows in (dense, csr_array(dense)))
-    np.testing.assert_array_equal(of_dense.predict(dense), of_sparse.predict(dense))
-    alone.save(tmp_path / "model")
-    for copy in (load(tmp_path / "model"), pickle.loads(pickle.dumps(alone))):
-        np.testing.assert_array_equal(copy.predict(X), alone.predict(X))
-
-
-@pytest.mark.parametrize("has_statistics", [False, True])
-def test_resuming_goes_on_with_statistics_not_with_sets(has_statistics, tmp_path):
-    """A row's trees before have the sums that the statistic of other folds gave it, which its own label's would change."""
-    X, y, model, _ = problem("numbers", categorical_split="order" if has_statistics else "subset")
-    clone(model).set_callbacks(Checkpoint(tmp_path / "part", every=1), StopAfter(9)).fit(X, y)
-    assert_equal_models(clone(model).fit(X, y), clone(model).set_callbacks(Checkpoint(tmp_path / "part", every=1)).fit(X, y))
 
 
 def test_row_numbers_as_labels_are_never_used():

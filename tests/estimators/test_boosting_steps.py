@@ -57,8 +57,9 @@ def mean_loss(loss, model, y, raw, weight):
     each = {
         "poisson": lambda: np.exp(raw) - y * raw,
         "gamma": lambda: y * np.exp(-raw) + raw,
-        "tweedie": lambda: np.exp((2 - model.power) * raw) / (2 - model.power)
-        + y * np.exp((1 - model.power) * raw) / (model.power - 1),
+        "tweedie": lambda: (
+            np.exp((2 - model.power) * raw) / (2 - model.power) + y * np.exp((1 - model.power) * raw) / (model.power - 1)
+        ),
         "log_loss": lambda: np.logaddexp(0, -margin),
         "exponential": lambda: np.exp(-margin),
         "squared_error": lambda: error**2,

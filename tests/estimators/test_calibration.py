@@ -1,11 +1,9 @@
 """Calibrated probabilities of forests: a temperature by the rows out of bag."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
-from helpers.ranks import Cut, fit_by_ranks
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -79,8 +77,6 @@ def test_probabilities_are_better_and_classes_are_what_they_were(forest):
     assert_array_equal(model.oob_decision_function_, calibrated(plain.oob_decision_function_, model.calibration_))
     for name in ("oob_score_", "oob_error_", "oob_curve_"):
         assert_array_equal(getattr(model, name), getattr(plain, name))
-    threads = clone(model).set_params(n_jobs=2, oob_score=False).fit(X[TRAIN], Y[TRAIN])
-    assert_array_equal(threads.predict_proba(X), model.predict_proba(X))
 
 
 def test_out_of_bag_scores_are_those_of_calibrated_probabilities():
@@ -93,16 +89,6 @@ def test_out_of_bag_scores_are_those_of_calibrated_probabilities():
                .importances_mean).max() > 0  # fmt: skip
     watched = clone(model).set_callbacks(OutOfBagPlateau(rounds=100)).fit(wine, kind)  # whose votes are counted tree by tree
     assert watched.calibration_ == model.calibration_
-
-
-def test_ranks_calibrate_as_one_process_does():
-    wine, kind = load_wine(return_X_y=True)
-    weight = np.random.default_rng(0).integers(0, 3, len(kind)).astype(float)
-    forest = RandomForestClassifier(20, calibration="oob", random_state=0)
-    alone = clone(forest).fit(wine, kind, weight)
-    cut = Cut.random(np.random.default_rng(1), len(kind), 3, "interleaved")
-    for model in fit_by_ranks(forest, wine, kind, weight, cut, 3):
-        assert model.calibration_ == alone.calibration_
 
 
 def test_trees_that_are_added_calibrate_anew():
@@ -132,11 +118,8 @@ def test_rows_count_by_their_weights_and_those_of_their_classes():
     assert found[3] < 0.5 * found[0]
 
 
-def test_files_and_pickles_have_it(tmp_path):
+def test_damaged_temperatures_are_found_and_joined_forests_have_none():
     model = RandomForestClassifier(10, calibration="oob", random_state=0).fit(X[TRAIN], Y[TRAIN])
-    model.save(tmp_path / "model")
-    for again in (dforest.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     state = model.__getstate__()
     for damaged in (None, {"temperature": -1.0, "floor": 0.001}, {"temperature": 1.0, "floor": 0.0}, {"temperature": 1.0}):
         with pytest.raises((TypeError, ValueError), match="calibration_"):

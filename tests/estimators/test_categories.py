@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.device_forests import assert_same
 from scipy.stats import chisquare
 from twins import naive
 from twins.labels import orders_labels
@@ -115,12 +116,6 @@ def assert_walks(model, X):
         assert found[[i]].indices.tolist() == expected
     ends = forest.node_offsets[:-1, None] + leaves
     np.testing.assert_array_equal(predicted(model, X), sum(outputs(model)[forest.leaf_row[ends]]) / forest.n_trees)
-
-
-def assert_same(a, b):
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    for name in a:
-        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
 
 
 # Where missing values, and labels that were not there, go
@@ -290,23 +285,6 @@ def left_out(model, t, n):
     return out
 
 
-@FORESTS
-@METHODS
-def test_out_of_bag(kind, method):
-    """The mean over the trees that have not seen a row."""
-    X, y = mixed(kind)
-    model = kind(30, method=method, bootstrap=True, oob_score=True, random_state=0, **KINDS).fit(X, y)
-    total, n_trees = 0, np.zeros((len(X), 1))
-    for t, tree in enumerate(model.estimators_):
-        out = left_out(model, t, len(X))[:, None]
-        total += predicted(tree, X) * out
-        n_trees += out
-    found = model.oob_decision_function_ if kind in CLASSIFIERS else model.oob_prediction_[:, None]
-    with np.errstate(invalid="ignore"):
-        np.testing.assert_array_equal(found, total / n_trees)
-    assert model.oob_score_ > (0.5 if kind in CLASSIFIERS else 0.2)
-
-
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 @METHODS
 def test_permutation_importance(kind, method):
@@ -330,34 +308,6 @@ def test_permutation_importance(kind, method):
             expected[t, j] = error(tree, permuted, y[rows]) - error(tree, X[rows], y[rows])
     np.testing.assert_allclose(model.variable_importance_, expected.mean(axis=0), rtol=1e-9, atol=1e-12)
     assert (model.variable_importance_[[1, 3]] != 0).all()
-
-
-@FORESTS
-@METHODS
-def test_warm_start_goes_on_as_if_in_one_go(kind, method):
-    X, y = mixed(kind)
-    whole = kind(6, method=method, random_state=0, **KINDS).fit(X, y)
-    model = kind(2, method=method, warm_start=True, random_state=0, **KINDS).fit(X, y)
-    for n in (3, 6):
-        model.set_params(n_estimators=n).fit(X, y)
-    assert_same(model, whole)
-    rows = probes(model, X)
-    np.testing.assert_array_equal(predicted(model, rows), predicted(whole, rows))
-
-
-@FORESTS
-@METHODS
-@SPLITS
-def test_best_first_is_depth_first_without_a_limit(kind, method, categorical_split):
-    X, y = mixed(kind)
-    parameters = {"method": method, "categorical_split": categorical_split, "random_state": 0, **KINDS}
-    whole = kind(3, **parameters).fit(X, y)
-    assert_same(kind(3, max_leaf_nodes=10**6, **parameters).fit(X, y), whole)
-    most = max(tree.get_n_leaves() for tree in whole.estimators_)
-    assert_same(kind(3, max_leaf_nodes=most, **parameters).fit(X, y), whole)
-    small = kind(3, max_leaf_nodes=20, **parameters).fit(X, y)
-    assert [tree.get_n_leaves() for tree in small.estimators_] == [20] * 3
-    assert_walks(small, probes(small, X))
 
 
 @TREES
@@ -404,24 +354,6 @@ def test_random_categories_are_uniform(method):
     assert chisquare(counts[[1, 2, 4, 8]]).pvalue > 0.001
 
 
-@pytest.mark.parametrize("splitter", ["best", "random"])
-@METHODS
-@SPLITS
-@pytest.mark.parametrize("kind", [ExtraTreesClassifier, ExtraTreesRegressor])
-def test_it_learns(kind, method, categorical_split, splitter):
-    """From categories whose numbers say nothing, and levels."""
-    rng = np.random.default_rng(0)
-    numbers = rng.integers(0, [40, 10, 100], (2000, 3))
-    y = 2 * rng.standard_normal(40)[numbers[:, 0]] + np.abs(numbers[:, 1] - 5) - 3 + rng.standard_normal(2000) / 2
-    if kind is ExtraTreesClassifier:
-        y = y > np.median(y)
-    kinds = {"categorical_features": [0, 2], "ordinal_features": [1]}
-    parameters = {"method": method, "splitter": splitter, "categorical_split": categorical_split, "random_state": 0}
-    model = kind(40, **parameters, **kinds)
-    assert model.fit(numbers[:1000], y[:1000]).score(numbers[1000:], y[1000:]) > 0.75
-    assert model.feature_importances_.argmin() == 2
-
-
 # Pruning
 
 
@@ -462,19 +394,6 @@ def test_pruned_trees_predict_what_is_left_of_the_grown_one(kind, method, catego
     pruned = model.prune(*mixed(kind, n=300, seed=3), inplace=False)
     assert pruned.get_n_leaves() < model.get_n_leaves()
     assert_cut(pruned, model, rows)
-
-
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesRegressor])
-def test_pruned_forests(kind):
-    """Each tree on its own, subsets and all."""
-    X, y = mixed(kind)
-    whole = kind(4, random_state=0, **KINDS).fit(X, y)
-    pruned = kind(4, ccp_alpha=0.01, random_state=0, **KINDS).fit(X, y)
-    rows = probes(whole, X)
-    for small, large in zip(pruned.estimators_, whole.estimators_, strict=True):
-        assert small.get_n_leaves() < large.get_n_leaves()
-        assert_cut(small, large, rows)
-    assert_walks(pruned, rows)
 
 
 # Ordinal features

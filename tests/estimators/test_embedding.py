@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.device_forests import differences
-from helpers.ranks import CUTS, Cut, fit_by_ranks
+from helpers.ranks import Cut, fit_by_ranks
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris
@@ -57,12 +57,6 @@ def test_all_features_are_drawn_equally_often():
     np.testing.assert_allclose(share, 0.25, atol=0.04)  # four standard deviations
 
 
-def test_threads_and_warm_start():
-    whole = RandomTreesEmbedding(20, random_state=0, n_jobs=4).fit(X)
-    grown = RandomTreesEmbedding(8, random_state=0, warm_start=True).fit(X).set_params(n_estimators=20).fit(X)
-    np.testing.assert_array_equal(whole.transform(X).toarray(), grown.transform(X).toarray())
-
-
 def test_names_of_columns():
     frame = pd.DataFrame(X, columns=list("abcd"))
     embedding = RandomTreesEmbedding(3, max_depth=2, random_state=0).fit(frame)
@@ -97,20 +91,6 @@ def test_is_neither_classifier_nor_regressor():
     assert not hasattr(embedding, "predict")
     with pytest.raises(ValueError, match="sparse_output"):
         embedding.set_params(sparse_output="yes").fit(X)
-
-
-@pytest.mark.parametrize("kind", CUTS)
-@pytest.mark.parametrize("method", ["hist", "dense"])
-def test_ranks_draw_the_targets_of_one_process(method, kind):
-    """Each row has the target of its number, whoever has it; rows of weight 0 have none."""
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((120, 4))
-    for weight in (None, np.arange(120) % 4 / 2.0):
-        model = RandomTreesEmbedding(6, method=method, random_state=2)
-        alone = clone(model).fit(rows, None, weight)
-        for found in fit_by_ranks(model, rows, None, weight, Cut.random(rng, 120, 3, kind), 3):
-            assert not differences(found, alone)
-            assert (found.transform(rows) != alone.transform(rows)).nnz == 0
 
 
 def test_ranks_without_a_seed_agree():

@@ -1,7 +1,6 @@
 """Columns of labels: which columns hold labels, and the numbers that labels get."""
 
 import decimal
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -31,12 +30,9 @@ from helpers.tables import (
     mixed_frame,
     numbers,
 )
-from sklearn.base import clone
-from sklearn.utils._param_validation import InvalidParameterError
 
 from dforest import (
     DecisionTreeClassifier,
-    RandomForestClassifier,
 )
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.estimators.data.validation import check_X
@@ -124,8 +120,12 @@ def test_large_integers_are_not_rounded():
     assert features.categories[0].tolist() == labels
     assert features.encode(X)[:, 0].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(features.encode(X.astype(float))[:, 0], [0, 0, np.nan])
-    for frame in (pd.DataFrame({"c": pd.array([*labels, None], "Int64")}), pl.DataFrame({"c": [*labels, None]}),
-                  pa.table({"c": [*labels, None]}), [[label] for label in [*labels, None]]):
+    for frame in (
+        pd.DataFrame({"c": pd.array([*labels, None], "Int64")}),
+        pl.DataFrame({"c": [*labels, None]}),
+        pa.table({"c": [*labels, None]}),
+        [[label] for label in [*labels, None]],
+    ):
         assert Features.learn(frame, [0]).categories[0].tolist() == labels
         np.testing.assert_array_equal(features.encode(frame)[:, 0], [0, 1, 2, np.nan])
     mixed = Features.learn([[2**53 + 1], [0.5]], [0])
@@ -230,9 +230,7 @@ def test_levels(build):
     np.testing.assert_array_equal(features.encode(undeclared)[:, 0], [np.nan, 3, 0])
 
 
-@pytest.mark.parametrize(
-    "build", [build for name, build in (OF_WHOLE | OF_FLAGS).items() if "NA" not in name.split()]
-)
+@pytest.mark.parametrize("build", [build for name, build in (OF_WHOLE | OF_FLAGS).items() if "NA" not in name.split()])
 def test_ordinal_numbers_stay_numbers(build):
     values = FLAGS if build is OF_FLAGS["pandas boolean"] else WHOLE
     X = build(values)
@@ -398,39 +396,6 @@ def test_without_labels_the_attributes_say_so(kind):
     model = make(kind).fit(np.eye(3), [0, 1, 1])
     assert model.is_categorical_.tolist() == model.is_ordinal_.tolist() == [False] * 3
     assert model.categories_ == [None] * 3
-
-
-@ALL
-def test_parameters(kind):
-    assert kind().get_params()["categorical_features"] == "from_dtype"
-    assert kind().get_params()["ordinal_features"] == "from_dtype"
-    assert kind().get_params()["categorical_split"] == "auto"
-    chosen = {"categorical_features": np.array([0]), "ordinal_features": ["b"], "categorical_split": "one_hot"}
-    copy = clone(kind(**chosen))
-    for name, value in chosen.items():
-        np.testing.assert_array_equal(copy.get_params()[name], value)
-    with pytest.raises(InvalidParameterError, match="The 'categorical_split' parameter"):
-        kind(categorical_split="best").fit(np.eye(2), [0, 1])
-
-
-@ALL
-def test_pickle(kind):
-    X, y = mixed_frame(pd), [0, 1, 0, 1, 1]
-    model = make(kind).fit(X, y)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-    assert copy.categories_[3].tolist() == LEVELS
-    assert clone(model).fit(X, y).categories_[3].tolist() == LEVELS
-
-
-@pytest.mark.parametrize("method", ["hist", "dense"])
-def test_oob_importance(method):
-    words = np.random.default_rng(0).choice(["a", "b", "c", "d"], 60)
-    X, y = pd.DataFrame({"c": pd.Categorical(words), "x": np.arange(60.0)}), np.isin(words, ["a", "c"])
-    model = RandomForestClassifier(20, method=method, variable_importance="mda_raw", oob_score=True, random_state=0).fit(X, y)
-    found = model.oob_importance(X, y)
-    np.testing.assert_array_equal(found.importances_mean, model.variable_importance_)
-    assert found.importances_mean[0] > found.importances_mean[1]
 
 
 @ALL

@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 from helpers.callbacks import interrupted
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from helpers.device_forests import same_forest
+from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import dforest.estimators.progress
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
@@ -23,11 +23,6 @@ DATA = {
 }
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 KINDS = pytest.mark.parametrize("kind", FORESTS)
-
-
-def same_forest(a, b):
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    return all(np.array_equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
 
 
 def draws_of_trees(model):
@@ -109,42 +104,7 @@ def test_decision_path_puts_the_trees_side_by_side(kind):
         np.testing.assert_array_equal([np.flatnonzero(row)[-1] for row in of_tree], leaves[:, t])
 
 
-@KINDS
-@METHODS
-def test_feature_importances(kind, method):
-    X, y = DATA[kind]
-    X = np.c_[X, np.zeros(len(X))]
-    model = kind(n_estimators=30, max_features=2, method=method, random_state=0).fit(X, y)
-    importances = model.feature_importances_
-    assert importances.shape == (X.shape[1],)
-    assert importances.sum() == pytest.approx(1)
-    assert (importances[:-1] > 0).all()
-    assert importances[-1] == 0
-    of_trees = np.mean([tree.feature_importances_ for tree in model.estimators_], axis=0)
-    np.testing.assert_allclose(importances, of_trees, rtol=1e-12)
-
-
-def test_trees_without_a_split_don_t_count_in_feature_importances():
-    X, y = [[0, 0], [1, 0], [2, 0]], [0, 0, 1]
-    model = RandomForestClassifier(50, random_state=0).fit(X, y)
-    assert {len(tree.forest_.feature) for tree in model.estimators_} > {1}
-    assert model.feature_importances_.tolist() == [1, 0]
-
-
 # Rows, threads, weights
-
-
-@KINDS
-@METHODS
-def test_any_number_of_threads_gives_the_same_forest(kind, method):
-    X, y = DATA[kind]
-    X = X.copy()
-    X[::7, 0] = np.nan
-    models = [kind(n_estimators=9, method=method, random_state=3, n_jobs=n).fit(X, y) for n in (None, 1, 2, 5, -1)]
-    for model in models[1:]:
-        assert same_forest(model, models[0])
-        np.testing.assert_array_equal(model.predict(X), models[0].predict(X))
-        np.testing.assert_array_equal(model.apply(X), models[0].apply(X))
 
 
 @KINDS
@@ -253,25 +213,6 @@ def test_bin_edges_come_from_sample_weights_not_class_weights():
 # Model selection
 
 
-@KINDS
-def test_cross_validation_and_grid_search(kind):
-    X, y = DATA[kind]
-    scores = cross_val_score(kind(n_estimators=20, random_state=0), X, y, cv=3)
-    assert scores.min() > (0.85 if kind is RandomForestClassifier else 0.3)
-    grid = {"max_depth": [1, None], "method": ["hist", "dense"]}
-    search = GridSearchCV(kind(n_estimators=10, random_state=0), grid, cv=3).fit(X, y)
-    assert set(search.best_params_) == set(grid)
-    assert search.best_estimator_.forest_.n_trees == 10
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-
-def test_a_forest_beats_a_stump():
-    X, y = load_breast_cancer(return_X_y=True)
-    stump = cross_val_score(RandomForestClassifier(1, max_depth=1, random_state=0), X, y, cv=3).mean()
-    forest = cross_val_score(RandomForestClassifier(50, random_state=0), X, y, cv=3).mean()
-    assert forest > max(stump, 0.94)
-
-
 # Progress, failed and interrupted fits
 
 
@@ -372,9 +313,3 @@ finally:
     assert out == "[]\n"
     assert err.splitlines()[-1] == "KeyboardInterrupt"
     assert code == -signal.SIGINT
-
-
-def test_digits():
-    X, y = load_digits(return_X_y=True)
-    model = RandomForestClassifier(30, random_state=0).fit(X[:1200], y[:1200])
-    assert model.score(X[1200:], y[1200:]) > 0.9

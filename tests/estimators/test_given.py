@@ -267,9 +267,7 @@ def test_targets_that_floats_would_round(kind, y):
         quiet(kind).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "value", [2**60 + 1, decimal.Decimal(2**60 + 1), str(2**60 + 1)], ids=lambda value: type(value).__name__
-)
+@pytest.mark.parametrize("value", [2**60 + 1, decimal.Decimal(2**60 + 1), str(2**60 + 1)], ids=lambda value: type(value).__name__)
 def test_columns_that_floats_would_round(value):
     columns = np.full((N, 1), value, object)
     for rows in (columns, pd.DataFrame(columns), columns.tolist(), pd.DataFrame({"a": pa.array([2**60 + 1] * N)})):

@@ -186,9 +186,7 @@ def test_mda(criterion, method, weighted):
     X, y = problem(kind)
     weight = np.random.default_rng(1).random(len(X)) + 0.1 if weighted else None
     parameters = {"n_estimators": 8, "criterion": criterion, "method": method, "max_features": 2, "random_state": 0}
-    raw, scaled = (
-        kind(variable_importance=name, **parameters).fit(X, y, weight) for name in ("mda_raw", "mda_scaled")
-    )
+    raw, scaled = (kind(variable_importance=name, **parameters).fit(X, y, weight) for name in ("mda_raw", "mda_scaled"))
     rises = error_rises(raw, X, y, weight)
     mean, spread, ratio = summary(rises)
     assert_close(raw.variable_importance_, mean)

@@ -155,6 +155,16 @@ def test_numbers_of_numpy_are_those_of_python(kind):
             assert type(getattr(model, name)) is type_
 
 
+@ALL
+def test_values_that_are_not_allowed(kind):
+    """Each parameter in turn, whose constraints are those listed."""
+    for name in inspect.signature(kind).parameters:
+        value = object()
+        with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of {kind.__name__} must be") as error:
+            kind(**{name: value}).fit(X_IRIS, Y_IRIS)
+        assert f"Got {value!r} instead" in str(error.value)
+
+
 def test_numbers_of_numpy_in_old_pickles():
     model = dforest.RandomForestRegressor()
     vars(model)["max_depth"] = np.int8(3)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.callbacks import Recorder
 from helpers.conversion import HAS_ONNXRUNTIME
+from helpers.device_forests import assert_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -37,11 +38,6 @@ def ranker(**parameters):
     return HistGradientBoostingRanker(**SMALL | parameters)
 
 
-def assert_equal_models(model, other):
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
-
-
 def test_it_ranks():
     train, test = QID < 20, QID >= 20
     model = ranker(max_iter=50).fit(X[train], Y[train], qid=QID[train])
@@ -54,13 +50,6 @@ def test_it_ranks():
     assert pairwise.score(X[test], Y[test], qid=QID[test], k=5) > 0.85
 
 
-@pytest.mark.parametrize("loss", ["lambdarank", "pairwise", LambdaRank(5, 2.0, False)])
-@pytest.mark.parametrize("more", [{}, {"subsample": 0.5}, {"max_features": 0.5, "max_bins": 300}])
-def test_bits_do_not_depend_on_threads(loss, more):
-    models = [ranker(loss=loss, n_jobs=n_jobs, **more).fit(X[MIXED], Y[MIXED], qid=QID[MIXED]) for n_jobs in (1, 4)]
-    assert_equal_models(*models)
-
-
 @settings(max_examples=10, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_queries_changes_no_bit(random):
@@ -68,9 +57,9 @@ def test_the_order_of_queries_changes_no_bit(random):
     random.shuffle(names)
     order = np.concatenate([np.flatnonzero(QID == name) for name in names])
     model, other = ranker().fit(X, Y, qid=QID), ranker().fit(X[order], Y[order], qid=QID[order])
-    assert_equal_models(model, other)
+    assert_same(model, other)
     apart = np.argsort(np.arange(len(X)) % SIZE, kind="stable")  # the first rows of all queries, the second ones, ...
-    assert_equal_models(model, ranker().fit(X[apart], Y[apart], qid=QID[apart]))
+    assert_same(model, ranker().fit(X[apart], Y[apart], qid=QID[apart]))
 
 
 def test_ways_to_tell_the_queries():
@@ -78,7 +67,7 @@ def test_ways_to_tell_the_queries():
     sizes = np.bincount(QID)
     for told in ({"group": sizes}, {"group": sizes.astype(float)}, {"qid": QID - 7}, {"qid": [f"q{q:03}" for q in QID]},
                  {"qid": pd.Series(QID)}, {"qid": QID[:, None]}, {"group": sizes.tolist()}):  # fmt: skip
-        assert_equal_models(model, ranker().fit(X, Y, **told))
+        assert_same(model, ranker().fit(X, Y, **told))
 
 
 def test_drawn_rows_get_the_derivatives_of_all():
@@ -108,7 +97,7 @@ def test_early_stopping_holds_out_whole_queries():
     train, valid = MIXED[there], MIXED[~there]
     given_rows.fit(X[train], Y[train], qid=QID[train], X_val=X[valid], y_val=Y[valid], qid_val=QID[valid])
     assert given_rows.validation_score_ == pytest.approx(model.validation_score_, rel=1e-12)
-    assert_equal_models(model, given_rows)
+    assert_same(model, given_rows)
 
 
 def test_scorings():
@@ -142,7 +131,7 @@ def test_weights():
     other = ranker(**parameters).fit(X[twice], Y[twice], qid=qid)
     assert model.predict(X) == pytest.approx(other.predict(X), rel=1e-6)
     there = np.arange(len(X)) % 3 > 0
-    assert_equal_models(ranker().fit(X, Y, there.astype(float), qid=QID), ranker().fit(X[there], Y[there], qid=QID[there]))
+    assert_same(ranker().fit(X, Y, there.astype(float), qid=QID), ranker().fit(X[there], Y[there], qid=QID[there]))
 
 
 def test_all_that_boosted_trees_have():
@@ -160,16 +149,8 @@ def test_all_that_boosted_trees_have():
     assert (staged[-1] == model.predict(holes[:5], offset=X[:5, 3])).all()
     assert model.predictor().predict(holes[0]) == pytest.approx(model.predict(holes[:1]))
     sparse = csr_matrix(np.where(np.abs(X) > 1, X, 0.0))
-    assert_equal_models(ranker().fit(sparse, Y, qid=QID), ranker().fit(sparse.toarray(), Y, qid=QID))
+    assert_same(ranker().fit(sparse, Y, qid=QID), ranker().fit(sparse.toarray(), Y, qid=QID))
     assert ranker().estimate_memory(X, Y, qid=QID).total > 0
-
-
-def test_warm_start_gives_the_trees_of_one_fit():
-    first = ranker(warm_start=True, max_iter=3).fit(X, Y, qid=QID)
-    first.set_params(max_iter=6).fit(X, Y, qid=QID)
-    assert_equal_models(first, ranker().fit(X, Y, qid=QID))
-    with pytest.raises(ValueError, match="warm_start=True goes on with trees grown by"):
-        first.set_params(loss="pairwise").fit(X, Y, qid=QID)
 
 
 def test_files_pickles_and_clones(tmp_path):
@@ -180,7 +161,7 @@ def test_files_pickles_and_clones(tmp_path):
             assert (other.predict(X) == model.predict(X)).all()
             assert other.score(X, Y, qid=QID) == model.score(X, Y, qid=QID)
             assert other.get_params() == model.get_params()
-        assert_equal_models(clone(model).fit(X, Y, qid=QID), model)
+        assert_same(clone(model).fit(X, Y, qid=QID), model)
     assert ranker(loss=LambdaRank()).set_params(loss__truncation_level=7).loss == LambdaRank(7)
 
 
@@ -200,7 +181,7 @@ def test_checkpoints_know_the_queries(tmp_path):
     stopped.set_callbacks(Checkpoint(tmp_path / "part", every=2)).fit(X, Y, qid=QID)
     resumed = ranker()
     resumed.set_callbacks(Checkpoint(tmp_path / "part", every=2), MemoryLimit(2**30)).fit(X, Y, qid=QID)
-    assert_equal_models(whole, resumed)
+    assert_same(whole, resumed)
     with pytest.raises(ValueError, match="qid"):
         ranker(max_iter=8).set_callbacks(Checkpoint(tmp_path / "part", every=2)).fit(X, Y, qid=QID // 2)
 
@@ -237,7 +218,7 @@ def test_a_loss_of_ones_own():
     model.fit(X[MIXED], Y[MIXED], qid=QID[MIXED])
     assert model.score(X, Y, qid=QID) > 0.9
     assert model.best_score_ > model.validation_score_[0]
-    assert_equal_models(ranker(loss=Softmax()).fit(X[MIXED], Y[MIXED], qid=QID[MIXED]), ranker(loss=Softmax).fit(X, Y, qid=QID))
+    assert_same(ranker(loss=Softmax()).fit(X[MIXED], Y[MIXED], qid=QID[MIXED]), ranker(loss=Softmax).fit(X, Y, qid=QID))
     for loss in (Softmax(), LambdaRank(), PairwiseRank):
         with pytest.raises(ValueError, match="is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker"):
             HistGradientBoostingRegressor(loss).fit(X, Y)
@@ -346,7 +327,7 @@ def test_any_grades_stop_early_by_the_loss(capfd):
     model.fit(X, noisy, qid=QID)
     assert list(model.score_history_) == ["loss"] and "validation score" in capfd.readouterr().err
     chosen = ranker(loss="pairwise", early_stopping=True, max_iter=30, scoring="loss").fit(X, noisy, qid=QID)
-    assert_equal_models(model, chosen)
+    assert_same(model, chosen)
     page = str(model.report(X, noisy, qid=QID))
     assert "MAP@10" in page and "NDCG" not in page
     assert list(clone(model).set_params(verbose=0).fit(X, Y, qid=QID).score_history_) == ["ndcg@10"]

@@ -4,16 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from helpers.device_forests import standing_in
+from helpers.device_forests import assert_same, standing_in
 from helpers.host_device import strict_device
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.datasets import load_diabetes, load_wine
 
 import dforest
-from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from dforest.core.sampling import AllRows
+from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.errors import ModelFileError
 from dforest.sampling import (
     BlockSampling,
@@ -61,11 +58,6 @@ def needs_groups(way):
 def fitted(way, kind=RandomForestClassifier, y=Y, **parameters):
     parameters = {"n_estimators": 25, "random_state": 0, "oob_score": True, **parameters}
     return kind(bootstrap=way, **parameters).fit(X, y, WEIGHT, GROUPS if needs_groups(way) else None)
-
-
-def assert_same(one, other):
-    for name, array in one.forest_.as_dict().items():
-        np.testing.assert_array_equal(array, other.forest_.as_dict()[name])
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -187,24 +179,6 @@ def test_regression():
         RandomForestRegressor(bootstrap="balanced").fit(data, y)
 
 
-def test_rare_classes_gain_by_balance():
-    """Balanced forests find rare cases: their area under the curve is that of others or above, on average over seeds."""
-    rng = np.random.default_rng(0)
-    data, y = load_breast_cancer(return_X_y=True)
-    keep = np.flatnonzero(y == 1).tolist() + rng.permutation(np.flatnonzero(y == 0))[:25].tolist()
-    data, y = data[keep] + rng.normal(size=(len(keep), 30)) * data.std(axis=0), y[keep]
-    gains = []
-    for seed in range(5):
-        parts = train_test_split(data, y, stratify=y, random_state=seed, test_size=0.4)
-        scores = [
-            roc_auc_score(parts[3], RandomForestClassifier(60, bootstrap=way, random_state=seed).fit(*parts[::2]).predict_proba(
-                parts[1])[:, 1])  # fmt: skip
-            for way in ("balanced", True)
-        ]
-        gains.append(scores[0] - scores[1])
-    assert np.mean(gains) > -0.01
-
-
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_files_and_warm_start(way, tmp_path):
     forest = fitted(way)
@@ -240,21 +214,6 @@ def test_importances_and_neighbours():
     drawn = (RandomForestRegressor(60, bootstrap=BlockSampling(5), keep_training_data=True, random_state=0)
              .fit(X, X[:, 0]).predict_interval(X[:3], method="jackknife+ab"))  # fmt: skip
     assert np.isfinite(drawn).all()
-
-
-def test_grids_of_samplings():
-    ways = [True, "balanced", StratifiedSampling({0: 5, 1: 5, 2: 5}), False]
-    search = GridSearchCV(RandomForestClassifier(5, random_state=0), {"bootstrap": ways}, cv=2).fit(X, Y)
-    assert search.best_params_["bootstrap"] in ways
-    assert repr(RandomForestClassifier(bootstrap=BlockSampling(3))) == (
-        "RandomForestClassifier(bootstrap=BlockSampling(length=3, replace=True))"
-    )
-    forest = ExtraTreesClassifier(5, bootstrap="stratified", random_state=0).fit(X, Y)
-    assert isinstance(forest.forest_.plans[0], Strata)
-    assert isinstance(ExtraTreesClassifier(5).fit(X, Y).forest_.plans[0], AllRows)
-
-
-SUB = RowSampling(replace=False)
 
 
 @pytest.mark.parametrize(

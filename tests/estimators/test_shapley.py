@@ -16,7 +16,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from twins import shapley as twin
 
-import dforest
 from dforest import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -222,7 +221,7 @@ def test_values_depend_on_no_number_of_threads(model, method, has_background):
         assert first.values.tobytes() == second.values.tobytes()
         np.testing.assert_array_equal(first.base_values, second.base_values)
     some = getattr(pickle.loads(pickle.dumps(model)), method)(X[5:7], background).values
-    if has_background:      # few rows may go another way: see the next test
+    if has_background:  # few rows may go another way: see the next test
         np.testing.assert_allclose(some, first.values[5:7], rtol=0, atol=1e-14 * max(1.0, np.abs(first.values).max()))
     else:
         assert some.tobytes() == first.values[5:7].tobytes()
@@ -543,7 +542,3 @@ def test_shap_is_asked_for(monkeypatch):
     result = RandomForestRegressor(2).fit(X, y).shap_values(X[:2])
     with pytest.raises(ImportError, match="explanation\\(\\) needs shap; install it with: pip install"):
         result.explanation()
-
-
-def test_public_names():
-    assert {"ShapValues", "ShapInteractionValues"} < set(dforest.__all__)

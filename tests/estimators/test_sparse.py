@@ -7,20 +7,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers.device_forests import standing_in
+from helpers.device_forests import assert_same, standing_in
 from helpers.host_device import strict_device
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.feature_extraction import DictVectorizer
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
-import dforest
 from dforest import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -66,13 +59,6 @@ def make(kind, **parameters):
 
 def targets(kind, y):
     return np.digitize(y, [-0.5, 0.5]) if is_classifier(kind()) else y
-
-
-def assert_same(a, b):
-    """That two estimators have equal forests."""
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    for name in a:
-        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
 
 
 def assert_says_the_same(model, X, dense):
@@ -248,15 +234,6 @@ def test_scorers_get_matrices():
     assert len(seen) > 2 and all(seen)
 
 
-def test_model_files(tmp_path):
-    X, y = data()
-    model = make(RandomForestRegressor, keep_training_data=True).fit(X, y)
-    model.save(tmp_path / "forest.safetensors")
-    again = dforest.load(tmp_path / "forest.safetensors")
-    assert_same(again, model)
-    assert (again.proximity() != model.proximity()).nnz == 0
-
-
 def test_damaged_rows_are_refused():
     X, y = data()
     model = make(RandomForestRegressor, keep_training_data=True).fit(X, y)
@@ -296,12 +273,6 @@ def test_embedding_and_warm_start(method):
         both = [clone(model).fit(rows.astype(first), y) for rows in (X, dense)]
         both = [one.set_params(n_estimators=4).fit(rows.astype(then), y) for one, rows in zip(both, (X, dense), strict=True)]
         assert_same(*both)
-
-
-def test_monotonic_and_ordinal_features():
-    X, y = data()
-    parameters = {"monotonic_cst": [1, -1, *[0] * 28], "ordinal_features": [0, 4]}
-    assert_same(*(make(RandomForestRegressor, **parameters).fit(rows, y) for rows in (X, X.toarray())))
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingRegressor])
@@ -490,17 +461,6 @@ def test_on_a_device(method, n_threads, monkeypatch):
     np.testing.assert_array_equal(found.variable_importance_, expected.variable_importance_)
 
 
-def test_boosted_trees_on_a_device():
-    X, y = data(150)
-    model = HistGradientBoostingRegressor(max_iter=3, random_state=0, min_samples_leaf=5)
-    expected = clone(model).fit(X.toarray(), y)
-    with standing_in(strict_device()):
-        found = model.set_params(device="sycl").fit(X, y)
-    found.device = None
-    assert_same(found, expected)
-    assert found.fit_report_.device != expected.fit_report_.device
-
-
 # What is refused
 
 
@@ -559,37 +519,6 @@ def test_splitters_that_look_at_rows(dtype):
 
 
 # What gives sparse matrices to whom
-
-
-def test_text():
-    texts = ["red apple", "green apple", "red cherry", "yellow lemon", "green lime", "sour lemon", "sour lime"] * 5
-    y = np.array([0, 0, 1, 2, 2, 2, 2] * 5)
-    model = make_pipeline(TfidfVectorizer(), RandomForestClassifier(10, random_state=0)).fit(texts, y)
-    assert model.score(texts, y) == 1.0
-    dense = RandomForestClassifier(10, random_state=0).fit(model[0].transform(texts).toarray(), y)
-    assert_same(model[1], dense)
-
-
-@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier])
-def test_encoders(kind):
-    rng = np.random.default_rng(0)
-    table = rng.choice(["a", "b", "c", "d"], (100, 3))
-    y = (table[:, 0] == "a") ^ (table[:, 1] == "b")
-    model = make_pipeline(OneHotEncoder(), make(kind)).fit(table, y)
-    dense = make_pipeline(OneHotEncoder(sparse_output=False), make(kind)).fit(table, y)
-    assert_same(model[1], dense[1])
-    np.testing.assert_array_equal(model.predict_proba(table), dense.predict_proba(table))
-    records = [{f"x{j}": value for j, value in enumerate(row)} for row in table]
-    assert make_pipeline(DictVectorizer(), make(kind)).fit(records, y).score(records, y) > 0.9
-
-
-def test_meta_estimators():
-    X, y = data()
-    dense, y = X.toarray(), targets(RandomForestClassifier, y)
-    model = make(RandomForestClassifier)
-    calibrated = [CalibratedClassifierCV(model, cv=3).fit(rows, y).predict_proba(rows) for rows in (X, dense)]
-    np.testing.assert_array_equal(*calibrated)
-    np.testing.assert_array_equal(*(cross_val_predict(model, rows, y, cv=3) for rows in (X, dense)))
 
 
 def test_estimated_memory():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers.compiling import compile_module
+from helpers.device_forests import assert_same
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,12 +57,6 @@ class OwnRandomDense(RandomDenseSplitter):
 
 
 OWN = {"hist": [Own(), OwnRandom()], "dense": [OwnDense(), OwnRandomDense()]}
-
-
-def assert_same(a, b):
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    for name in a:
-        assert a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes(), name
 
 
 def with_labels(X, columns, seed):

@@ -1,14 +1,14 @@
 """Single trees, and what trees and forests have in common: attributes, paths, numbers, pickles, refits."""
 
 import copy
-import io
 import pickle
 
 import joblib
 import numpy as np
 import pytest
+from helpers.device_forests import same_forest
 from scipy.sparse import issparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeRegressor as PeerTree
@@ -47,11 +47,6 @@ def on_all_rows(kind, **parameters):
 
 def data_of(kind):
     return load_wine(return_X_y=True) if kind in CLASSIFIERS else load_diabetes(return_X_y=True)
-
-
-def same_forest(a, b):
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    return all(np.array_equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
 
 
 def walk(arrays, t, x):
@@ -94,20 +89,6 @@ def test_apply_and_decision_path_are_the_way_through_the_arrays(kind, method, dt
         row = path[[i]].toarray().ravel()
         assert np.flatnonzero(row).tolist() == [offsets[t] + node for t, way in enumerate(ways) for node in way]
         assert row.max() == 1
-
-
-@KINDS
-def test_predictions_are_the_leaves_means(kind):
-    X, y = data_of(kind)
-    model = on_all_rows(kind, max_depth=2).fit(X, y)
-    leaf = model.apply(X).reshape(len(X), -1)[:, 0]
-    for number in np.unique(leaf):
-        rows = leaf == number
-        if is_classifier(model):
-            shares = np.bincount(y[rows], minlength=3) / rows.sum()
-            np.testing.assert_allclose(model.predict_proba(X[rows]), np.tile(shares, (rows.sum(), 1)), rtol=1e-12)
-        else:
-            np.testing.assert_allclose(model.predict(X[rows]), y[rows].mean(), rtol=1e-12)
 
 
 LABELS = [
@@ -156,18 +137,6 @@ def test_score(kind):
     assert model.score(X, y) == pytest.approx(expected)
     weight = np.arange(len(y))
     assert model.score(X, y, weight) != model.score(X, y)
-
-
-@METHODS
-@pytest.mark.parametrize("kind", TREES)
-def test_feature_importances(kind, method):
-    X, y = data_of(kind)
-    model = make(kind, method=method, max_depth=3).fit(X, y)
-    importances = model.feature_importances_
-    assert importances.sum() == pytest.approx(1)
-    used = np.isin(np.arange(X.shape[1]), model.forest_.feature)
-    np.testing.assert_array_equal(importances > 0, used)
-    assert not used.all()
 
 
 def test_feature_importances_are_those_of_the_peer():
@@ -275,23 +244,6 @@ def test_layout_of_X(kind):
 
 
 @KINDS
-def test_copies(kind):
-    X, y = data_of(kind)
-    model = make(kind, max_depth=5).fit(X, y)
-    model.predict(X)
-    stored = io.BytesIO()
-    joblib.dump(model, stored)
-    stored.seek(0)
-    names = set(model.forest_.__dict__)
-    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), joblib.load(stored)):
-        assert same_forest(other, model)
-        assert other.get_params() == model.get_params()
-        assert set(other.forest_.__dict__) == names
-        np.testing.assert_array_equal(other.predict(X), model.predict(X))
-        np.testing.assert_array_equal(other.feature_importances_, model.feature_importances_)
-
-
-@KINDS
 def test_a_forest_loaded_by_joblib_as_if_mapped(kind, tmp_path):
     X, y = data_of(kind)
     model = make(kind).fit(X, y)
@@ -300,21 +252,6 @@ def test_a_forest_loaded_by_joblib_as_if_mapped(kind, tmp_path):
     assert same_forest(mapped, model)
     np.testing.assert_array_equal(mapped.predict(X), model.predict(X))
     np.testing.assert_array_equal(mapped.feature_importances_, model.feature_importances_)
-
-
-@KINDS
-def test_parameters_round_trip(kind):
-    model = make(kind)
-    changed = {"max_depth": 3, "min_samples_leaf": 4, "method": "dense", "max_bins": 17, "max_features": 0.5}
-    model.set_params(**changed)
-    assert changed.items() <= model.get_params().items()
-    X, y = data_of(kind)
-    twin = clone(model.fit(X, y))
-    assert twin.get_params() == model.get_params() == kind(**model.get_params()).get_params()
-    assert not hasattr(twin, "forest_")
-    assert same_forest(twin.fit(X, y), model)
-    path = model.decision_path(X)[0] if kind in FORESTS else model.decision_path(X)
-    assert path.sum(axis=1).max() == 4 * (5 if kind in FORESTS else 1)
 
 
 # Failed refits

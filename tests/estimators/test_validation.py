@@ -10,10 +10,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.device_forests import same_forest
 from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
 from sklearn.datasets import load_iris
-from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from dforest import (
@@ -50,11 +50,6 @@ def make(kind, **parameters):
     return kind(random_state=0, **parameters)
 
 
-def same_forest(a, b):
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    return all(np.array_equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
-
-
 # Frames
 
 
@@ -71,33 +66,6 @@ def to_pyarrow(X, names):
 
 
 FRAMES = pytest.mark.parametrize("to_frame", [to_pandas, to_polars, to_pyarrow])
-
-
-@FRAMES
-@pytest.mark.parametrize("kind", ALL)
-def test_a_frame_gives_the_forest_of_its_array(kind, to_frame):
-    frame = to_frame(X_IRIS, NAMES)
-    ours, plain = make(kind).fit(frame, Y_IRIS), make(kind).fit(X_IRIS, Y_IRIS)
-    assert same_forest(ours, plain)
-    assert ours.feature_names_in_.tolist() == NAMES
-    assert ours.n_features_in_ == plain.n_features_in_ == 4
-    assert not hasattr(plain, "feature_names_in_")
-    np.testing.assert_array_equal(ours.predict(frame), plain.predict(X_IRIS))
-
-
-@FRAMES
-@pytest.mark.parametrize("kind", ALL)
-def test_predict_wants_the_columns_of_fit(kind, to_frame):
-    model = make(kind).fit(to_frame(X_IRIS, NAMES), Y_IRIS)
-    wrong = [
-        to_frame(X_IRIS, [*NAMES[:3], "petal colour"]),
-        to_frame(X_IRIS[:, ::-1], NAMES[::-1]),
-        to_frame(X_IRIS[:, :3], NAMES[:3]),
-        to_frame(np.c_[X_IRIS, X_IRIS[:, 0]], [*NAMES, "more"]),
-    ]
-    for frame in wrong:
-        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
-            model.predict(frame)
 
 
 def test_estimators_keep_feature_names():
@@ -362,15 +330,6 @@ def test_sample_weights(kind, weight, message):
         make(kind).fit(X_IRIS, Y_IRIS, weight)
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_rows_of_weight_zero_are_left_out(kind):
-    weight = np.arange(150) % 4
-    kept = weight > 0
-    whole = make(kind).fit(X_IRIS, Y_IRIS, weight)
-    assert same_forest(whole, make(kind).fit(X_IRIS[kept], Y_IRIS[kept], weight[kept]))
-    assert not same_forest(whole, make(kind).fit(X_IRIS, Y_IRIS))
-
-
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize(
     ("class_weight", "message"),
@@ -411,65 +370,6 @@ def test_class_weight_times_sample_weight_out_of_range(factor):
 
 
 # Parameters
-
-OUT_OF_RANGE = {
-    "max_depth": [0, -1, 1.5, "deep"],
-    "min_samples_split": [1, 0, 0.0, 1.5, None],
-    "min_samples_leaf": [0, 1.0, 0.0, None],
-    "min_weight_fraction_leaf": [-0.1, 0.6, None],
-    "max_features": [0, -1, 0.0, 1.5, "all"],
-    "skip_constant_features": [None, "yes", 2],
-    "feature_weights": ["even", 1.0],
-    "always_split_features": ["all", 1],
-    "n_random_splits": [0, -1, 1.5, None],
-    "regularization_factor": [0.0, -0.5, 1.5, np.nan, "much", None],
-    "regularization_use_depth": [None, "yes", 2],
-    "min_impurity_decrease": [-1e-9, np.nan, np.inf, None],
-    "ccp_alpha": [-1e-9, np.nan, np.inf, None, "much"],
-    "monotonic_cst": [1, "rising"],
-    "random_state": [-1, "seed", 1.5],
-    "method": ["exact", None, 1],
-    "splitter": ["worst", None, 1],
-    "max_leaf_nodes": [1, -1, 2.5, "all"],
-    "impurity_threshold": [-1e-9, np.nan, None],
-    "max_bins": [1, 65536, 0.5, None],
-    "criterion": ["absolute_error", None, 1],
-    "categorical_features": ["all", 1, True],
-    "ordinal_features": ["all", 1, True],
-    "categorical_split": ["best", None, True],
-    "device": [1, True],
-}
-ONLY_FORESTS = {
-    "n_estimators": [0, -1, 1.5, None],
-    "bootstrap": [None, "yes"],
-    "n_jobs": [0, 1.5, "all"],
-    "verbose": [-1, None],
-    "keep_training_data": [None, "yes"],
-    "warm_start": [None, "yes"],
-    "oob_score": [None, 0.5],
-    "variable_importance": ["gini", True],
-    "max_samples": [0, -1, 0.0, -0.5, "half"],
-}
-
-
-def wrong_parameters():
-    for kind in ALL:
-        table = OUT_OF_RANGE | (ONLY_FORESTS if kind in FORESTS else {})
-        if kind in CLASSIFIERS:
-            table = table | {"criterion": ["squared_error"], "class_weight": ["even", 1.0, (1, 2)]}
-        else:
-            table = table | {"criterion": ["gini"]}
-        if kind is RandomForestClassifier:
-            table = table | {"voting": ["mean", None], "calibration": ["isotonic", True]}
-        assert set(table) == set(kind().get_params())
-        yield from ((kind, name, value) for name, values in table.items() for value in values)
-
-
-@pytest.mark.parametrize(("kind", "name", "value"), list(wrong_parameters()))
-def test_parameters_out_of_range(kind, name, value):
-    with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of {kind.__name__} must be") as error:
-        kind(**{name: value}).fit(X_IRIS, Y_IRIS)
-    assert f"Got {value!r} instead" in str(error.value)
 
 
 def test_names_there_are_are_listed_in_order():
@@ -555,8 +455,15 @@ def test_limits_above_the_rows(kind):
 def test_trees_of_fewer_draws_than_a_leaf_may_have_are_roots(limit):
     """As searches over folds come upon, and survival forests of few rows with their defaults."""
     X, y, time = [[0], [1], [2], [3]], [0.0, 1.0, 2.0, 3.0], [(1, 1.0), (0, 2.0), (1, 3.0), (1, 4.0)]
-    for kind in (ExtraTreesRegressor, ExtraTreeRegressor, RandomTreesEmbedding, RandomForestRegressor, RandomSurvivalForest,
-                 SurvivalTree, ExtraSurvivalTree):
+    for kind in (
+        ExtraTreesRegressor,
+        ExtraTreeRegressor,
+        RandomTreesEmbedding,
+        RandomForestRegressor,
+        RandomSurvivalForest,
+        SurvivalTree,
+        ExtraSurvivalTree,
+    ):
         model = kind(min_samples_leaf=limit).fit(X, time if "Survival" in kind.__name__ else y)
         assert (model.forest_.feature == -1).all(), kind
 
@@ -578,29 +485,6 @@ def test_numbers_of_things():
 
 
 # Predicting
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_before_fit(kind):
-    model = make(kind)
-    calls = [model.predict, model.apply, model.decision_path, lambda X: model.feature_importances_]
-    if kind in CLASSIFIERS:
-        calls += [model.predict_proba, model.predict_log_proba]
-    if kind in FORESTS:
-        calls.append(lambda X: model.estimators_)
-    for call in calls:
-        with pytest.raises(NotFittedError, match=f"This {kind.__name__} instance is not fitted yet"):
-            call(X_IRIS)
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_number_of_columns_at_predict(kind):
-    model = make(kind).fit(X_IRIS, Y_IRIS)
-    for call in (model.predict, model.apply, model.decision_path):
-        with pytest.raises(ValueError, match=f"X has 3 features, but {kind.__name__} is expecting 4 features"):
-            call(X_IRIS[:, :3])
-        with pytest.raises(ValueError, match="0 sample"):
-            call(X_IRIS[:0])
 
 
 def test_numbers_are_those_of_python():

@@ -334,15 +334,3 @@ def test_balanced_subsample_without_bootstrap_is_balanced(method):
         for name in ("balanced_subsample", "balanced")
     ]
     assert_same(*models)
-
-
-@METHODS
-@pytest.mark.parametrize("weighted", [False, True])
-def test_balanced_subsample_threads_and_warm_start(method, weighted):
-    X, y = problem(RandomForestClassifier)
-    weight = np.random.default_rng(1).integers(0, 3, len(X)) if weighted else None
-    parameters = {"class_weight": "balanced_subsample", "method": method, "random_state": 0}
-    one, four = (RandomForestClassifier(12, n_jobs=n, **parameters).fit(X, y, weight) for n in (1, 4))
-    assert_same(one, four)
-    steps = RandomForestClassifier(5, warm_start=True, **parameters).fit(X, y, weight)
-    assert_same(steps.set_params(n_estimators=12).fit(X, y, weight), one)

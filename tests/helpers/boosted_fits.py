@@ -116,6 +116,36 @@ def random_fit(seed, loss):
     return model, X, y, weight
 
 
+# Random fits of other kinds, and the losses that each is tried with.
+OF_KINDS = {
+    "many codes": ("squared_error", "poisson", "log_loss"),
+    "several outputs": sorted({*REGRESSION} - {"huber"}),
+    "extreme units": ("squared_error",),
+    "categories that fill words": ("squared_error",),
+}
+KINDS = [(kind, loss) for kind, losses in OF_KINDS.items() for loss in losses]
+
+
+def random_fit_of(kind, seed, loss):
+    """`random_fit` of one of `KINDS`."""
+    if kind == "categories that fill words":
+        rng, n_categories = np.random.default_rng(seed), (64, 128, 320)[seed % 3]
+        X = rng.permutation(np.arange(2000) % n_categories)[:, None] + [0, 0, 0]
+        X[:, 1:] = rng.geometric(0.1, (2000, 2)) % n_categories
+        X[:n_categories] = np.arange(n_categories)[:, None]
+        y = rng.standard_normal(n_categories)[X].sum(axis=1) + rng.standard_normal(2000)
+        given = {"categorical_features": [0, 1, 2], "max_bins": 400, "min_samples_leaf": 1, "random_state": 0}
+        return HistGradientBoostingRegressor(max_iter=4, **given), X, y, None
+    model, X, y, weight = random_fit(seed, loss)
+    if kind == "several outputs" or (kind == "extreme units" and seed % 2):
+        y = with_outputs(seed, y)
+    if kind == "many codes" or (kind == "several outputs" and seed % 2):
+        X, y, weight = with_many_codes(seed, model, X, y, weight)
+    elif kind == "extreme units":
+        model, y, weight = with_extreme_units(seed, model, y)
+    return model, X, y, weight
+
+
 def weights_of_many_magnitudes(rng, x):
     """Weights by which rows of some values of a column are far lighter than others."""
     lightness = rng.choice([2.0, 6.0, 11.0, 30.0]) * rng.permutation([0, 0, 1, 2, 3])[(2.0 * np.abs(x)).astype(int) % 5]

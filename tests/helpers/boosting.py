@@ -3,6 +3,7 @@
 import numpy as np
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from helpers.device_forests import assert_same
 
 REGRESSION = ["squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"]
 CLASSIFICATION = ["log_loss", "exponential", "multinomial"]
@@ -26,8 +27,7 @@ def problem(loss, n=300, missing=True, seed=0):
 
 def assert_equal_models(model, other):
     """All that a fit leaves has the same bytes."""
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
+    assert_same(model, other)
     assert model.forest_.objective == other.forest_.objective
     assert (model.forest_.seeds == other.forest_.seeds).all()
     assert model.n_iter_ == other.n_iter_

@@ -133,6 +133,15 @@ def differences(a, b):
     ]
 
 
+def assert_same(a, b):
+    """Two fitted estimators have the same forest, to the bit."""
+    assert not differences(a, b)
+
+
+def same_forest(a, b):
+    return not differences(a, b)
+
+
 def differences_afterwards(model, X, y, weight, device):
     """What a fitted estimator's forest says of rows on a device and on the CPU: the names of what differs by a bit.
 

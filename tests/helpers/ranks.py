@@ -76,6 +76,32 @@ def sizes(**given):
         engine.TUNING.update(before)
 
 
+def one_of(rng, *choices):
+    """One of some values, by chance."""
+    return choices[rng.integers(len(choices))]
+
+
+def by_ranks(size, work):
+    """What `work` returns on each of `size` ranks, whose `fit` would be one by ranks; raises what it raises.
+
+    It is called with the communicator of a rank.
+    """
+
+    def run(communicator):
+        with config_context(communicator=communicator):
+            return work(communicator)
+
+    return without_error(ThreadGroup(size).run(run))
+
+
+def without_error(found):
+    """What ranks have returned; raises what one of them has raised."""
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return found
+
+
 def fit_by_ranks(model, X, y, sample_weight, cut, size, groups=None, callbacks=None):
     """Fit clones of an estimator on ranks.
 

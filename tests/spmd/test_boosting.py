@@ -1,19 +1,8 @@
 """Boosted trees of rows that several ranks have: the models of one process with all rows, to the bit."""
 
-import pickle
-
 import numpy as np
 import pytest
-from helpers.boosted_fits import (
-    CLASSES,
-    REGRESSION,
-    OwnLeaves,
-    OwnSquares,
-    random_fit,
-    with_extreme_units,
-    with_many_codes,
-    with_outputs,
-)
+from helpers.boosted_fits import CLASSES, KINDS, REGRESSION, OwnSquares, random_fit, random_fit_of
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, tuned
 from helpers.ranks import CUTS, Cut, fit_by_ranks
@@ -43,42 +32,16 @@ def test_models_are_those_of_one_process(loss, size, monkeypatch):
             assert found.fit_report_.n_ranks == size and found.fit_report_.n_rounds > 0
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("loss", ["squared_error", "poisson", "log_loss"])
-def test_columns_of_many_codes(loss, seed, monkeypatch):
-    model, X, y, weight = random_fit(seed, loss)
-    X, y, weight = with_many_codes(seed, model, X, y, weight)
-    alone = clone(model).fit(X, y, weight)
-    size = [2, 3, 5][seed % 3]
-    monkeypatch.setattr(ThreadCommunicator, "room", [1 << 22, 1 << 14][seed % 2])
-    for found in fit_by_ranks(model, X, y, weight, Cut.random(np.random.default_rng(seed), len(y), size, CUTS[seed]), size):
-        assert not differences(alone, found)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("loss", sorted({*REGRESSION} - {"huber"}))
-def test_several_outputs(loss, seed):
-    """A rank without rows does not know how many there are."""
-    model, X, y, weight = random_fit(seed, loss)
-    y = with_outputs(seed, y)
-    if seed % 2:
-        X, y, weight = with_many_codes(seed, model, X, y, weight)
-    alone = clone(model).fit(X, y, weight)
-    cut = Cut.random(np.random.default_rng(seed), len(y), 3, CUTS[seed % len(CUTS)])
-    for found in fit_by_ranks(model, X, y, weight, cut, 3):
-        assert not differences(alone, found)
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_units_at_the_ends_of_the_range(seed):
-    """Whose penalties are beyond all numbers in units of weight, for instance."""
-    model, X, y, _ = random_fit(seed, "squared_error")
-    if seed % 2:
-        y = with_outputs(seed, y)
-    model, y, weight = with_extreme_units(seed, model, y)
-    alone = clone(model).fit(X, y, weight)
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("kind", "loss"), KINDS)
+def test_other_models(kind, loss, seed, monkeypatch):
+    """A rank without rows does not know how many outputs there are; penalties may be beyond all numbers in units of weight."""
+    model, X, y, weight = random_fit_of(kind, seed, loss)
+    alone, size = clone(model).fit(X, y, weight), [2, 3, 5][seed % 3]
     assert np.isfinite(alone.predict(X)).all()
-    for found in fit_by_ranks(model, X, y, weight, Cut.random(np.random.default_rng(seed), len(y), 2, CUTS[seed % len(CUTS)]), 2):
+    monkeypatch.setattr(ThreadCommunicator, "room", [1 << 22, 1 << 14][seed % 2])
+    cut = Cut.random(np.random.default_rng(seed), len(y), size, CUTS[seed % len(CUTS)])
+    for found in fit_by_ranks(model, X, y, weight, cut, size):
         assert not differences(alone, found)
 
 
@@ -94,16 +57,6 @@ def test_columns_that_can_not_split_are_not_drawn():
             assert not differences(alone, found)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_losses_of_the_users_own(seed):
-    model, X, y, weight = random_fit(seed, "squared_error")
-    model.set_params(loss=OwnSquares(is_constant=seed % 2 == 0))
-    alone = clone(model).fit(X, y, weight)
-    cut = Cut.random(np.random.default_rng(seed), len(y), 3, CUTS[seed % len(CUTS)])
-    for found in fit_by_ranks(model, X, y, weight, cut, 3):
-        assert not differences(alone, found)
-
-
 def test_many_bins_and_rows_with_missing_values():
     """More values than bins, which ranks agree upon: those for missing values come on top."""
     rng = np.random.default_rng(0)
@@ -114,23 +67,6 @@ def test_many_bins_and_rows_with_missing_values():
     alone = clone(model).fit(X, y)
     assert len(np.unique(np.concatenate([alone.forest_.threshold]))) > 50
     for found in fit_by_ranks(model, X, y, None, Cut(np.array([0, 10, 3000, 5000]), np.arange(3)), 3):
-        assert not differences(alone, found)
-
-
-def test_rounds_go_on_where_others_stopped():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((300, 3)).astype(np.float32), rng.integers(0, 3, 300)
-    model = HistGradientBoostingClassifier(max_iter=5, random_state=0)
-    alone = clone(model).fit(X, y)
-
-    def fit(communicator):
-        rows = slice(0, 90) if communicator.rank == 0 else slice(90, None)
-        own = clone(model).set_params(warm_start=True, max_iter=2)
-        with config_context(communicator=communicator):
-            own.fit(X[rows], y[rows])
-            return own.set_params(max_iter=5).fit(X[rows], y[rows])
-
-    for found in ThreadGroup(2).run(fit):
         assert not differences(alone, found)
 
 
@@ -145,18 +81,6 @@ def test_heavy_tails_and_weights_of_one_rank():
             alone = clone(model).fit(X, y, given)
             for found in fit_by_ranks(model, X, y, given, Cut(np.array([0, 200, 400]), np.arange(2)), 2):
                 assert not differences(alone, found)
-
-
-@pytest.mark.parametrize("monotonic_cst", [None, [1, -1]])
-def test_leaves_that_a_loss_of_ones_own_says(monotonic_cst):
-    rng = np.random.default_rng(0)
-    X, weight = np.round(rng.standard_normal((200, 2)), 1), rng.random(200) + 0.1
-    y = X[:, 0] + rng.standard_normal(200)
-    model = HistGradientBoostingRegressor(OwnLeaves(), max_iter=4, monotonic_cst=monotonic_cst, subsample=0.7, random_state=0)
-    alone = clone(model).fit(X, y, weight)
-    for size in (2, 3):
-        for found in fit_by_ranks(model, X, y, weight, Cut.random(rng, 200, size, "interleaved"), size):
-            assert not differences(alone, found)
 
 
 def test_targets_that_a_loss_does_not_allow():
@@ -269,22 +193,3 @@ def test_a_callback_of_one_rank_ends_the_fit_of_all():
 
     for found in ThreadGroup(2).run(fit):
         assert not differences(alone, found)
-
-
-def test_ranks_must_ask_for_the_same():
-    X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20.0)
-
-    def fit(communicator):
-        model = HistGradientBoostingRegressor(max_iter=3 + communicator.rank)
-        message = "max_iter is 3 on rank 0, but 4 on rank 1"
-        with config_context(communicator=communicator), pytest.raises(ValueError, match=message):
-            model.fit(X, y)
-
-    ThreadGroup(2).run(fit)
-
-
-def test_ranks_pickle_equal_models():
-    X, y = np.arange(400.0).reshape(200, 2) % 17, np.arange(200.0) % 3
-    cut = Cut(np.array([0, 50, 200]), np.arange(2))
-    models = fit_by_ranks(HistGradientBoostingClassifier(max_iter=3, random_state=0), X, y, None, cut, 2)
-    assert len({pickle.dumps(model.forest_.as_dict()) for model in models}) == 1

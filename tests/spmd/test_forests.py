@@ -81,19 +81,6 @@ def fit_each(models, given):
     return found
 
 
-@pytest.mark.parametrize("criterion", ["absolute_error", "friedman_mse"])
-@pytest.mark.parametrize("splitter", ["best", "random"])
-@pytest.mark.parametrize("max_leaf_nodes", [None, 9])
-def test_criteria_without_kernels_of_their_own(criterion, splitter, max_leaf_nodes):
-    rng, X, _ = random_problem(1)
-    y = X[:, 0] + rng.standard_normal(len(X))
-    model = dforest.RandomForestRegressor(
-        3, criterion=criterion, splitter=splitter, max_leaf_nodes=max_leaf_nodes, random_state=0, max_features=0.5
-    )
-    for size, targets in ((2, y), (3, y), (2, np.column_stack([y, X[:, 1], -y]))):
-        assert_equal(model, X, targets, None, Cut.random(rng, len(y), size, "random"), size, criterion)
-
-
 class OwnGini(CRITERIA["gini"]):
     """A criterion of somebody's own."""
 
@@ -285,16 +272,6 @@ def test_a_forest_goes_on_on_any_number_of_ranks():
     alone = two[1].set_params(n_estimators=7).fit(X, y)
     assert not differences(alone, one)
     assert len(alone) == 7
-
-
-def test_small_batches_and_little_memory_change_nothing():
-    rng, X, y = random_problem(8)
-    model = dforest.RandomForestClassifier(5, random_state=0, max_features=None)
-    cut = Cut.random(rng, len(y), 4, "random")
-    few = {"ship_up_to": 50, "shipment_records": 60, "n_trees": 2}
-    for chosen in ({"n_trees": 1}, {"n_trees": 5}, {"shipment_records": 1}, few):
-        with sizes(**chosen):
-            assert_equal(model, X, y, None, cut, 4, chosen)
 
 
 @pytest.mark.parametrize("kind", CUTS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences
-from helpers.ranks import CUTS, Cut, fit_by_ranks
+from helpers.ranks import CUTS, Cut, by_ranks, fit_by_ranks, one_of, without_error
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
@@ -31,25 +31,7 @@ OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_"]
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:R.2 score is not well-defined")
 
 
-def by_ranks(size, work):
-    """What `work` returns on each of `size` ranks; raises what it raises."""
-
-    def run(communicator):
-        with communicator.together() as ranks:
-            return work(ranks)
-
-    found = ThreadGroup(size).run(run)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return found
-
-
 # Problems
-
-
-def one_of(rng, *choices):
-    return choices[rng.integers(len(choices))]
 
 
 def random_problem(seed, n=None):
@@ -88,11 +70,7 @@ def random_problem(seed, n=None):
 
 def estimate_by_ranks(model, cut, size, X, y, weight=None):
     """The models that ranks fit; raises what they raise."""
-    found = fit_by_ranks(model, X, y, weight, cut, size)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return found
+    return without_error(fit_by_ranks(model, X, y, weight, cut, size))
 
 
 def assert_same_bits(model, found, cut, names_of_rows, names_of_all, what):
@@ -114,19 +92,6 @@ def test_estimates_have_the_bits_of_one_process(seed):
     rng = np.random.default_rng(seed)
     size, kind = one_of(rng, 1, 2, 3, 5, 8), CUTS[seed % len(CUTS)]
     model, X, y, weight = random_problem(seed)
-    model.fit(X, y, weight)
-    cut = Cut.random(rng, len(X), size, kind)
-    assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_estimates_of_several_outputs(seed):
-    rng = np.random.default_rng(seed)
-    size, kind = one_of(rng, 2, 3, 5), CUTS[seed % len(CUTS)]
-    model, X, y, weight = random_problem(seed)
-    if isinstance(model, RandomForestClassifier) and isinstance(model.class_weight, dict):
-        model.set_params(class_weight=[{name: 2 for name in np.unique(y)}, {name: 0.5 for name in np.unique(y)}])
-    y = np.column_stack([y, y[::-1]])
     model.fit(X, y, weight)
     cut = Cut.random(rng, len(X), size, kind)
     assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))

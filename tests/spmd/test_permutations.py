@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.ranks import CUTS, Cut, fit_by_ranks
+from helpers.ranks import CUTS, Cut, fit_by_ranks, one_of, without_error
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from twins import naive
@@ -18,10 +18,6 @@ from dforest.spmd.threads import ThreadGroup
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
 NAMES = ["importances", "importances_mean", "importances_std", "importances_scaled"]
-
-
-def one_of(rng, *choices):
-    return choices[rng.integers(len(choices))]
 
 
 def random_problem(seed, n=None):
@@ -63,9 +59,7 @@ def importance_by_ranks(model, X, y, weight, cut, size):
 
 
 def assert_same(model, found):
-    for own in found:
-        if isinstance(own, BaseException):
-            raise own
+    for own in without_error(found):
         for name in ("variable_importance_", "variable_importance_std_"):
             assert getattr(own, name).tobytes() == getattr(model, name).tobytes(), (name, getattr(own, name))
 
@@ -81,22 +75,6 @@ def test_importances_have_the_bits_of_one_process(monkeypatch, seed, round_bytes
     cut = Cut.random(rng, len(X), size, kind)
     found = fit_by_ranks(model, X, y, weight, cut, size)
     assert_same(clone(model).fit(X, y, weight), found)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_importances_of_several_outputs(seed):
-    rng = np.random.default_rng(seed)
-    size, kind = one_of(rng, 2, 3, 5), one_of(rng, "even", "random", "empty", "one row")
-    model, X, y, weight = random_problem(seed)
-    y = np.column_stack([y, y[::-1]])
-    cut = Cut.random(rng, len(X), size, kind)
-    assert_same(model.fit(X, y, weight), fit_by_ranks(model, X, y, weight, cut, size))
-    whole = model.oob_importance(X, y, weight)
-    for found in importance_by_ranks(model, X, y, weight, cut, size):
-        if isinstance(found, BaseException):
-            raise found
-        for name in NAMES:
-            assert found[name].tobytes() == whole[name].tobytes(), (seed, size, name)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -116,9 +94,7 @@ def test_oob_importance_by_ranks(seed):
     rng = np.random.default_rng(seed)
     for size in (1, 2, 5):
         cut = Cut.random(rng, len(X), size, one_of(rng, "even", "random", "empty", "one row"))
-        for found in importance_by_ranks(model, X, y, weight, cut, size):
-            if isinstance(found, BaseException):
-                raise found
+        for found in without_error(importance_by_ranks(model, X, y, weight, cut, size)):
             for name in NAMES:
                 assert found[name].tobytes() == whole[name].tobytes(), (seed, size, name)
 

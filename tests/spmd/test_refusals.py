@@ -66,28 +66,46 @@ def with_nan(y):
     return y
 
 
-def test_nan_in_y():
-    assert_refused(ValueError, "Input y contains NaN", given=changed(y=with_nan))
-    numbers = [(X[own], X[own, 0] if rank != 1 else with_nan(X[own, 0])) for rank, own in enumerate(ROWS)]
-    assert_refused(ValueError, "Input y contains NaN", lambda rank: RandomForestRegressor(3), numbers)
+def weighted(*weights):
+    return [(X[own], Y[own], weight) for own, weight in zip(ROWS, weights, strict=True)]
 
 
-def test_unknown_types():
-    assert_refused(ValueError, "X column 0", given=changed(X=lambda x: np.full(x.shape, "2020", "U4").astype("M8[Y]")))
-    assert_refused(TypeError, "argument must be", given=changed(X=lambda x: [[object()] * 3] * len(x)))
+def framed(names, b="float64"):
+    """Frames of ranks, of which rank 1 has other names, or a column of another type."""
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame(X[own].round(), columns=list(name)) for own, name in zip(ROWS, names, strict=True)]
+    frames[1] = frames[1].astype({"b": b})
+    return [(frame, Y[own]) for frame, own in zip(frames, ROWS, strict=True)]
 
 
-def test_other_labels():
-    assert_refused(
-        ValueError, "y holds labels of the types int, str", given=changed(y=lambda y: y.astype("U1")), ranks=range(SIZE)
-    )
-    assert_refused(ValueError, "Unknown label type: continuous", given=changed(y=lambda y: y + 0.5))
+ONES, ALL = np.ones(20), range(SIZE)
+NUMBERS = [(X[own], X[own, 0] if rank != 1 else with_nan(X[own, 0])) for rank, own in enumerate(ROWS)]
+OUTPUTS = [(X[own], np.stack([Y[own]] * (3 if rank != 1 else 2), axis=1)) for rank, own in enumerate(ROWS)]
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
-def test_other_numbers_of_outputs(kind):
-    given = [(X[own], np.stack([Y[own]] * (3 if rank != 1 else 2), axis=1)) for rank, own in enumerate(ROWS)]
-    assert_refused(ValueError, "y has 2 columns, but 3 in other rows", lambda rank: kind(3, random_state=0), given)
+@pytest.mark.parametrize(
+    ("kind", "message", "given", "ranks", "model"),
+    [
+        (ValueError, "Input y contains NaN", changed(y=with_nan), (1,), RandomForestClassifier),
+        (ValueError, "Input y contains NaN", NUMBERS, (1,), RandomForestRegressor),
+        (ValueError, "X column 0", changed(X=lambda x: np.full(x.shape, "2020", "U4").astype("M8[Y]")), (1,), None),
+        (TypeError, "argument must be", changed(X=lambda x: [[object()] * 3] * len(x)), (1,), None),
+        (ValueError, "y holds labels of the types int, str", changed(y=lambda y: y.astype("U1")), ALL, None),
+        (ValueError, "Unknown label type: continuous", changed(y=lambda y: y + 0.5), (1,), None),
+        (ValueError, "y has 2 columns, but 3 in other rows", OUTPUTS, (1,), RandomForestClassifier),
+        (ValueError, "y has 2 columns, but 3 in other rows", OUTPUTS, (1,), RandomForestRegressor),
+        (ValueError, "the number of columns of X is 3 on rank 0, but 2 on rank 1", changed(X=lambda x: x[:, :2]), ALL, None),
+        (ValueError, "the names of the columns of X is ['a', 'b', 'c'] on rank 0", framed(["abc", "abd", "abc"]), ALL, None),
+        (ValueError, "X column 'b' is continuous in one partition, but categorical", framed(["abc"] * 3, "category"), ALL, None),
+        (ValueError, "Negative values", weighted(ONES, -ONES, ONES), (1,), None),
+        (ValueError, "whether there is sample_weight is True on rank 0, but False", weighted(ONES, None, ONES), ALL, None),
+        (ValueError, "at least one non-zero number", weighted(*[0 * ONES] * 3), ALL, None),
+        (ValueError, "X has 0 rows", [(X[:0], Y[:0])] * SIZE, ALL, None),
+    ],
+)
+def test_other_data(kind, message, given, ranks, model):
+    model = model or RandomForestClassifier
+    assert_refused(kind, message, lambda rank: model(3, random_state=0), given, ranks)
 
 
 @pytest.mark.parametrize("other", [int, "S1"])
@@ -100,61 +118,27 @@ def test_other_labels_in_partitions_of_one_rank(other):
     assert not hasattr(model, "forest_")
 
 
-def test_other_columns():
-    assert_refused(
-        ValueError,
-        "the number of columns of X is 3 on rank 0, but 2 on rank 1",
-        given=changed(X=lambda x: x[:, :2]),
-        ranks=range(SIZE),
-    )
-
-
-def test_other_names():
-    pandas = pytest.importorskip("pandas")
-    names = ["abc", "abd", "abc"]
-    given = [(pandas.DataFrame(X[own], columns=list(names[rank])), Y[own]) for rank, own in enumerate(ROWS)]
-    assert_refused(ValueError, "the names of the columns of X is ['a', 'b', 'c'] on rank 0", given=given, ranks=range(SIZE))
-
-
-def test_other_kinds_of_columns():
-    pandas = pytest.importorskip("pandas")
-    given = [[pandas.DataFrame(X[own].round(), columns=list("abc")), Y[own]] for own in ROWS]
-    given[1][0]["b"] = given[1][0]["b"].astype("category")
-    assert_refused(ValueError, "X column 'b' is continuous in one partition, but categorical", given=given, ranks=range(SIZE))
-
-
 @pytest.mark.parametrize(
-    ("parameters", "what"),
+    ("parameters", "message", "ranks"),
     [
-        ({"max_depth": 3}, "max_depth is None on rank 0, but 3 on rank 1"),
-        ({"n_estimators": 4}, "n_estimators is 3 on rank 0, but 4 on rank 1"),
-        ({"class_weight": {0: 2.0}}, "class_weight is None on rank 0"),
-        ({"random_state": 1}, "random_state is 0 on rank 0, but 1 on rank 1"),
-        ({"monotonic_cst": [0, 0, 1]}, "monotonic_cst is None on rank 0"),
+        ({"max_depth": 3}, "max_depth is None on rank 0, but 3 on rank 1", ALL),
+        ({"n_estimators": 4}, "n_estimators is 3 on rank 0, but 4 on rank 1", ALL),
+        ({"class_weight": {0: 2.0}}, "class_weight is None on rank 0", ALL),
+        ({"random_state": 1}, "random_state is 0 on rank 0, but 1 on rank 1", ALL),
+        ({"monotonic_cst": [0, 0, 1]}, "monotonic_cst is None on rank 0", ALL),
+        (
+            {"bootstrap": BlockSampling(4)},
+            "bootstrap is True on rank 0, but BlockSampling(length=4, replace=True) on",
+            ALL,
+        ),
+        ({"n_estimators": -1}, "The 'n_estimators' parameter", (1,)),
     ],
 )
-def test_other_parameters(parameters, what):
+def test_other_parameters(parameters, message, ranks):
     def make(rank):
         return RandomForestClassifier(3, random_state=0).set_params(**(parameters if rank == 1 else {}))
 
-    assert_refused(ValueError, what, make, ranks=range(SIZE))
-
-
-def test_parameters_that_are_not_allowed():
-    def make(rank):
-        return RandomForestClassifier(3 if rank != 1 else -1)
-
-    assert_refused(ValueError, "The 'n_estimators' parameter", make)
-
-
-def test_weights():
-    weights = [np.ones(20), np.ones(20), np.ones(20)]
-    weights[1] = -weights[1]
-    assert_refused(ValueError, "Negative values", given=[(X[own], Y[own], w) for own, w in zip(ROWS, weights, strict=True)])
-    given = [(X[own], Y[own], None if rank == 1 else np.ones(20)) for rank, own in enumerate(ROWS)]
-    assert_refused(ValueError, "whether there is sample_weight is True on rank 0, but False", given=given, ranks=range(SIZE))
-    none = [(X[own], Y[own], np.zeros(20)) for own in ROWS]
-    assert_refused(ValueError, "at least one non-zero number", given=none, ranks=range(SIZE))
+    assert_refused(ValueError, message, make, ranks=ranks)
 
 
 def with_groups(groups):
@@ -179,9 +163,7 @@ def test_groups():
         ("groups holds labels of the types int, str", np.array([1, "a"] * 10, object), [1]),
     ]:
         assert_refused(ValueError, message, by_groups, with_groups([there[0], part, there[2]]), ranks)
-    assert_refused(
-        ValueError, "groups=None; rows are drawn by groups", by_groups, with_groups([None] * SIZE), range(SIZE)
-    )
+    assert_refused(ValueError, "groups=None; rows are drawn by groups", by_groups, with_groups([None] * SIZE), range(SIZE))
     given = with_groups(there)
     assert_refused(ValueError, "groups are given, but RowSampling(replace=True) does not", given=given, ranks=range(SIZE))
 
@@ -194,22 +176,11 @@ def test_plans_that_rows_do_not_allow():
         (BlockSampling(61), "length=61; allowed are 1 to 60 rows of a block"),
         (NoPlan(), "made a plan None; allowed are sampling plans"),
     ]:
+
         def make(rank, way=way):
             return RandomForestClassifier(3, bootstrap=way, random_state=0)
 
         assert_refused(TypeError if way == NoPlan() else ValueError, message, make, ranks=range(SIZE))
-
-
-def test_other_samplings():
-    def make(rank):
-        return RandomForestClassifier(3, bootstrap=BlockSampling(3 + (rank == 1)), random_state=0)
-
-    what = "bootstrap is BlockSampling(length=3, replace=True) on rank 0, but BlockSampling(length=4, replace=True) on rank 1"
-    assert_refused(ValueError, what, make, ranks=range(SIZE))
-
-
-def test_no_rows_at_all():
-    assert_refused(ValueError, "X has 0 rows", given=[(X[:0], Y[:0])] * SIZE, ranks=range(SIZE))
 
 
 def test_another_version(monkeypatch):

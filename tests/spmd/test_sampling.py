@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from helpers.device_forests import differences, standing_in
 from helpers.host_device import strict_device
-from helpers.ranks import CUTS, Cut, fit_by_ranks, sizes
+from helpers.ranks import CUTS, Cut, by_ranks, fit_by_ranks, one_of, sizes
 from helpers.rings import some
 from sklearn.base import clone
 
 from dforest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.config import config_context
 from dforest.core.draws import Strata, TreeDraws
 from dforest.core.sampling import AllRows, Bootstrap
 from dforest.engines.rows import RowShare
@@ -20,7 +19,6 @@ from dforest.estimators.results.permutation import importance_of_partitions
 from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling
 from dforest.spmd.draws import DrawDealer
-from dforest.spmd.threads import ThreadGroup
 
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
 OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_", "variable_importance_", "variable_importance_std_"]
@@ -64,10 +62,6 @@ WAYS = [
 
 def needs_groups(way):
     return way == "group" or getattr(way, "needs_groups", False)
-
-
-def one_of(rng, *choices):
-    return choices[rng.integers(len(choices))]
 
 
 def random_problem(seed, way, n=None, is_regression=False):
@@ -168,20 +162,6 @@ def test_rows_of_many_blocks(way):
     for size, kind in ((2, "interleaved"), (3, "empty")):
         cut = Cut.random(np.random.default_rng(size), len(y), size, kind)
         assert_equal(one, fit_by_ranks(model, X, y, weight, cut, size, groups), cut, (way, kind))
-
-
-def by_ranks(size, work):
-    """What `work` returns on each of `size` ranks; raises what it raises."""
-
-    def run(communicator):
-        with config_context(communicator=communicator):
-            return work(communicator)
-
-    found = ThreadGroup(size).run(run)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return found
 
 
 def test_draws_of_plans_of_different_widths_are_dealt():

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from helpers.callbacks import FailAfter
 from helpers.device_forests import differences
-from helpers.ranks import CUTS, Cut, fit_by_ranks
+from helpers.ranks import CUTS, Cut, fit_by_ranks, without_error
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,13 +43,6 @@ class SomeDense:
 
     def __getitem__(self, rows):
         return self._X[rows] if (rows.start or 0) % 3 else self._X[rows].toarray()
-
-
-def without_error(found):
-    for result in found:
-        if isinstance(result, BaseException):
-            raise result
-    return found
 
 
 @settings(max_examples=examples(200))

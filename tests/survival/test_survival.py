@@ -1,7 +1,6 @@
 """Survival forests: statistics by textbook formulas, curves, concordance, what is kept and what is refused."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 import dforest
 from dforest import ExtraSurvivalTree, ExtraSurvivalTrees, RandomSurvivalForest, SurvivalTree
-from dforest.callback import Checkpoint, OutOfBagPlateau
+from dforest.callback import OutOfBagPlateau
 from dforest.core.predict.permutation import permute_values
 from dforest.core.predict.survival import concordance
 from dforest.estimators.data.survival import StepFunction
@@ -348,6 +347,7 @@ def test_importances_of_a_fit_and_after_it():
     (permuted[:, 0],) = permute_values([X[kept, 0]], [forest.forest_.seeds[3]], [0], 1)
     scores = [concordance(EVENT[kept], TIME[kept], tree.predict(rows)) for rows in (X[kept], permuted)]
     assert found.importances[0, 3] == pytest.approx(scores[0] - scores[1])
+
     def score(y, risk, sample_weight):
         return concordance(y["event"], y["time"], risk)
 
@@ -379,17 +379,6 @@ def test_drawings():
 # What is kept
 
 
-def test_the_forest_is_one_on_any_number_of_threads():
-    parameters = {"oob_score": True, "variable_importance": "mda_raw", "random_state": 0}
-    first, *others = (RandomSurvivalForest(12, n_jobs=n, **parameters).fit(X, Y) for n in (1, 2, 5))
-    for other in others:
-        assert_equal(first, other)
-        for name, array in first.forest_.as_dict().items():
-            assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
-        assert other.oob_score_ == first.oob_score_
-        np.testing.assert_array_equal(other.variable_importance_, first.variable_importance_)
-
-
 @KINDS
 def test_files_and_pickles(kind, tmp_path):
     model = kind(random_state=0).fit(X, Y)
@@ -415,17 +404,6 @@ def test_warm_starts_trees_and_combined_forests():
         forest.set_params(n_estimators=10).fit(X, Y + [0, 1])
     with pytest.raises(ValueError, match="event times"):
         dforest.combine([whole, RandomSurvivalForest(1).fit(X, Y * [1, 2])])
-
-
-def test_a_fit_goes_on_from_a_checkpoint(tmp_path):
-    def fit(n):
-        model = RandomSurvivalForest(n, random_state=0).set_callbacks(Checkpoint(tmp_path / "checkpoint", every=2))
-        return model.fit(X, Y)
-
-    fit(4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert_equal(RandomSurvivalForest(8, random_state=0).fit(X, Y), fit(8))
 
 
 # Data
