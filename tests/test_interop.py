@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier as PeerClassifier
 from sklearn.tree import DecisionTreeRegressor as PeerRegressor
@@ -110,23 +109,6 @@ def test_the_peers_methods(kind, settings):
         found, wanted = (it.compute_feature_importances(normalize=normalize) for it in (tree, expected))
         np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(tree.compute_feature_importances(), model.feature_importances_, rtol=1e-14)
-
-
-@TREES
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_predictions_are_those_of_the_estimator(kind, dtype):
-    X, y = load_wine(return_X_y=True) if kind is DecisionTreeClassifier else load_diabetes(return_X_y=True)
-    X = X.astype(dtype)
-    model = kind(random_state=0).fit(X, y)
-    tree = model.tree_
-    expected = model.predict_proba(X) if kind is DecisionTreeClassifier else model.predict(X)[:, None]
-    np.testing.assert_array_equal(tree.predict(X), expected)
-    np.testing.assert_array_equal(tree.predict(np.asfortranarray(X)), expected)
-    np.testing.assert_array_equal(tree.apply(X), model.apply(X))
-    np.testing.assert_array_equal(tree.decision_path(X).toarray(), model.decision_path(X).toarray())
-    leaves = tree.apply(X)
-    np.testing.assert_array_equal(tree.value[leaves, 0], tree.predict(X))
-    assert (tree.max_depth, tree.n_leaves) == (model.get_depth(), model.get_n_leaves())
 
 
 @TREES

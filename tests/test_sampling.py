@@ -25,7 +25,6 @@ from dforest.engines.cpu import CpuEngine
 from dforest.engines.rows import RowShare
 from dforest.rules.arrays import BLOCK
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
-from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream
 
 # One row, one block, a block's border on either side, several blocks, none of them a power of two.
 SIZES = [1, 2, 37, 4095, 4096, 4097, 8192, 12289, 20000]
@@ -67,22 +66,6 @@ def test_pairs_of_rows_without_replacement():
         counts = np.stack([Subsample(n_draws, seed).counts(5, 0) for seed in seeds])
         _, observed = np.unique(counts @ 2 ** np.arange(5), return_counts=True)
         assert len(observed) == n_subsets and stats.chisquare(observed).pvalue > 1e-4
-
-
-def test_a_subsample_by_hand():
-    """Of 5 rows, 3 draws: each row is drawn with the chance of one draw of those to come, of the rows to come."""
-    stream, to_come, expected = Stream(11, 0, SUBSAMPLE_DRAW), 3, []
-    for row in range(5):
-        expected.append(int((stream.next() * (5 - row) >> 32) < to_come))  # no word of these few is passed over
-        to_come -= expected[-1]
-    assert Subsample(3, 11).counts(5, 0).tolist() == expected
-
-
-def test_blocks_of_a_subsample_by_hand():
-    """Of 4100 rows, 2047 draws: the last 4 rows have 1 or 2, 12 times of 4100 the former."""
-    for seed in range(3):
-        rounding = Stream(seed, 0, SUBSAMPLE_SHARE).next() * 4100 >> 32
-        assert Subsample(2047, seed).block_draws(4100, 0).tolist() == ([2045, 2] if rounding < 4088 else [2046, 1])
 
 
 def seeds_of_trees(n_trees, seed):
@@ -127,27 +110,6 @@ def test_all_rows():
         assert counts.dtype == np.uint32 and counts.tolist() == [1] * n_rows
         assert plan.count_draws(n_rows) == plan.max_records(n_rows) == n_rows
     assert not plan.leaves_rows_out
-
-
-def test_a_bootstrap_by_hand():
-    """Of 3 rows, 4 draws: each is the row that the next word of the block's stream says."""
-    plan = Bootstrap(4)
-    stream = Stream(11, 0, BOOTSTRAP_DRAW)
-    drawn = [stream.next() * 3 >> 32 for _ in range(4)]  # no word of these few is passed over
-    assert plan.counts(3, 11).tolist() == [drawn.count(row) for row in range(3)]
-    assert (plan.count_draws(3), plan.max_records(3), plan.max_records(9)) == (4, 3, 4)
-    assert plan.leaves_rows_out
-
-
-def test_blocks_of_a_bootstrap_by_hand():
-    """Of 10,000 rows, 40 draws, as the module draws it: node 1 decides draw by draw, node 2 by bits, node 3 has no choice."""
-    draws, seed = TreeDraws((Bootstrap(40),), np.array([7], np.uint32), 10_000, 1), 7
-    stream = Stream(seed, 1, BOOTSTRAP_SPLIT)
-    left = sum(stream.below(10_000) < 8192 for _ in range(40))
-    stream = Stream(seed, 2, BOOTSTRAP_SPLIT)
-    bits = "".join(f"{stream.next():032b}"[::-1] for _ in range(2))  # the lowest bit first
-    first = bits[:left].count("1")
-    assert 32 < left < 40 and draws.of_block.tolist() == [[[first], [left - first], [40 - left]]]
 
 
 @st.composite

@@ -11,6 +11,7 @@ writes the page about it anew.
 import copy
 import os
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -33,6 +34,7 @@ from dforest.estimators import support
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, KINDS, PLACES, PROCESSOR, RANKS, refusals_at
 from dforest.loss import PythonLoss
+from dforest.sampling import BlockSampling, GroupSampling, Sampling, Strata, StratifiedSampling
 from dforest.spmd.threads import ThreadGroup
 
 PAGE = Path(__file__).parents[1] / "doc" / "combinations.md"
@@ -56,6 +58,16 @@ class OwnSplitter(HistSplitter):
 
 class OwnDenseSplitter(DenseSplitter):
     """Another one, by exact values."""
+
+
+@dataclass(frozen=True)
+class OwnSampling(Sampling):
+    """A sampling of somebody's own: two draws of the even rows for each of the odd ones."""
+
+    needs_groups = True
+
+    def plan(self, rows):
+        return Strata((np.arange(rows.n_rows) % 2).astype(np.uint32), np.array([60, 30]), True)
 
 
 class OwnIntercept(OwnSquares):
@@ -97,8 +109,12 @@ def looks_at_rows(model, X, y):
 
 STOPS = {"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, "max_leaf_nodes": 7}
 OF_ROWS = "oob_error_per_observation_", "oob_prediction_", "oob_decision_function_", "oof_prediction_"
+WAYS = ["stratified", "balanced", "weighted", "group", BlockSampling(9), BlockSampling(9, replace=False),
+        StratifiedSampling("balanced", replace=False), StratifiedSampling({0: 0.5, 1: 10, 2: 7}), GroupSampling(replace=False),
+        OwnSampling()]  # fmt: skip
 CUT = Cut(np.array([0, 140, 200, 400, N]), np.array([0, 1, 1, 0]))  # which rows ranks have: whole queries
 COMPONENTS = [
+    OwnSampling,
     OwnCriterion,
     OwnSplitter,
     OwnDenseSplitter,
@@ -225,6 +241,11 @@ def asked(feature, kind, folder):
     fits = [(maker(chosen), given) for chosen in parameters]
     if feature == "classes":  # of which there is one, or one has no weight
         fits += [(make, given | more) for make, given in fits for more in ({"y": 0 * CLASSES}, {"sample_weight": CLASSES / 2})]
+    if feature == "draws" and is_forest:
+        weighted = {"y": CLASSES, "sample_weight": RNG.integers(1, 4, N) / 2}
+        for way in WAYS:
+            groups = {"groups": np.arange(N) * 7 % 90} if way == "group" or getattr(way, "needs_groups", False) else {}
+            fits.append((maker({"bootstrap": way, "oob_score": True}, classifier), {"X": X, **weighted, **groups}))
     if feature == "label order":
         fits += [(maker(chosen, classifier), given | {"y": CLASSES}) for chosen in parameters]
     if feature in ("checkpoint", "early stopping", "refit", "kept data", "bags"):

@@ -147,6 +147,7 @@ def test_killed_processes(model, tmp_path):
     program = PROGRAM.format(model=model)
     whole, killed, path = (str(tmp_path / name) for name in ("whole", "killed", "trees"))
     subprocess.run([sys.executable, "-P", "-c", program, str(tmp_path / "other"), whole], check=True, stdout=subprocess.DEVNULL)
+
     def size():
         return os.path.getsize(path) if os.path.exists(path) else 0
 

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import sklearn
 from helpers.callbacks import CLASSES, FREE, NUMBERS, WEIGHT, Recorder, StopAfter, X, assert_equal_fits, one_line, target_of
-from helpers.device_forests import fit_there, standing_in
-from helpers.host_device import strict_device
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
@@ -59,20 +57,6 @@ def test_what_is_stopped_is_a_prefix(model):
             long = clone(model).set_params(n_estimators=40, random_state=3, n_jobs=n_jobs).set_callbacks(StopAfter(k))
             assert quiet(long.fit, X, y, WEIGHT).n_estimators_ == k
             assert_equal_fits(long, short)
-
-
-@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
-@pytest.mark.parametrize("rule", [StopAfter(5), OutOfBagPlateau(rounds=3, tolerance=0.1)], ids=repr)
-def test_on_a_device_too(kind, rule):
-    model = kind(40, oob_score=True, random_state=0)
-    y = target_of(model)
-    stopped = quiet(clone(model).set_callbacks(rule).fit, X, y)
-    assert stopped.n_estimators_ < 40
-    short = quiet(clone(model).set_params(n_estimators=stopped.n_estimators_).fit, X, y)
-    assert_equal_fits(stopped, short)
-    with standing_in(strict_device(n_threads=2)):
-        there = quiet(fit_there, clone(model).set_callbacks(rule), X, y)
-    assert_equal_fits(stopped, there, (*FREE, "fit_report_"))
 
 
 @ALL
@@ -188,9 +172,7 @@ def test_searches_pass_callbacks_on():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 8])
-@pytest.mark.parametrize(
-    "model", [model for model in MODELS if getattr(model, "oob_score", False)], ids=one_line
-)
+@pytest.mark.parametrize("model", [model for model in MODELS if getattr(model, "oob_score", False)], ids=one_line)
 def test_the_live_curve_is_that_of_the_fit(model, n_jobs):
     curves = []
 

@@ -121,14 +121,6 @@ def test_bounds_are_those_of_each_output():
     assert values[3, 1] == 30 and values[2, 1] == 9.5  # between 0 and 19
 
 
-@OF_LOSSES
-def test_equal_outputs_are_those_of_one(loss):
-    X, y, model = data(loss)
-    both, one = clone(model).fit(X, y[:, [2, 2]]), clone(model).fit(X, y[:, 2])
-    assert (both.forest_.feature == one.forest_.feature).all() and set(one.forest_.feature) > {-1}
-    assert raw(both, X).tobytes() == np.column_stack([raw(one, X).ravel()] * 2).tobytes()
-
-
 def test_an_output_without_hessian_keeps_no_other_from_being_split():
     X, y, model = data("log_loss")
     with_constant = np.column_stack([y[:, 0], np.zeros(len(y), int)])

@@ -92,15 +92,6 @@ def test_mdi(criterion, weighted, bootstrap):
     assert model.variable_importance_[3] == model.variable_importance_std_[3] == 0
 
 
-def test_mdi_and_log_loss():
-    X, y = problem(RandomForestClassifier)
-    models = [
-        RandomForestClassifier(5, criterion=name, variable_importance="mdi", random_state=0).fit(X, y)
-        for name in ("entropy", "log_loss")
-    ]
-    np.testing.assert_array_equal(models[0].variable_importance_, models[1].variable_importance_)
-
-
 @TASKS
 def test_mdi_of_trees_grown_out_is_the_impurity_of_the_draws(kind):
     X, y = problem(kind)

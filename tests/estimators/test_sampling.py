@@ -4,14 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from helpers.device_forests import assert_same, standing_in
-from helpers.host_device import strict_device
+from helpers.device_forests import assert_same
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_wine
 
-import dforest
 from dforest import RandomForestClassifier, RandomForestRegressor
-from dforest.errors import ModelFileError
 from dforest.sampling import (
     BlockSampling,
     Bootstrap,
@@ -58,25 +55,6 @@ def needs_groups(way):
 def fitted(way, kind=RandomForestClassifier, y=Y, **parameters):
     parameters = {"n_estimators": 25, "random_state": 0, "oob_score": True, **parameters}
     return kind(bootstrap=way, **parameters).fit(X, y, WEIGHT, GROUPS if needs_groups(way) else None)
-
-
-@pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("method", ["hist", "dense"])
-def test_one_forest_for_all_threads(way, method):
-    one = fitted(way, method=method)
-    other = fitted(way, method=method, n_jobs=3)
-    assert_same(one, other)
-    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
-    assert one.oob_error_ == other.oob_error_ < 0.2
-
-
-@pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_device_grows_the_same_forest(way):
-    one = fitted(way)
-    with standing_in(strict_device(n_threads=2)):
-        other = fitted(way, device="sycl")
-    assert_same(one, other)
-    np.testing.assert_array_equal(one.oob_decision_function_, other.oob_decision_function_)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -177,22 +155,6 @@ def test_regression():
     assert min(scores.values()) > 0.3
     with pytest.raises(ValueError, match="rows are drawn by class, but regression has no classes"):
         RandomForestRegressor(bootstrap="balanced").fit(data, y)
-
-
-@pytest.mark.parametrize("way", WAYS, ids=str)
-def test_files_and_warm_start(way, tmp_path):
-    forest = fitted(way)
-    forest.save(tmp_path / "model.dforest")
-    if isinstance(way, ByAlternation):
-        with pytest.raises(ModelFileError, match="it needs 'ByAlternation', which is not part of dforest; pass it to load"):
-            dforest.load(tmp_path / "model.dforest")
-    loaded = dforest.load(tmp_path / "model.dforest", components=[ByAlternation])
-    assert loaded.forest_.plans == forest.forest_.plans and loaded.bootstrap == forest.bootstrap
-    np.testing.assert_array_equal(loaded.forest_.row_counts(4), forest.forest_.row_counts(4))
-    half = fitted(way, n_estimators=10, warm_start=True).set_params(n_estimators=25)
-    half.fit(X, Y, WEIGHT, GROUPS if needs_groups(way) else None)
-    assert_same(half, forest)
-    np.testing.assert_array_equal(half.oob_decision_function_, forest.oob_decision_function_)
 
 
 def test_trees_of_several_plans():

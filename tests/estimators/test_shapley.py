@@ -510,20 +510,6 @@ def test_against_shap():
         np.testing.assert_allclose(found, model.shap_values(X[:20], X[50:90]).values, atol=1e-6 * scale)
 
 
-def test_interactions_against_shap():
-    shap = pytest.importorskip("shap")
-    X, y = load_breast_cancer(return_X_y=True)
-    X = X.astype(np.float32)
-    for model, target in (
-        (RandomForestRegressor(5, max_depth=5, random_state=0), X[:, 0]),
-        (HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=8), y),
-    ):
-        model = model.fit(X, target)
-        found = model.shap_interaction_values(X[:20])
-        theirs = shap.TreeExplainer(model.to_shap()).shap_interaction_values(X[:20])
-        np.testing.assert_allclose(theirs.reshape(found.values.shape), found.values, atol=1e-10 * np.abs(target).max())
-
-
 def test_explanation():
     shap = pytest.importorskip("shap")
     pytest.importorskip("matplotlib").use("agg")

@@ -57,17 +57,6 @@ def to_pandas(X, names):
     return pd.DataFrame(X, columns=names)
 
 
-def to_polars(X, names):
-    return pl.DataFrame(X, schema=names)
-
-
-def to_pyarrow(X, names):
-    return pa.table(dict(zip(names, np.asarray(X).T, strict=True)))
-
-
-FRAMES = pytest.mark.parametrize("to_frame", [to_pandas, to_polars, to_pyarrow])
-
-
 def test_estimators_keep_feature_names():
     frame = to_pandas(X_IRIS, NAMES)
     model = make(RandomForestClassifier).fit(frame, Y_IRIS)

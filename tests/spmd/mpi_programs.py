@@ -6,7 +6,6 @@ import pickle
 import signal
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,8 @@ import pytest
 from helpers.boosted_fits import CLASSES, REGRESSION
 from helpers.boosted_fits import random_fit as random_boosted_fit
 from helpers.collectives import check_collectives
-from helpers.device_forests import differences, random_fit
-from helpers.ranks import CUTS, Cut, sizes
+from helpers.device_forests import differences
+from helpers.ranks import CUTS, Cut
 from mpi4py import MPI
 from sklearn.base import clone
 
@@ -88,41 +87,6 @@ def forests():
     with pytest.raises(ValueError, match="on rank 1: .*NaN"):
         spread.fit(X[mine], y[mine])
     assert pickle.dumps(spread.forest_.as_dict()) == pickle.dumps(alone.forest_.as_dict())
-
-
-def random_forests(first=0, last=40):
-    """Random fits, of random cuts of the rows, at the extremes of the machinery."""
-    warnings.simplefilter("ignore")
-    for seed in range(first, last):
-        rng = np.random.default_rng([seed, 3])
-        model, X, y, weight = random_fit(seed + 300)
-        alone = clone(model).fit(X, y, weight)
-        cut = Cut.random(rng, len(y), WORLD.size, CUTS[seed % len(CUTS)])
-        chosen = [{"ship_up_to": 0}, {"ship_up_to": 30, "shipment_records": 50}, {}, {"ship_up_to": 1 << 40}][seed % 4]
-        with sizes(**chosen), config_context(communicator=WORLD):
-            spread = model._fit_partitions(lambda rank, cut=cut, given=(X, y, weight): cut.partitions(rank, *given))
-        assert not differences(spread, alone), (seed, chosen)
-    return last - first
-
-
-def sampled():
-    """Ways to draw, of random cuts of the rows: the plan, the forest and the estimates out of bag are those of one process."""
-    rng = np.random.default_rng(0)
-    X, y, weight = rng.normal(size=(5000, 3)), rng.integers(0, 3, 5000), rng.random(5000)
-    groups = np.array([f"group {'x' * k}" for k in range(30)])[rng.integers(0, 30, 5000)]
-    for way, kind in [("stratified", "random"), ("balanced", "interleaved"), ("weighted", "empty"), ("group", "interleaved")]:
-        model = RandomForestClassifier(3, bootstrap=way, max_depth=4, oob_score=True, random_state=0)
-        given = X, y, weight, groups if way == "group" else None
-        alone = clone(model).fit(*given)
-        cut = Cut.random(rng, 5000, WORLD.size, kind)
-        with config_context(communicator=WORLD):
-            spread = model._fit_partitions(lambda rank, cut=cut, given=given: cut.partitions(rank, *given))
-        assert not differences(spread, alone), way
-        assert (spread.forest_.plans, spread.oob_error_) == (alone.forest_.plans, alone.oob_error_), way
-    mine = slice(5000 * WORLD.rank // WORLD.size, 5000 * (WORLD.rank + 1) // WORLD.size)
-    with pytest.raises(ValueError, match="whether there are groups is False on rank 0, but True on rank 1"):
-        spmd.RandomForestClassifier(3, bootstrap="group").fit(X[mine], y[mine], groups=groups[mine] if WORLD.rank else None)
-    return 4
 
 
 def boosted():

@@ -58,8 +58,8 @@ def done(tmp_path_factory):
     @cache
     def reports_of(n_ranks):
         programs = {
-            2: ["random_forests", "large", "freed"],
-            3: ["random_forests", "wrapped", "forests", "sampled", "boosted", "errors"],
+            2: ["large", "freed"],
+            3: ["wrapped", "forests", "boosted", "errors"],
         }
         reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
@@ -98,16 +98,6 @@ def test_communicators_of_mpi4py_are_wrapped(done):
 
 def test_forests_are_those_of_one_process(done):
     assert done(3)["forests"] == [None] * 3
-
-
-def test_draws_by_plans_of_all_rows_are_those_of_one_process(done):
-    assert done(3)["sampled"] == [4] * 3
-
-
-@pytest.mark.slow(after=1)
-@pytest.mark.parametrize("n_ranks", [3, 2])
-def test_random_forests_are_those_of_one_process(done, n_ranks):
-    assert done(n_ranks)["random_forests"] == [40] * n_ranks
 
 
 @pytest.mark.slow

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from helpers.device_forests import differences, standing_in
-from helpers.host_device import strict_device
+from helpers.device_forests import differences
 from helpers.ranks import CUTS, Cut, by_ranks, fit_by_ranks, one_of, sizes
 from helpers.rings import some
 from sklearn.base import clone
@@ -145,15 +144,6 @@ def test_several_outputs(way):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_each_rank_on_a_device(way):
-    model, X, y, weight, groups = random_problem(1, way)
-    one = clone(model).fit(X, y, weight, groups)
-    cut = Cut.random(np.random.default_rng(0), len(y), 3, "interleaved")
-    with standing_in(strict_device(n_threads=2)), sizes(ship_up_to=20):
-        assert_equal(one, fit_by_ranks(model.set_params(device="sycl"), X, y, weight, cut, 3, groups), cut, way)
-
-
-@pytest.mark.parametrize("way", WAYS, ids=str)
 def test_rows_of_many_blocks(way):
     """Cuts in the middle of blocks of 4096 rows, of which some plans have several numbers of draws."""
     model, X, y, weight, groups = random_problem(7, way, n=2 * BLOCK + 500)
@@ -206,15 +196,6 @@ def test_a_forest_goes_on_by_other_plans_on_other_ranks():
         lambda rank: cut.partitions(rank, X, y, weight)).importances)  # fmt: skip
     expected = one.oob_importance(X, y, weight).importances
     assert [rise.tobytes() for rise in rises] == [expected.tobytes()] * 3
-
-
-@pytest.mark.parametrize("way", ["balanced", "weighted", "group", BlockSampling(7), OfWhatIsTold()], ids=str)
-def test_partitions_of_one_rank(way):
-    model, X, y, weight, groups = random_problem(2, way)
-    one = clone(model).fit(X, y, weight, groups)
-    cut = Cut(np.array([0, 13, 40, len(y)]), np.zeros(3, np.int64))
-    own = clone(model)._fit_partitions(lambda rank: cut.partitions(rank, X, y, weight, groups))
-    assert_equal(one, [own], cut, way)
 
 
 # Labels of groups, which each rank has of a type of its own
