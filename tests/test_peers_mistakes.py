@@ -92,24 +92,6 @@ def test_training_rows_reach_the_leaf_that_counted_them(kind, method, dtype, spl
 @DTYPES
 @SPLITTERS
 @pytest.mark.parametrize("kind", TREES)
-def test_equal_values_are_never_separated(kind, method, dtype, splitter):
-    """Trees that are grown out have a leaf for each value, with all of its rows."""
-    rng = np.random.default_rng(0)
-    values, n_rows = np.unique(rng.choice(neighbours(dtype, [0, 1, 100], 5), 300), return_counts=True)
-    x = np.repeat(values, n_rows)
-    y = np.arange(300) % 7 if kind is DecisionTreeClassifier else rng.standard_normal(300)
-    order = rng.permutation(300)
-    for max_leaf_nodes in (None, 300):
-        model = kind(method=method, splitter=splitter, max_leaf_nodes=max_leaf_nodes, random_state=0)
-        leaf, draws = leaves_of(model.fit(x[order, None], y[order]).forest_)
-        assert draws.tolist() == n_rows.tolist()
-        np.testing.assert_array_equal(model.apply(values[:, None]), leaf)
-
-
-@METHODS
-@DTYPES
-@SPLITTERS
-@pytest.mark.parametrize("kind", TREES)
 def test_minus_zero_is_zero(kind, method, dtype, splitter):
     X, y = np.array([[-0.0], [0.0]] * 4, dtype), [0, 1] * 4
     assert len(kind(method=method, splitter=splitter).fit(X, y).forest_.feature) == 1

@@ -249,7 +249,7 @@ def asked(feature, kind, folder):
     if feature == "label order":
         fits += [(maker(chosen, classifier), given | {"y": CLASSES}) for chosen in parameters]
     if feature in ("checkpoint", "early stopping", "refit", "kept data", "bags"):
-        fits += [(make, given | {"X": SPARSE}) for make, given in fits]
+        fits.append((fits[-1][0], given | {"X": SPARSE}))
     if feature == "several outputs":
         labels = np.column_stack([CLASSES if is_forest else CLASSES > 0, BOTH[:, 1] > 0])
         fits += [(maker(chosen, classifier), given | {"y": labels}) for chosen in parameters]

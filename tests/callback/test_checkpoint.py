@@ -25,7 +25,6 @@ from dforest import (
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
-    RandomTreesEmbedding,
 )
 from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.callback.base import Callback, is_step
@@ -39,12 +38,7 @@ from dforest.spmd.threads import ThreadGroup
 
 MODELS = [
     RandomForestClassifier(oob_score=True, variable_importance="mdi"),
-    RandomForestClassifier(class_weight="balanced_subsample", max_leaf_nodes=9),
     RandomForestRegressor(oob_score=True, ccp_alpha=20.0),
-    RandomForestRegressor(criterion="absolute_error", max_depth=4),
-    ExtraTreesRegressor(),
-    RandomForestClassifier(categorical_features=[1]),
-    RandomTreesEmbedding(),
     IsolationForest(contamination=0.1, max_features=0.5),
 ]
 ALL = pytest.mark.parametrize("model", MODELS, ids=one_line)

@@ -72,6 +72,9 @@ def test_a_node_that_is_certain_of_a_label_is_still_split_for_others():
 def test_early_stopping(scoring):
     model = boosted(max_iter=40, early_stopping=True, scoring=scoring).fit(X, Y)
     assert len(model.validation_score_) <= 41 and np.isfinite(model.validation_score_).all()
+
+
+def test_the_loss_of_given_rows_is_the_sum_over_outputs():
     given = boosted(max_iter=5, scoring="loss").fit(X[:200], Y[:200], X_val=X[200:], y_val=Y[200:])
     shares = given.predict_proba(X[200:], n_iter=5)
     expected = sum(log_loss(Y[200:, o], shares[o][:, 1]) for o in range(3))

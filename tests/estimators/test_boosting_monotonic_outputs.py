@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -54,7 +55,7 @@ def test_no_output_goes_the_wrong_way(loss):
         assert_monotonic(free, X[:30], CST, np.linspace(-4, 4, 120))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     loss=st.sampled_from([*NUMBERS, "log_loss", "exponential"]),

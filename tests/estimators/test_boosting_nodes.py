@@ -1,4 +1,4 @@
-"""What boosted trees keep of their nodes: importances, leaves, and copies of models."""
+"""What boosted trees keep of their nodes: importances and leaves."""
 
 import numpy as np
 import pytest
@@ -128,6 +128,3 @@ def test_leaves_are_those_that_add_up(loss):
     assert (sums + np.array(forest.objective.baseline)).tobytes() == model._raw(X).tobytes()
     for n_jobs in (2, 7):
         assert (model.set_params(n_jobs=n_jobs).apply(X) == leaves).all()
-
-
-# Copies

@@ -151,10 +151,6 @@ def test_what_cannot_be_is_refused():
     y[0] = "r"
     with pytest.raises(ValueError, match="validation_folds=3 of 400 rows can't .* the class 'r' has one row; allowed are two"):
         model.fit(X, y)
-    wrong = ("validation_folds", 0), ("validation_folds", 2.0), ("refit", 2), ("max_iter", "all"), ("learning_rate", 0)
-    for name, value in wrong:
-        with pytest.raises(ValueError, match=f"'{name}' parameter"):
-            clone(model).set_params(**{name: value}).fit(X, y)
 
 
 OURS = {
@@ -253,16 +249,13 @@ def test_where_rows_cannot_be_held_out_nothing_stops():
 
 
 @pytest.mark.parametrize("asked", [{"refit": True}, {"validation_folds": 3}])
-def test_callbacks_see_the_trees_of_all_rows(asked, tmp_path):
+def test_callbacks_see_the_trees_of_all_rows(asked):
     X, y, model = rows_of("squared_error", **asked)
     whole, recorder = clone(model).fit(X, y), Recorder()
     assert_equal_models(clone(model).set_callbacks(recorder).fit(X, y), whole)
     stopped = clone(model).set_callbacks(StopAfter(2)).fit(X, y)
     assert stopped.n_iter_ == 2 and stopped.best_iteration_ == whole.best_iteration_
     assert_same(stopped, grown_anew(model, X, y, 2))
-    path = tmp_path / "checkpoint"
-    clone(model).set_callbacks(Checkpoint(path, every=1), StopAfter(2)).fit(X, y)
-    assert_equal_models(clone(model).set_callbacks(Checkpoint(path)).fit(X, y), whole)
 
 
 def test_a_checkpoint_is_of_one_rate(tmp_path):

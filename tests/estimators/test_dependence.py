@@ -110,7 +110,8 @@ def test_several_outputs(family):
     is_class = "Classifier" in family.__name__
     if is_class:
         several = np.stack([np.digitize(y, [0.0, 1.0]), y[::-1] > 0, np.full(len(y), 7)], axis=1)
-    model = family(random_state=0).fit(codes, several, sample_weight=np.random.default_rng(1).integers(1, 4, len(y)))
+    own = {"max_iter": 10} if "Hist" in family.__name__ else {}
+    model = family(random_state=0, **own).fit(codes, several, sample_weight=np.random.default_rng(1).integers(1, 4, len(y)))
     custom = {"number": [-1.0, 0.3, np.nan], "label": [2.0, np.nan]}
     average = model.partial_dependence(codes, ["number", "label"], custom_values=custom).average
     assert [own.shape for own in average] == ([(3, 3, 2), (1, 3, 2), (1, 3, 2)] if is_class else [(3, 2)] * 3)

@@ -210,9 +210,6 @@ def test_bin_edges_come_from_sample_weights_not_class_weights():
     assert thresholds(sample_weight=factors[y]) != thresholds()
 
 
-# Model selection
-
-
 # Progress, failed and interrupted fits
 
 

@@ -252,6 +252,7 @@ def test_a_single_tree():
     np.testing.assert_array_equal(model.oob_importance(X, y).importances_scaled, 0)
 
 
+@pytest.mark.slow(after=1)
 @TASKS
 def test_more_rows_than_a_block_more_features_than_a_word_and_any_number_of_threads(kind):
     rng = np.random.default_rng(0)

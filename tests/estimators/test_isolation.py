@@ -48,6 +48,7 @@ def test_scores_follow_from_leaves(method):
     np.testing.assert_array_equal(model.fit_predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_scores_are_about_those_of_scikit_learn():
     own, other = (kind(n_estimators=2000, random_state=0).fit(X).score_samples(X) for kind in (IsolationForest, Reference))
     assert np.abs(own - other).max() < 0.02 and np.corrcoef(own, other)[0, 1] > 0.998

@@ -23,7 +23,6 @@ from dforest import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
-    RandomTreesEmbedding,
 )
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.device.predictor import DevicePredictor
@@ -261,13 +260,9 @@ def test_damaged_rows_are_refused():
 
 
 @METHODS
-def test_embedding_and_warm_start(method):
+def test_warm_starts_with_another_type(method):
     X, y = data()
     dense = X.toarray()
-    embedding = RandomTreesEmbedding(5, random_state=0, method=method)
-    found, expected = clone(embedding).fit(X), clone(embedding).fit(dense)
-    assert_same(found, expected)
-    assert_says_the_same(found, X, dense)
     for first, then in ((np.float32, np.float64), (np.float64, np.float32)):
         model = make(RandomForestRegressor, method=method, warm_start=True, n_estimators=2)
         both = [clone(model).fit(rows.astype(first), y) for rows in (X, dense)]
@@ -516,9 +511,6 @@ def test_splitters_that_look_at_rows(dtype):
     for rows in (X, X[:1], sp.csr_array(X.shape, dtype=dtype)):
         np.testing.assert_array_equal(sparse.predict(rows), dense.predict(rows.toarray()))
         np.testing.assert_array_equal(sparse.apply(rows), dense.apply(rows.toarray()))
-
-
-# What gives sparse matrices to whom
 
 
 def test_estimated_memory():

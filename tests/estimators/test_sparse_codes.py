@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from helpers.compiling import compile_module
 from helpers.device_forests import assert_same
-from helpers.rings import examples
+from helpers.rings import examples, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -140,7 +140,7 @@ def test_subtrees_of_blocks_that_other_threads_grow(sizes, monkeypatch):
     sizes |= {"stored_per_record": 10**6, "small_up_to": 0, "share_from": 2, "max_stored": 0.9}
     for name, value in sizes.items():
         monkeypatch.setitem(TUNING, name, value)
-    for seed in range(8):
+    for seed in some(range(8), 4):
         X, _ = data(500, 40, 0.1, seed, ["counts", "numbers"][seed % 2])
         y = np.random.default_rng(seed).integers(0, 9, 500)
         model = RandomForestClassifier(3, bootstrap=False, max_features=1.0, method="dense", random_state=6, n_jobs=4)

@@ -61,25 +61,6 @@ def assert_unchanged(model, state):
 
 
 @TASKS
-@METHODS
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("extra", [{}, {"bootstrap": False}, {"max_samples": 0.4}, {"max_leaf_nodes": 7}], ids=str)
-def test_growing_in_steps_is_growing_at_once(kind, method, weighted, extra):
-    X, y = problem(kind)
-    weight = np.random.default_rng(1).integers(0, 4, len(X)) / 3 if weighted else None
-    parameters = {"method": method, "splitter": "random", "random_state": 0, **extra}
-    model = kind(3, warm_start=True, **parameters).fit(X, y, weight)
-    first = [nodes_of(model.forest_, t) for t in range(3)]
-    model.set_params(n_estimators=4).fit(X, y, weight)
-    model.set_params(n_estimators=9, n_jobs=3).fit(X, y, weight)
-    assert [nodes_of(model.forest_, t) for t in range(3)] == first
-    at_once = kind(9, **parameters).fit(X, y, weight)
-    assert_same(model, at_once)
-    np.testing.assert_array_equal(model.predict(X), at_once.predict(X))
-    assert len(model.estimators_) == 9
-
-
-@TASKS
 def test_the_second_random_state_is_not_looked_at(kind):
     X, y = problem(kind)
     model = kind(2, warm_start=True, random_state=0).fit(X, y)
@@ -116,18 +97,6 @@ def test_fewer_trees(kind):
     assert_unchanged(model, before)
 
 
-@TASKS
-def test_an_equal_number_of_trees(kind):
-    X, y = problem(kind)
-    model = kind(30, warm_start=True, oob_score=True, variable_importance="mda_raw", random_state=0).fit(X, y)
-    fresh = kind(30, oob_score=True, variable_importance="mda_raw", random_state=0).fit(X, y)
-    model.fit(X, y)
-    assert_same(model, fresh)
-    assert model.oob_score_ == fresh.oob_score_
-    np.testing.assert_array_equal(model.oob_curve_, fresh.oob_curve_)
-    np.testing.assert_array_equal(model.variable_importance_, fresh.variable_importance_)
-
-
 def test_estimates_are_made_again_only_if_they_may_change(monkeypatch):
     """Where no tree is added they stay, unless they are asked for in another way, or not known to be of these trees."""
     made = []
@@ -160,14 +129,6 @@ def test_progress_counts_all_trees(capsys):
     capsys.readouterr()
     model.set_params(n_estimators=8).fit(X, y)
     assert [line.split(" trees")[0] for line in capsys.readouterr().err.splitlines()] == [f"{n} of 8" for n in (6, 7, 8)]
-
-
-@TASKS
-def test_without_warm_start_all_trees_are_new(kind):
-    X, y = problem(kind)
-    model = kind(5, random_state=0).fit(X, y)
-    model.set_params(n_estimators=3, random_state=1).fit(X, y)
-    assert_same(model, kind(3, random_state=1).fit(X, y))
 
 
 @TASKS

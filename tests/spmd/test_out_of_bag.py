@@ -8,64 +8,27 @@ import numpy as np
 import pytest
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences
+from helpers.out_of_bag import random_problem
 from helpers.ranks import CUTS, Cut, by_ranks, fit_by_ranks, one_of, without_error
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
-from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor, config_context
+from dforest import RandomForestClassifier, RandomForestRegressor, config_context
 from dforest.callback import Checkpoint, OutOfBagPlateau
 from dforest.core.draws import TreeDraws
-from dforest.core.sampling import AllRows, Bootstrap
-from dforest.engines.rows import RowShare
+from dforest.core.sampling import Bootstrap
 from dforest.estimators.scoring import r2, share_of
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import DrawDealer
 from dforest.spmd.threads import ThreadGroup
 
 SIZES = pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
 OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_"]
+SCORERS = [["neg_mean_absolute_error", r2_score], ["f1_macro", lambda true, found: float(np.mean(true == found))]]  # by is_class
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:R.2 score is not well-defined")
-
-
-# Problems
-
-
-def random_problem(seed, n=None):
-    """(a forest to fit, X, y, sample_weight or None)"""
-    rng = np.random.default_rng([seed, 1])
-    n = n or int(rng.integers(5, 200))
-    X = rng.standard_normal((n, 4)).astype(one_of(rng, np.float32, np.float64))
-    X[:, 2] = rng.integers(0, 6, n)
-    y = X[:, 0] + (X[:, 2] % 2) + rng.standard_normal(n)
-    if rng.random() < 0.5:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    weight = one_of(rng, None, rng.random(n) + 0.1, rng.integers(0, 3, n) / 4, rng.integers(0, 2, n) + 0.0)
-    if weight is not None:
-        weight[0] = 1
-    parameters = {
-        "n_estimators": one_of(rng, 1, 3, 20),
-        "bootstrap": True,
-        "oob_score": True,
-        "max_samples": one_of(rng, None, 0.3, 3.0),
-        "max_depth": one_of(rng, None, 3),
-        "categorical_features": one_of(rng, None, [2]),
-        "method": one_of(rng, "hist", "dense"),
-        "splitter": "random",
-        "random_state": seed,
-        "n_jobs": one_of(rng, 1, 2),
-    }
-    if rng.random() < 0.5:
-        return one_of(rng, RandomForestRegressor, ExtraTreesRegressor)(**parameters), X, y * one_of(rng, 1, 1e9, 1e-200), weight
-    y = np.array(["a", "b", "d"])[np.digitize(y, [0, 1.2])]
-    class_weight = one_of(rng, None, "balanced", "balanced_subsample", {"a": 3, "b": 0})
-    if isinstance(class_weight, dict) and (y[(1 if weight is None else weight) > 0] == "b").all():
-        class_weight = None
-    parameters |= {"voting": one_of(rng, "soft", "hard"), "class_weight": class_weight}
-    return RandomForestClassifier(**parameters), X, y, weight
 
 
 def estimate_by_ranks(model, cut, size, X, y, weight=None):
@@ -92,7 +55,8 @@ def test_estimates_have_the_bits_of_one_process(seed):
     rng = np.random.default_rng(seed)
     size, kind = one_of(rng, 1, 2, 3, 5, 8), CUTS[seed % len(CUTS)]
     model, X, y, weight = random_problem(seed)
-    model.fit(X, y, weight)
+    scorers = SCORERS[isinstance(model, RandomForestClassifier)]
+    model.set_params(oob_score=one_of(rng, True, *scorers)).fit(X, y, weight)
     cut = Cut.random(rng, len(X), size, kind)
     assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, kind, cut))
 
@@ -150,24 +114,6 @@ def test_targets_of_other_ranks_set_the_scale():
 
 
 # Draws
-
-
-@SIZES
-def test_ranks_deal_the_draws_of_one_process(size):
-    n_rows, seeds = 5 * BLOCK + 9, np.arange(7, dtype=np.uint32)
-    plans = tuple(one_of(np.random.default_rng(t), Bootstrap(30_000), Bootstrap(5), AllRows()) for t in seeds)
-    whole = TreeDraws(plans, seeds, n_rows, 1).of_block
-    edges = np.random.default_rng(size).integers(0, n_rows + 1, size - 1)
-    edges = np.sort(np.r_[0, edges, n_rows])
-
-    def deal(ranks):
-        starts, lengths = edges[[ranks.rank]], np.diff(edges)[[ranks.rank]]
-        dealer = DrawDealer(ranks, n_rows, RowShare(n_rows, starts, lengths))
-        return dealer.blocks, dealer.deal(plans, seeds, 2), dealer.deal(plans[:1], seeds[:1], 1)
-
-    for blocks, dealt, first in by_ranks(size, deal):
-        np.testing.assert_array_equal(dealt, whole[:, blocks])
-        np.testing.assert_array_equal(first, whole[:1, blocks])
 
 
 def test_draws_of_a_range_are_checked():
@@ -238,20 +184,6 @@ def test_r2_of_numbers_whose_squares_leave_the_range():
     assert r2(np.array([0, 2.0**-900]), np.array([2.0**200, 0]), ALONE) == -np.inf
     constant = np.full(3, 0.1)  # whose mean by floats is not 0.1
     assert r2(constant, constant + 1, ALONE) == 0
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_scorers_are_given_the_rows_of_all_ranks(seed):
-    rng = np.random.default_rng(seed)
-    model, X, y, weight = random_problem(seed)
-    if isinstance(model, RandomForestClassifier):
-        score = one_of(rng, "f1_macro", "balanced_accuracy", lambda true, found: float(np.mean(true == found)))
-    else:
-        score = one_of(rng, "neg_mean_absolute_error", r2_score)
-    model.set_params(oob_score=score, n_estimators=20).fit(X, y, weight)
-    size = one_of(rng, 1, 2, 3, 5)
-    cut = Cut.random(rng, len(X), size, CUTS[seed % len(CUTS)])
-    assert_same_bits(model, estimate_by_ranks(model, cut, size, X, y, weight), cut, OF_ROWS, OF_ALL, (seed, cut))
 
 
 def test_scorers_that_need_all_classes_are_refused_by_the_rows_of_all_ranks():

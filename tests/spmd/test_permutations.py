@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.out_of_bag import random_problem
 from helpers.ranks import CUTS, Cut, fit_by_ranks, one_of, without_error
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -20,31 +21,10 @@ PERMUTATION = 5  # the purpose of the random streams that permute columns
 NAMES = ["importances", "importances_mean", "importances_std", "importances_scaled"]
 
 
-def random_problem(seed, n=None):
-    """(a forest to fit, X, y, sample_weight or None)"""
-    rng = np.random.default_rng([seed, 2])
-    n = n or int(rng.integers(3, 150))
-    X = rng.standard_normal((n, 5)).astype(one_of(rng, np.float32, np.float64))
-    X[:, 2] = rng.integers(0, 6, n)
-    y = X[:, 0] + (X[:, 2] % 2) + rng.standard_normal(n)
-    if rng.random() < 0.5:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    weight = one_of(rng, None, rng.random(n) + 0.1, rng.integers(0, 3, n) / 4)
-    if weight is not None:
-        weight[0] = 1
-    parameters = {
-        "n_estimators": one_of(rng, 1, 4, 12),
-        "variable_importance": one_of(rng, "mda_raw", "mda_scaled"),
-        "max_samples": one_of(rng, None, 0.3, 3.0),
-        "max_depth": one_of(rng, None, 3),
-        "categorical_features": one_of(rng, None, [2]),
-        "random_state": seed,
-        "n_jobs": one_of(rng, 1, 2),
-    }
-    if rng.random() < 0.5:
-        return RandomForestRegressor(**parameters), X, y * one_of(rng, 1, 1e9, 1e-150), weight
-    parameters["class_weight"] = one_of(rng, None, "balanced", "balanced_subsample")
-    return RandomForestClassifier(**parameters), X, np.array(["a", "b", "d"])[np.digitize(y, [0, 1.2])], weight
+def problem(seed, n=None):
+    """(a forest that has importances, X, y, sample_weight or None)"""
+    model, *given = random_problem(seed, n)
+    return model.set_params(oob_score=False, variable_importance=["mda_raw", "mda_scaled"][seed % 2]), *given
 
 
 def importance_by_ranks(model, X, y, weight, cut, size):
@@ -71,7 +51,7 @@ def test_importances_have_the_bits_of_one_process(monkeypatch, seed, round_bytes
     monkeypatch.setattr(permutations, "ROUND_BYTES", round_bytes)
     rng = np.random.default_rng(seed)
     size, kind = one_of(rng, 1, 2, 3, 5, 8), CUTS[seed % len(CUTS)]
-    model, X, y, weight = random_problem(seed)
+    model, X, y, weight = problem(seed)
     cut = Cut.random(rng, len(X), size, kind)
     found = fit_by_ranks(model, X, y, weight, cut, size)
     assert_same(clone(model).fit(X, y, weight), found)
@@ -79,7 +59,7 @@ def test_importances_have_the_bits_of_one_process(monkeypatch, seed, round_bytes
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_of_many_blocks(seed):
-    model, X, y, weight = random_problem(seed, n=3 * BLOCK + 77)
+    model, X, y, weight = problem(seed, n=3 * BLOCK + 77)
     model.set_params(n_estimators=3, max_depth=6).fit(X, y, weight)
     for size, kind in ((2, "interleaved"), (3, "random")):
         cut = Cut.random(np.random.default_rng([seed, size]), len(X), size, kind)
@@ -89,7 +69,7 @@ def test_rows_of_many_blocks(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_oob_importance_by_ranks(seed):
     """A forest of one process, on ranks that have consecutive rows."""
-    model, X, y, weight = random_problem(seed)
+    model, X, y, weight = problem(seed)
     whole = model.fit(X, y, weight).oob_importance(X, y, weight)
     rng = np.random.default_rng(seed)
     for size in (1, 2, 5):
@@ -100,7 +80,7 @@ def test_oob_importance_by_ranks(seed):
 
 
 def test_errors_are_raised_on_all_ranks():
-    model, X, y, _ = random_problem(0, n=60)
+    model, X, y, _ = problem(0, n=60)
     model.fit(X, y)
     cut = Cut(np.array([0, 20, 60]), np.arange(2))
     for found in importance_by_ranks(model, X[:59], y[:59], None, Cut(np.array([0, 20, 59]), np.arange(2)), 2):
@@ -190,7 +170,7 @@ def test_given_values_are_checked():
 def test_several_parts_in_one_process():
     """Without ranks: estimates and importances of a fit of partitions, none of which is put beside another one."""
     for seed in range(4):
-        model, X, y, weight = random_problem(seed, n=90)
+        model, X, y, weight = problem(seed, n=90)
         model.set_params(oob_score=True)
         cut = Cut(np.array([0, 7, 7, 60, 90]), np.zeros(4, int))
         one = clone(model).fit(X, y, weight)

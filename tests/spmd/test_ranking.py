@@ -6,6 +6,7 @@ from helpers.boosted_fits import weights_of_many_magnitudes
 from helpers.callbacks import StopAfter
 from helpers.device_forests import differences
 from helpers.ranks import CUTS, Cut, fit_by_ranks
+from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -84,7 +85,7 @@ def random_ranking(seed, size):
     return model, X, y, weight if weight is None or weight.any() else None, qid, cut
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([2, 3, 5]))
 def test_models_are_those_of_one_process(seed, size):
     model, X, y, weight, qid, cut = random_ranking(seed, size)
@@ -108,7 +109,7 @@ def with_scores(model, partitions_of, given_of, size):
 SCORINGS = ["ndcg@3", "map@2", "loss", ["ndcg", "map", "loss"]]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([2, 3]), st.sampled_from(SCORINGS), st.sampled_from(["held", "given", "none"]))
 def test_early_stopping(seed, size, scoring, which):
     """By whole queries held out, by rows that ranks give, whose queries have sizes, and by the training rows."""

@@ -52,7 +52,7 @@ def problem(seed=0, n=300, n_features=4, missing=0.0):
 
 def test_functions_have_the_bits_of_the_compiled_ones():
     rng = np.random.default_rng(0)
-    x = np.concatenate([rng.uniform(-720, 720, 2000), rng.normal(size=1000), [0.0, -0.0, -1e300, 1e300]])
+    x = np.concatenate([rng.uniform(-720, 720, 300), rng.normal(size=200), [0.0, -0.0, -1e300, 1e300]])
     assert [losses.exp(v) for v in x.tolist()] == boost_probe.elementary("exp", x).tolist()
     x = np.abs(x)
     assert [losses.log1p(v) for v in x.tolist()] == boost_probe.elementary("log1p", x).tolist()

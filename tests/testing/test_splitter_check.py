@@ -78,11 +78,13 @@ class WorstFirst(Median):
         return None if code is None else (code, 1 / (1 + node.score_cut(feature, code)))
 
 
-@pytest.mark.parametrize("splitter", [HistSplitter, DenseSplitter(), RandomHistSplitter, RandomDenseSplitter()])
+@pytest.mark.slow(after=2)
+@pytest.mark.parametrize("splitter", [HistSplitter, RandomDenseSplitter(), DenseSplitter(), RandomHistSplitter])
 def test_built_in_splitters_keep_the_rules(splitter):
     check_splitter(splitter)
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize(
     "splitter, tasks",
     [(Median, ["two classes", "regression"]), (Numbers(), ["two classes"]), (RandomNumbers(n_tries=1), ["regression"]),
