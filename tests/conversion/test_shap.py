@@ -123,9 +123,6 @@ def test_the_number_of_nodes_is_limited(monkeypatch):
     monkeypatch.setattr(chains, "_ALLOWED_NODES", n_nodes - 1)
     with pytest.raises(ValueError, match=rf"would become at least {n_nodes}; allowed are {n_nodes - 1}\. Grow fewer or smaller"):
         forest.to_shap()
-    monkeypatch.setattr(chains, "_BLOCK", 7)
-    monkeypatch.setattr(chains, "_ALLOWED_NODES", n_nodes)
-    assert sum(len(tree["features"]) for tree in forest.to_shap()["trees"]) == n_nodes
 
 
 def test_what_it_cannot_have(monkeypatch):
