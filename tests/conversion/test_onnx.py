@@ -323,7 +323,7 @@ def damaged(attribute, change):
     right = conversion.Graph.node
 
     def node(self, operator, *inputs, **attributes):
-        if operator == "TreeEnsemble":
+        if attribute in attributes:
             changed = attributes[attribute]
             if isinstance(changed, onnx.TensorProto):
                 array = onnx.numpy_helper.to_array(changed).copy()
@@ -456,14 +456,7 @@ def test_classic_operators_with_no_value_below_zero(loss):
 def test_one_wrong_number_of_classic_operators_is_found(attribute, change, n_classes, monkeypatch):
     X, z = data_of(dtype=np.float32)
     tree = dforest.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[:, :4], z.astype(int) % n_classes)
-    right = conversion.Graph.node
-
-    def node(self, operator, *inputs, **attributes):
-        if attribute in attributes:
-            change(attributes[attribute])
-        return right(self, operator, *inputs, **attributes)
-
-    monkeypatch.setattr(conversion.Graph, "node", node)
+    monkeypatch.setattr(conversion.Graph, "node", damaged(attribute, change))
     with pytest.raises(ConversionError, match=r"the model of ONNX and .* differently for \d+ of \d+ rows"):
         tree.to_onnx(dtype=np.float32, operators="classic")
     tree.to_onnx(dtype=np.float32, operators="classic", verify=False)

@@ -23,17 +23,17 @@ def explained(estimator, rows):
     return estimator.predict(rows)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values_add_up(dtype):
-    rows = data_of(60, seed=5)[0]
-    for name, estimator in chain(models(dtype), models_of_several_outputs(dtype)):
-        explainer = shap.TreeExplainer(estimator.to_shap())
-        expected = explained(estimator, rows)
-        assert explainer.model.predict(rows).reshape(expected.shape) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
-        values = explainer.shap_values(rows, check_additivity=False)
-        base = np.ravel(explainer.expected_value)
-        sums = values.sum(axis=1) + (base if values.ndim == 3 else base[0])
-        assert sums.reshape(expected.shape) == pytest.approx(expected, rel=1e-9, abs=1e-9), name
+def assert_explains(explainer, estimator, rows, ours, tolerance, name):
+    """An explainer predicts what an estimator does, and its values, and what they begin with, are ours."""
+    expected = explained(estimator, rows)
+    rows = rows.astype(np.float64).to_numpy() if hasattr(rows, "iloc") else rows
+    assert explainer.model.predict(rows).reshape(expected.shape) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
+    results = ours if isinstance(ours, list) else [ours]
+    values = np.concatenate([result.values.reshape(*rows.shape, -1) for result in results], axis=-1)
+    found = explainer.shap_values(rows, check_additivity=False).reshape(values.shape)
+    assert np.abs(found - values).max() <= tolerance * max(1.0, np.abs(values).max()), name
+    base = np.concatenate([np.ravel(result.base_values) for result in results])
+    assert np.ravel(explainer.expected_value) == pytest.approx(base, rel=tolerance, abs=tolerance), name
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -41,35 +41,17 @@ def test_values_are_those_of_shap_values(dtype):
     """By the cover of nodes, with missing and infinite values."""
     rows = data_of(40, seed=6)[0]
     for name, estimator in chain(models(dtype, n=150), models_of_several_outputs(dtype, n=150)):
-        ours = estimator.shap_values(rows)
-        results = ours if isinstance(ours, list) else [ours]
-        values = np.concatenate([result.values for result in results], axis=-1)
-        base = np.concatenate([np.ravel(result.base_values) for result in results])
-        theirs = shap.TreeExplainer(estimator.to_shap())
-        found = theirs.shap_values(rows, check_additivity=False).reshape(values.shape)
-        scale = max(1.0, np.abs(values).max())
-        assert np.abs(found - values).max() <= 1e-10 * scale, name
-        assert np.ravel(theirs.expected_value) == pytest.approx(base, rel=1e-12, abs=1e-12), name
+        assert_explains(shap.TreeExplainer(estimator.to_shap()), estimator, rows, estimator.shap_values(rows), 1e-11, name)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_categories(seed):
     """Path-dependent values, those against a background, which shap computes in float32, and shap with a forest."""
     for name, estimator, frame in labelled_models(seed):
-        rows, model = frame.astype(np.float64).to_numpy(), estimator.to_shap()
-        for background, explainer, tolerance in (
-            (None, shap.TreeExplainer(model), 1e-11),
-            (frame[:5], shap.TreeExplainer(model, rows[:5]), 1e-6),
-        ):
-            ours = estimator.shap_values(frame[:60], background)
-            results = ours if isinstance(ours, list) else [ours]
-            values = np.concatenate([result.values.reshape(60, 4, -1) for result in results], axis=-1)
-            found = explainer.shap_values(rows[:60], check_additivity=False).reshape(values.shape)
-            assert np.abs(found - values).max() <= tolerance * max(1.0, np.abs(values).max()), name
-            base = np.concatenate([np.ravel(result.base_values) for result in results])
-            assert np.ravel(explainer.expected_value) == pytest.approx(base, rel=tolerance, abs=tolerance), name
-        expected = explained(estimator, frame)
-        assert explainer.model.predict(rows).reshape(expected.shape) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
+        rows, model = frame[:60], estimator.to_shap()
+        assert_explains(shap.TreeExplainer(model), estimator, rows, estimator.shap_values(rows), 1e-11, name)
+        explainer = shap.TreeExplainer(model, frame[:5].astype(np.float64).to_numpy())
+        assert_explains(explainer, estimator, rows, estimator.shap_values(rows, frame[:5]), 1e-6, name)
 
 
 def test_the_values_of_an_equal_forest():
