@@ -61,9 +61,12 @@ def assert_same(model, estimator, rows, n_threads):
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bits(dtype, categories):
-    for _, estimator in chain(models(dtype, categories), models_of_several_outputs(dtype, categories)):
+    for name, estimator in chain(models(dtype, categories), models_of_several_outputs(dtype, categories)):
         model = estimator.to_onnx()
         onnx.checker.check_model(model)
+        of_a_row = predicted(estimator, np.zeros((1, 6)))
+        of_none = outputs(model, np.zeros((0, 6)))
+        assert [array.shape for array in of_none] == [(0, *array.shape[1:]) for array in of_a_row], name
         rows = held_rows(estimator, conversion.labels_of(estimator, np.float64))
         for n_threads in (1, 4):
             assert_same(model, estimator, rows, n_threads)
@@ -88,14 +91,6 @@ def test_more_trees_than_a_block_of_sums():
             for rows in (X, X[:1]):
                 assert_same(model, estimator, rows, n_threads)
         assert all(len(found) == 0 for found in outputs(model, X[:0]))
-
-
-@pytest.mark.parametrize("categories", [False, True])
-def test_no_rows(categories):
-    for name, estimator in chain(models(categories=categories), models_of_several_outputs(categories=categories)):
-        found = outputs(estimator.to_onnx(verify=False), np.zeros((0, 6)))
-        of_a_row = predicted(estimator, np.zeros((1, 6)))
-        assert [array.shape for array in found] == [(0, *array.shape[1:]) for array in of_a_row], name
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split", "ignore:The number of unique classes")

@@ -40,6 +40,12 @@ def mean(y, weight):
     return float(sum(Fraction(w) * Fraction(v) for w, v in zip(weight, y, strict=True)) / sum(map(Fraction, weight)))
 
 
+def median(y, weight):
+    order = np.argsort(y)
+    upto = np.cumsum([Fraction(w) for w in weight[order].tolist()])
+    return y[order][np.searchsorted(upto, upto[-1] / 2)]
+
+
 def problem(seed, span, n=300):
     """Columns of few values, so that leaves have many rows, and weights of `span` orders of magnitude."""
     rng = np.random.default_rng([seed, span])
@@ -109,9 +115,7 @@ def test_leaves_have_the_means_of_their_rows(criterion, span):
     for leaf in set(leaves.tolist()):
         own = leaves == leaf
         if criterion == "absolute_error":
-            order = np.argsort(y[own])
-            upto = np.cumsum([Fraction(w) for w in weight[own][order].tolist()])
-            assert found[own][0] == y[own][order][np.searchsorted(upto, upto[-1] / 2)]
+            assert found[own][0] == median(y[own], weight[own])
             continue
         of_leaf = y[own].tolist(), weight[own].tolist()
         expected = mean(*of_leaf) if y.dtype.kind == "f" else shares(*of_leaf, 3)
@@ -283,8 +287,6 @@ def test_leaves_of_boosted_trees(loss, span):
     for leaf in set(leaves.tolist()):
         own = leaves == leaf
         if loss == "absolute_error":
-            order = np.argsort(y[own])
-            upto = np.cumsum([Fraction(w) for w in weight[own][order].tolist()])
-            np.testing.assert_allclose(found[own][0], y[own][order][np.searchsorted(upto, upto[-1] / 2)])
+            np.testing.assert_allclose(found[own][0], median(y[own], weight[own]))
         else:
             np.testing.assert_allclose(found[own][0], leaf_step(loss, y[own], weight[own]), rtol=1e-5, atol=1e-9)
