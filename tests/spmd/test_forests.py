@@ -315,10 +315,10 @@ def test_trees_are_asked_for_some_at_a_time(n_ranks, monkeypatch):
     """However many are asked for at once, the forest is the same, and so is the memory that ranks need for all of them."""
     rng, X, y = random_problem(4)
     model = dforest.RandomForestClassifier(7, random_state=0, n_jobs=2)
-    expected, needs, check_room = clone(model).fit(X, y), [], engine.RankSession._check_room
+    expected, needs, check_first = clone(model).fit(X, y), [], engine.RankSession._check_first
     monkeypatch.setattr(base, "TREES_AT_ONCE", 3)
     monkeypatch.setattr(
-        engine.RankSession, "_check_room", lambda self, tree, n_trees: needs.append(n_trees) or check_room(self, tree, n_trees)
+        engine.RankSession, "_check_first", lambda self, tree: needs.append(self._n_wanted) or check_first(self, tree)
     )
     if n_ranks == 1:
         assert not differences(clone(model).fit(X, y), expected)

@@ -116,28 +116,41 @@ class DeviceSession(Session):
             self._training.set_targets(self.problem.targets)
 
     def _grow(self, trees, sink, keep_leaves):
-        problem, training = self.problem, self._training
-        seeds = problem.seeds_of(trees)
+        seeds, n_rows = self.problem.seeds_of(trees), self.problem.n_rows
         with self._recorder.timed("train"):
-            for some in training.batches(len(trees), problem.sampling.max_records(problem.n_rows)):
-                n_trees, weights = len(trees[some]), None
-                if problem.targets.balance is None:
-                    units = [problem.targets.weight_unit] * n_trees
-                    plans = (problem.sampling,) * n_trees
-                    draws = TreeDraws(plans, seeds[some], problem.n_rows, self._n_threads)
-                    counts = RowCounts.drawn(training.device, draws)
-                else:
-                    drawn, weights = problem.weigh_draws(seeds[some])
-                    units = [of_tree.unit for of_tree in weights]
-                    counts = RowCounts.known(training.device, drawn)
-                shard = DeviceShard(training, seeds[some], counts, weights)
-                batch = ForestDriver(problem, training.layout, shard, *self._sizes, training.labels)
-                for t, (arrays, unit) in enumerate(zip(batch.grow(keep_leaves), units, strict=True)):
+            for some, dealt in self._batches(len(trees), seeds):
+                shard, units = self._make_shard(seeds[some], dealt)
+                driver = self._driver(shard)
+                for t, (arrays, unit) in enumerate(zip(driver.grow(keep_leaves), units, strict=True)):
                     number = trees[some][t]
+                    if number == trees.start:
+                        self._check_first(arrays)
                     if keep_leaves:
-                        self._leaves[number] = leaves_of_rows(problem.n_rows, *batch.record_table(t), arrays.feature)
+                        self._leaves[number] = leaves_of_rows(n_rows, *driver.record_table(t), arrays.feature)
                     if not sink.put(GrownTree(number, arrays, unit)):
                         return
+
+    def _batches(self, n_trees, seeds):
+        """Yield (which of some trees are grown together: slice, what is known of their draws, for `_make_shard`)."""
+        for some in self._training.batches(n_trees, self.problem.sampling.max_records(self.problem.n_rows)):
+            yield some, None
+
+    def _make_shard(self, seeds, dealt):
+        """(a `ForestShard` of the draws of trees of these seeds, the units of their weights)."""
+        problem, training = self.problem, self._training
+        if problem.targets.balance is None:
+            draws = TreeDraws((problem.sampling,) * len(seeds), seeds, problem.n_rows, self._n_threads)
+            units = [problem.targets.weight_unit] * len(seeds)
+            return DeviceShard(training, seeds, RowCounts.drawn(training.device, draws), None), units
+        drawn, weights = problem.weigh_draws(seeds)
+        return DeviceShard(training, seeds, RowCounts.known(training.device, drawn), weights), [own.unit for own in weights]
+
+    def _driver(self, shard):
+        """What grows the trees of a shard."""
+        return ForestDriver(self.problem, self._training.layout, shard, *self._sizes, self._training.labels)
+
+    def _check_first(self, tree):
+        """Raise if trees like the first one of a call are not to be grown."""
 
     def report(self):
         return self._recorder.report(self._n_trees)

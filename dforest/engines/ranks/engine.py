@@ -13,13 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.core.draws import draw_pieces
-from dforest.engines.base import Engine, GrownTree, Session
-from dforest.engines.device import backend
-from dforest.engines.device.engine import boosting_session
+from dforest.engines.base import Engine
+from dforest.engines.device.engine import DeviceSession, boosting_session
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
 from dforest.engines.device.shard import DeviceShard
-from dforest.engines.device.training import Training, Tuning
 from dforest.engines.forest_driver import ForestDriver
 from dforest.engines.memory import RECORD_BYTES, boosting_memory_by_level, forest_memory_by_level
 from dforest.engines.problem import BoostingProblem
@@ -82,18 +80,12 @@ class RankEngine(Engine):
         )  # fmt: skip
 
 
-class RankSession(Session):
+class RankSession(DeviceSession):
     """A rank at work on a problem; see `Session`."""
 
     def __init__(self, problem, ranks, device, n_threads):
-        super().__init__(problem)
-        self._ranks, self._n_threads = ranks, n_threads
-        tuning = Tuning(device, backend.TUNING)
-        self._recorder = Recorder(device)
-        with self._recorder.timed("build"):
-            device.build("train.hpp")
-        with self._recorder.timed("upload"):
-            self._training = Training(self._recorder, problem, tuning, n_threads)
+        super().__init__(problem, Recorder(device), n_threads)
+        self._ranks = ranks
         self._pieces = problem.share.pieces()
         self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training.codes.dtype.itemsize)
@@ -113,33 +105,24 @@ class RankSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         if keep_leaves:
             raise ValueError("ranks do not tell which leaves the rows reach while a tree is grown")
-        n_trees, seeds = self.sizes.n_trees, self.problem.seeds_of(trees)
-        n_ahead = max(1, DEALT_AHEAD // self.problem.sampling.width)  # a plan may have many numbers for a block
-        n_dealt = n_trees * -(-self._ranks.size * n_ahead // n_trees)
-        with self._recorder.timed("train"):
-            for first in range(0, len(trees), n_trees):
-                at = first % n_dealt
-                if at == 0:
-                    ahead = seeds[first : first + n_dealt]
-                    dealt = self._dealer.deal((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
-                some = slice(first, first + n_trees)
-                for tree in self._grow_batch(trees[some], seeds[some], dealt[at : at + n_trees]):
-                    if tree.number == trees.start:
-                        self._check_room(tree.arrays, self._n_wanted)
-                    if not sink.put(tree):
-                        return
+        super()._grow(trees, sink, False)
 
-    def _grow_batch(self, trees, seeds, dealt):
-        """Grow a few trees, whose draws have been dealt out; yield them."""
-        shard, units = self._make_shard(seeds, dealt)
-        for number, arrays, unit in zip(trees, self._driver(shard).grow(), units, strict=True):
-            yield GrownTree(number, arrays, unit)
+    def _batches(self, n_trees, seeds):
+        together, n_ahead = self.sizes.n_trees, max(1, DEALT_AHEAD // self.problem.sampling.width)  # of many numbers for a block
+        n_dealt = together * -(-self._ranks.size * n_ahead // together)
+        for first in range(0, n_trees, together):
+            at = first % n_dealt
+            if at == 0:
+                ahead = seeds[first : first + n_dealt]
+                dealt = self._dealer.deal((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
+            yield slice(first, first + together), dealt[at : at + together]
 
-    def _check_room(self, tree, n_trees):
-        """Raise MemoryError if a forest of so many trees like this one cannot fit the memory that this rank has.
+    def _check_first(self, tree):
+        """Raise MemoryError if a forest of trees like this one cannot fit the memory that this rank has.
 
         No limit on trees tells before one is grown how small they will be at least.
         """
+        n_trees = self._n_wanted
         n_nodes = len(tree.feature)
         need = n_trees * (n_nodes * NODE_BYTES + tree.payload_words.nbytes)
         have = machine_bytes() // self._n_here
@@ -151,7 +134,6 @@ class RankSession(Session):
             )
 
     def _make_shard(self, seeds, dealt):
-        """The draws of trees of these seeds, on all ranks, and the units of their weights."""
         problem, training = self.problem, self._training
         of_piece = dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
         counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
