@@ -210,6 +210,8 @@ def asked(feature, kind, folder):
             "several thresholds": [{"splitter": "random", "n_random_splits": 3}],
             "regularised gains": [{"regularization_factor": 0.5}, {"regularization_factor": {0: 0.1, 2: 0.9},
                                                                   "regularization_use_depth": True, "categorical_features": [2]}],
+            "choice": [{"max_features": "auto", "min_samples_leaf": "auto"}],
+            "choice, warm start": [{"max_features": "auto", "warm_start": True}],
             "out of bag": [{"oob_score": True}],
             "out-of-bag scorer": [{"oob_score": "r2"}],
             "kept data": [{"keep_training_data": True}],
@@ -343,7 +345,8 @@ def takes_warm_start(model):
     parameters = model.get_params()
     is_searched = parameters.get("early_stopping") is True or parameters.get("max_iter") == "auto"
     has_statistics = getattr(model, "categorical_split_", None) == "order"
-    return not (is_searched or has_statistics or parameters["warm_start"] or parameters.get("n_bags", 1) > 1)
+    is_chosen = hasattr(model, "best_params_")
+    return not (is_searched or has_statistics or is_chosen or parameters["warm_start"] or parameters.get("n_bags", 1) > 1)
 
 
 def in_parts(make, given, path, warm_start):

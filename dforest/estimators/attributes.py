@@ -157,6 +157,23 @@ ATTRIBUTES = (
         this share of the training rows.""",
         ISOLATION,
     ),
+    Attribute(
+        "best_params_",
+        "dict",
+        """Values of the parameters that are "auto", as the last `fit` has chosen them out of bag. It is there only if there are
+        such parameters.""",
+        FORESTS - SURVIVAL,
+    ),
+    Attribute(
+        "selection_",
+        "dict",
+        """The small forests that `best_params_` were chosen by, in the order in which they were grown. "params" is a list of the
+        values of each, and "param_max_features", say, an array of the values of one parameter; "mean_loss" is the squared error
+        out of bag, of classes the Brier score, that a forest of `n_estimators` trees is expected to have, "std_error" its
+        standard error over rows, and "rank" its place among all, from 1 on. ``pandas.DataFrame(forest.selection_)`` is a table
+        of it. It is there only if there is something to choose.""",
+        FORESTS - SURVIVAL,
+    ),
     Attribute("max_samples_", "int", "Number of draws of each tree of the last `fit`.", ISOLATION),
     Attribute("n_features_in_", "int", "Number of columns of the training data."),
     Attribute(

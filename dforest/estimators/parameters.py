@@ -7,6 +7,8 @@ Families (`dforest.estimators.families`) say whose a parameter is.
 defaults in which it differs from the table.
 """
 
+from dataclasses import replace
+from inspect import cleandoc
 from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions
@@ -31,6 +33,18 @@ from dforest.estimators.families import (
 from dforest.sampling import BY_NAME, Sampling
 
 MAX_TREES = 2**32 - 1  # their numbers have 32 bits
+CHOOSING = FORESTS - SURVIVAL  # families that choose parameters out of bag
+
+
+def _or_auto(entry, kind, tried):
+    """The entries of a parameter that may be "auto" too in `CHOOSING`, given its type there, and which values are tried."""
+    more = f'"auto" leaves the choice to `fit`, which tries {tried} by small forests, out of bag: see `selection_`.'
+    doc = f"{cleandoc(entry.doc)}\n\n{more}"
+    constraint = [StrOptions({"auto"}), *entry.constraint]
+    return replace(entry, of=entry.of - CHOOSING), replace(
+        entry, type=kind, constraint=constraint, doc=doc, of=entry.of & CHOOSING
+    )
+
 
 PARAMETERS = (
     Parameter(
@@ -127,22 +141,26 @@ PARAMETERS = (
         of=PREDICTORS,
         group=SPLITS,
     ),
-    Parameter(
-        "max_features",
-        'int, float, {"sqrt", "log2"} or None',
-        None,
-        [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
+    *_or_auto(
+        Parameter(
+            "max_features",
+            'int, float, {"sqrt", "log2"} or None',
             None,
-        ],
-        """Number of features that are drawn at random and tried at each node. An int is this number, or means all
-        features if there are fewer; a float, above 0 and up to 1, is a share of all features; "sqrt" and "log2" are the square
-        root and the base-2 logarithm of the number of all features. Results are rounded down, and are 1 at least. None means all
-        features. Where none of the features tried has a valid split, further ones are tried until one has.""",
-        of=PREDICTORS,
-        group=SPLITS,
+            [
+                Interval(Integral, 1, None, closed="left"),
+                Interval(RealNotInt, 0.0, 1.0, closed="right"),
+                StrOptions({"sqrt", "log2"}),
+                None,
+            ],
+            """Number of features that are drawn at random and tried at each node. An int is this number, or means all
+            features if there are fewer; a float, above 0 and up to 1, is a share of all features; "sqrt" and "log2" are the
+            square root and the base-2 logarithm of the number of all features. Results are rounded down, and are 1 at least. None
+            means all features. Where none of the features tried has a valid split, further ones are tried until one has.""",
+            of=PREDICTORS,
+            group=SPLITS,
+        ),
+        'int, float, {"sqrt", "log2", "auto"} or None',
+        "the square root of their number, half of them and all",
     ),
     Parameter(
         "max_features",
@@ -280,15 +298,19 @@ PARAMETERS = (
         of=SHAPED,
         group=SHAPE,
     ),
-    Parameter(
-        "min_samples_leaf",
-        "int or float",
-        1,
-        [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
-        """Least number of {draws} on each side of a split, and so in each leaf, unless the tree has fewer: it is a leaf then.
-        {note}A float, above 0 and below 1, is a share of {all_draws}, rounded up.""",
-        of=SHAPED,
-        group=SHAPE,
+    *_or_auto(
+        Parameter(
+            "min_samples_leaf",
+            "int or float",
+            1,
+            [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+            """Least number of {draws} on each side of a split, and so in each leaf, unless the tree has fewer: it is a leaf then.
+            {note}A float, above 0 and below 1, is a share of {all_draws}, rounded up.""",
+            of=SHAPED,
+            group=SHAPE,
+        ),
+        'int, float or "auto"',
+        "1 and 3",
     ),
     Parameter(
         "min_weight_fraction_leaf",

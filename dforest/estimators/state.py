@@ -50,6 +50,9 @@ def check_state(estimator, state):
             first += batch.n_trees
     if state.get("_training_data") is not None:
         state["_training_data"].check(forest)
+    chosen = state.get("best_params_", {})
+    if not isinstance(chosen, dict) or not chosen.keys() <= getattr(estimator, "_candidates", {}).keys():
+        raise TypeError(f"best_params_ is {chosen!r}; in a fitted forest it is a dict of chosen parameters")
     if "calibration_" in state:
         check_calibration(state["calibration_"])
     objective = forest.objective

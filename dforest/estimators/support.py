@@ -166,6 +166,11 @@ def _bags_and_warm_start(fit):
     return f"n_bags={n_bags} with warm_start=True" if n_bags > 1 and fit.estimator.warm_start else None
 
 
+def _chosen_and_warm_start(fit):
+    names = fit.estimator._names_to_choose()
+    return f'{names[0]}="auto" with warm_start=True' if names and fit.estimator.warm_start else None
+
+
 FEATURES = {
     "classes": Feature("classes"),
     "numbers": Feature("numbers"),
@@ -198,6 +203,9 @@ FEATURES = {
     "label order": Feature('`categorical_split="order"`', _label_order),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
+    "choice": Feature('`max_features="auto"`, `min_samples_leaf="auto"`', kinds=FORESTS),
+    "choice, warm start": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, with `warm_start`', _chosen_and_warm_start,
+                                  FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
     "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
     "calibration": Feature("`calibration`", kinds=FORESTS),
@@ -246,6 +254,8 @@ REFUSALS = [
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output",
             "boosted trees, one column, or no monotonic constraints", FORESTS),
+    Refusal("choice, warm start", _EVERYWHERE, "trees that there are have the values that were chosen for other rows",
+            "the values in best_params_, or warm_start=False", FORESTS),
     Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
             'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
     Refusal("bags, warm start", _EVERYWHERE, "a model keeps shares of the leaves of its bags, from which no bag can go on "

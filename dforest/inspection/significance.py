@@ -50,7 +50,8 @@ def _with_permuted_rows(X, order, names):
 
 def _for_both(forest, n_features, names):
     """The parameters of a forest for X with permuted columns, where they are about columns."""
-    changed = {"max_features": count_features(forest.max_features, n_features)}
+    is_auto = forest.max_features == "auto"  # fits choose it
+    changed = {} if is_auto else {"max_features": count_features(forest.max_features, n_features)}
     for name in ("categorical_features", "ordinal_features", "always_split_features"):
         chosen = getattr(forest, name)
         if chosen is not None and not isinstance(chosen, str):

@@ -261,6 +261,8 @@ def test_attributes_that_are_described_are_there(kind):
         model.set_params(calibration="oob")
     if "oob_score" in model.get_params():
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
+    if getattr(model, "_candidates", None):
+        model.set_params(max_features="auto")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
     queries = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
     model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **queries)

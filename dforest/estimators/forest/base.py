@@ -98,6 +98,17 @@ class TreeEstimator(TreeModel):
     def _watch(self, plan, rows, tasks, device):
         """What sees the trees as they come, a `ForestGrowth`; None if nobody looks at them."""
 
+    def _names_to_choose(self):
+        """The names of parameters that are "auto", for a fit to choose their values: list of str, in the order of the choice."""
+        return []
+
+    def _value(self, name):
+        """The value of a parameter, which may have been chosen for the training rows."""
+        return getattr(self, name)
+
+    def _choose(self, plan, rows, device):
+        """Choose the values of parameters for training rows; returns the columns that `_grow` takes. A collective."""
+
     def _conclude(self, rows, plan, device, growth=None):
         """Set whatever attributes follow from `forest_` and the training rows. A collective."""
         self._target.after_growth(self, rows, plan)
@@ -133,7 +144,7 @@ class TreeEstimator(TreeModel):
                 f"features by itself; splitter={splitter!r}. Allowed are 1, or a built-in splitter"
             )
         return splitter.configure(
-            count_features(self.max_features, n_features), self.categorical_split == "one_hot", TUNING,
+            count_features(self._value("max_features"), n_features), self.categorical_split == "one_hot", TUNING,
             self.skip_constant_features, *feature_preferences(self, n_features), self.n_random_splits, factors,
             self.regularization_use_depth,
         )  # fmt: skip
@@ -189,7 +200,8 @@ class TreeEstimator(TreeModel):
         tasks = FitTasks(self, "tree", partition, ranks)
         plan.seed = tasks.agree(self._seed(plan))
         growth = self._watch(plan, rows, tasks, device)
-        self._grow(plan, rows, device, growth)
+        columns = self._choose(plan, rows, device)
+        self._grow(plan, rows, device, growth, columns)
         self._conclude(rows, plan, device, growth)
         if growth is not None:
             growth.end()
@@ -233,10 +245,12 @@ class TreeEstimator(TreeModel):
         self.is_ordinal_ = kept.kinds == ORDINAL
         self.categories_ = list(kept.categories)
 
-    def _grow(self, plan, rows, device=None, growth=None):
-        """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`."""
-        n_threads = plan.n_threads if device is None else count_threads(-1)  # beside a device all work
-        engine = engine_on(device, n_threads, rows.ranks)
+    def _grow(self, plan, rows, device=None, growth=None, columns=None):
+        """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`.
+
+        columns : as of `_state_problem`
+        """
+        engine = self._engine(plan, rows, device)
         splitter = self._configured_splitter(self.n_features_in_)
         own_tests = clone(splitter) if splitter.has_own_tests else None
         self._target.check_splitter(self, splitter)
@@ -248,7 +262,7 @@ class TreeEstimator(TreeModel):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part.dtype, plan.grown.threshold), copy=False) for part in rows.parts]
-        problem, before = self._state_problem(plan, rows, splitter, engine), plan.grown
+        problem, before = self._state_problem(plan, rows, splitter, engine, columns), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         if growth is not None:
             before = growth.start(problem, engine, **settings)
@@ -256,7 +270,8 @@ class TreeEstimator(TreeModel):
         self.forest_, self.fit_report_ = before, FitReport(engine.name)
         try:
             if growth.is_wanted if growth is not None else first < plan.n_trees:
-                sink = ForestSink(rows.parts[0].dtype, plan.n_trees, problem.objective.n_node_values, before, growth, n_threads)
+                given = rows.parts[0].dtype, plan.n_trees, problem.objective.n_node_values
+                sink = ForestSink(*given, before, growth, engine.n_threads)
                 self.forest_, self.fit_report_ = grow_forest(problem, engine, range(first, plan.n_trees), sink, **settings)
         finally:
             if growth is not None:
@@ -264,6 +279,11 @@ class TreeEstimator(TreeModel):
         new = range(plan.n_grown, self.forest_.n_trees)
         self.fit_report_ = replace(self.fit_report_, n_trees=len(new))
         self.forest_ = pruning.cost_complexity(self.forest_, new, self.ccp_alpha, plan.n_threads)
+
+    def _engine(self, plan, rows, device):
+        """The `Engine` that grows trees."""
+        n_threads = plan.n_threads if device is None else count_threads(-1)  # beside a device all work
+        return engine_on(device, n_threads, rows.ranks)
 
     def _check_tests(self, plan, own_tests):
         """Raise ValueError if the new trees have tests of another kind than the trees there are."""
@@ -273,8 +293,11 @@ class TreeEstimator(TreeModel):
                 + (f"that have tests by {plan.grown.splitter!r}" if plan.grown.splitter else "that have tests of single features")
             )
 
-    def _state_problem(self, plan, rows, splitter, engine):
-        """The `Problem` that the new trees are grown for."""
+    def _state_problem(self, plan, rows, splitter, engine, columns=None):
+        """The `Problem` that the new trees are grown for.
+
+        columns : as of `_code_columns`, of all rows, if they are known
+        """
         n_rows, ranks = rows.n_rows, rows.ranks
         needs_rows = splitter.needs_rows or splitter.has_own_tests
         sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
@@ -291,12 +314,23 @@ class TreeEstimator(TreeModel):
             )
         self._directions = directions
         seed, is_tree = plan.seed
-        drawn, parts = self._drawn_rows(plan, rows, sampling, splitter, engine), rows.parts
-        if drawn is not None:
-            targets, parts = targets.of_rows(drawn.numbers), [parts[0][drawn.numbers]]
-        columns = coded_columns(
+        drawn, parts = None, rows.parts
+        if columns is None:
+            drawn = self._drawn_rows(plan, rows, sampling, splitter, engine)
+            if drawn is not None:
+                targets, parts = targets.of_rows(drawn.numbers), [parts[0][drawn.numbers]]
+            columns = self._code_columns(plan, rows, parts, splitter, engine)
+        X = None if not needs_rows else parts[0] if drawn is not None else dense(rows.X)
+        share = None if ranks.size == 1 else rows.share
+        return Problem(
+            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn
+        )
+
+    def _code_columns(self, plan, rows, parts, splitter, engine):
+        """The coded columns of parts of X, which are those of all `TrainingRows` or of some. A collective."""
+        return coded_columns(
             engine,
-            ranks,
+            rows.ranks,
             parts,
             self.max_bins if self.method == "hist" else 0,
             rows.integer_bin_weight(),
@@ -305,11 +339,6 @@ class TreeEstimator(TreeModel):
             self._features.n_categories,
             takes_keys=splitter.takes_keys and (engine.needs_keys or TUNING.get("keys", True)),
             max_stored=TUNING.get("max_stored", MAX_STORED) if splitter.takes_sparse else 0.0,
-        )
-        X = None if not needs_rows else parts[0] if drawn is not None else dense(rows.X)
-        share = None if ranks.size == 1 else rows.share
-        return Problem(
-            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn
         )
 
     def _drawn_rows(self, plan, rows, sampling, splitter, engine):
@@ -365,7 +394,7 @@ class TreeEstimator(TreeModel):
     def _rules(self, n_rows, n_draws):
         """The `GrowthRules` for trees of `n_draws` draws each, from `n_rows` rows."""
         min_samples_split, min_samples_leaf = (
-            count_samples(getattr(self, name), n_draws, least)
+            count_samples(self._value(name), n_draws, least)
             for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1))
         )
         return GrowthRules(

@@ -131,7 +131,7 @@ def combine(estimators):
 # What fitted estimators have that doesn't depend on rows.
 _KEPT = (
     "n_features_in_", "feature_names_in_", "classes_", "n_classes_", "_features", "is_categorical_", "is_ordinal_", "categories_",
-    "_directions", "event_times_", "offset_",
+    "_directions", "event_times_", "offset_", "best_params_",
 )  # fmt: skip
 
 _ALIKE = {

@@ -16,6 +16,7 @@ from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.validation import count_threads
+from dforest.estimators.forest import selection
 from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
@@ -34,6 +35,9 @@ from dforest.estimators.results.shapley import shap_interaction_values, shap_val
 from dforest.estimators.scoring import is_known, named_scorer, refusal
 from dforest.sampling import RowSampling, sampling_of
 from dforest.warning import warn
+
+# Values that are tried for parameters that are "auto", in this order, beside the defaults.
+CANDIDATES = {"max_features": ("sqrt", 0.5, 1.0), "min_samples_leaf": (1, 3)}
 
 _OOB_ATTRIBUTES = [
     "oob_score_",
@@ -64,6 +68,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
     """What all forests share."""
 
     calibration = None  # a parameter of classifiers
+    _candidates = {}  # parameters that may be "auto", and what is tried for them: see `dforest.estimators.forest.selection`
 
     @with_hints
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -125,7 +130,19 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
                     'rows; without it "mdi" is allowed'
                 )
 
+    def _names_to_choose(self):
+        given = {name: getattr(self, name) for name in self._candidates}
+        return [name for name, value in given.items() if isinstance(value, str) and value == "auto"]
+
+    def _value(self, name):
+        chosen = getattr(self, "best_params_", {})
+        return chosen[name] if name in chosen and name in self._names_to_choose() else getattr(self, name)
+
+    def _choose(self, plan, rows, device):
+        return selection.choose_parameters(self, plan, rows, device) if self._names_to_choose() else None
+
     def _plan(self):
+        selection.begin_with_defaults(self)
         self._check_draws()
         plan = Plan(
             n_trees=self.n_estimators,
@@ -275,13 +292,18 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
                 f'calibration="oob" needs rows that some tree leaves out; each of {rows.n_rows} rows is drawn by all '
                 f"{self.forest_.n_trees} trees. More trees leave out more rows"
             )
-        weight = rows.weight
-        if self.class_weight == "balanced_subsample":  # whose trees weigh classes by their draws, which is about this
-            factors = ClassBalance.of(rows, self.n_classes_).factors()
-            weight = factors if weight is None else weight * factors
-        weight = None if weight is None else rows.of_all(weight)[seen]
+        weight = self._weight_of_losses(rows)
+        weight = None if weight is None else weight[seen]
         self.calibration_ = rows.ranks.first(fit_temperature(shares[seen], y[seen], weight))
         return replace(found, prediction=calibrated(found.prediction, self.calibration_))
+
+    def _weight_of_losses(self, rows):
+        """What each of the rows of all ranks weighs in a loss: ndarray of shape (n_rows,); None: all alike. A collective."""
+        weight = rows.weight
+        if getattr(self, "class_weight", None) == "balanced_subsample":  # whose trees weigh classes by draws, which is about this
+            factors = ClassBalance.of(rows, self.n_classes_).factors()
+            weight = factors if weight is None else weight * factors
+        return None if weight is None else rows.of_all(weight)
 
     def _accuracy_decrease(self, rows, plan, device):
         """By how much the accuracy of each tree falls when a feature is permuted, as `importance.accuracy_decrease` has it."""
@@ -386,7 +408,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
     def estimator(self):
         """A single tree, not fitted, with the forest's parameters, of which the trees in `estimators_` are copies."""
         names = set(self._tree_class().get_params()) - {"random_state"}
-        return self._tree_class(**{name: getattr(self, name) for name in names if hasattr(self, name)})
+        return self._tree_class(**{name: self._value(name) for name in names if hasattr(self, name)})
 
     @property
     def estimator_(self):
@@ -457,6 +479,7 @@ class ForestClassifier(NeighbourMixin, ClassPredictionMixin, ForestEstimator):
     to_sklearn = to_sklearn
 
     _tree_class = DecisionTreeClassifier
+    _candidates = CANDIDATES
 
     def _plan(self):
         plan = super()._plan()
@@ -493,3 +516,4 @@ class ForestRegressor(NeighbourMixin, NumberPredictionMixin, ForestEstimator):
     to_sklearn = to_sklearn
 
     _tree_class = DecisionTreeRegressor
+    _candidates = CANDIDATES

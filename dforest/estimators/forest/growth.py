@@ -86,6 +86,10 @@ class ForestGrowth(Growth):
         return self.rows.parts[0].dtype
 
     @property
+    def chosen(self):
+        return getattr(self.estimator, "best_params_", {})
+
+    @property
     def can_stop(self):
         return self.is_growing and self.n_trees > 0
 

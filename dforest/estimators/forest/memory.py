@@ -185,7 +185,7 @@ def _some(problem, chosen, n_rows, share, estimator):
     rules = problem.rules
     n_draws = sampling.count_draws(n_rows)
     for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
-        limit = getattr(estimator, name)
+        limit = estimator._value(name)
         if not isinstance(limit, Integral):
             rules = replace(rules, **{name: count_samples(limit, n_draws, least)})
     X = None if problem.X is None else np.ascontiguousarray(problem.X[chosen])

@@ -77,8 +77,9 @@ def parameters_of(estimator):
     """The parameters of an estimator as text: a list of (name, value, default, whether these differ)."""
     own = {name: entry.default for name, entry in inspect.signature(type(estimator)).parameters.items()}
     defaults = estimator._defaults | own
-    found = []
+    found, chosen = [], getattr(estimator, "best_params_", {})
     for name, value in every_parameter(estimator).items():
         text, default = (re.sub(r" at 0x[0-9a-f]+", "", repr(given)) for given in (value, defaults.get(name)))
+        text += f", {chosen[name]!r} was chosen" if name in chosen else ""
         found.append((name, text, default, text != default))
     return found
