@@ -1,7 +1,5 @@
 """Threads."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -15,8 +13,6 @@ from dforest import (
 from dforest.callback import TimeLimit
 from dforest.engines.problem import Problem
 from dforest.estimators.forest import base
-
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
 def test_numbers_of_trees_beyond_the_possible_are_refused():
