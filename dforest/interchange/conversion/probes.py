@@ -124,21 +124,20 @@ def _boxes(tree, nodes):
     parent[inner + 1] = parent[tree.right_child[inner]] = inner
     shape = len(nodes), tree.n_features
     low, high, may_miss, subsets = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, bool), {}
-    at = nodes
-    while (parent[at] >= 0).any():
-        i = np.flatnonzero(parent[at] >= 0)
-        above = parent[at[i]]
-        is_left, feature, threshold = at[i] == above + 1, tree.feature[above], tree.threshold[above]
-        may_miss[i, feature] &= tree.missing_left[above] == is_left
-        has_categories = tree.n_categories[feature] > 0
-        for place, node, left in zip(i[has_categories], above[has_categories], is_left[has_categories], strict=True):
-            _keep_categories(subsets, tree, place, node, left)
-        is_below, is_above = is_left & ~has_categories, ~is_left & ~has_categories
-        high[i[is_below], feature[is_below]] = np.minimum(high[i, feature], threshold)[is_below]
-        # Above minus infinity is every other number; a low of minus infinity would let that in too.
-        threshold = np.maximum(threshold, -np.finfo(np.float64).max)
-        low[i[is_above], feature[is_above]] = np.maximum(low[i, feature], threshold)[is_above]
-        at = np.where(parent[at] >= 0, parent[at], at)
+    # Above minus infinity is every other number; a low of minus infinity would let that in too.
+    parent, least = parent.tolist(), -np.finfo(np.float64).max
+    for i, node in enumerate(nodes.tolist()):
+        while parent[node] >= 0:
+            above, is_left = parent[node], node == parent[node] + 1
+            j, threshold = tree.feature[above], tree.threshold[above]
+            may_miss[i, j] &= tree.missing_left[above] == is_left
+            if tree.n_categories[j]:
+                _keep_categories(subsets, tree, i, above, is_left)
+            elif is_left:
+                high[i, j] = min(high[i, j], threshold)
+            else:
+                low[i, j] = max(low[i, j], threshold, least)
+            node = above
     return low, high, may_miss, subsets
 
 
