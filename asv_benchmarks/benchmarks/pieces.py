@@ -55,8 +55,8 @@ LARGE = 100_000  # rows of a node that is worked on alone
 NEVER = 2**62
 
 # Ways of working on a node, all of which yield the same tree.
-COUNT = {"small_up_to": 0, "sort_below": 0, "codes_per_record": 10**9, "mark_from": 2**31}
-MARK = {**COUNT, "mark_from": 0}
+COUNT = {"small_up_to": 0, "sort_below": 0, "codes_per_record": 10**9, "bitmap_from": 2**31}
+MARK = {**COUNT, "bitmap_from": 0}
 RADIX = {"small_up_to": 0, "sort_below": NEVER, "insertion_below": 0}
 INSERTION = {"small_up_to": 0, "sort_below": NEVER, "insertion_below": NEVER}
 

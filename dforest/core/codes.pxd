@@ -1,4 +1,4 @@
-"""Codes of a column, for some records: gathered, marked, counted, or as keys to sort."""
+"""Codes of a column, for some records: gathered, with a bitmap of those that occur, counted, or as keys to sort."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.types cimport Column, Record, code_t
@@ -15,29 +15,29 @@ cdef inline uint32_t row_of(record_t record) noexcept nogil:
         return record
 
 
-cdef inline void mark_codes(const uint32_t* rows, Py_ssize_t n, const code_t* codes, uint32_t* to,
-                            uint64_t* marks) noexcept nogil:
+cdef inline void gather_with_bitmap(const uint32_t* rows, Py_ssize_t n, const code_t* codes, uint32_t* to,
+                                    uint64_t* occupancy) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(n):
         code = codes[rows[i]]
         to[i] = code
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+        occupancy[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
-cdef inline void gather_and_mark(const uint32_t* rows, Py_ssize_t n, const Column* column, uint32_t* to,
-                                 uint64_t* marks) noexcept nogil:
-    """The codes of n records, and a mark for each that occurs.
+cdef inline void gather_and_set_bits(const uint32_t* rows, Py_ssize_t n, const Column* column, uint32_t* to,
+                                     uint64_t* occupancy) noexcept nogil:
+    """The codes of n records, and the bitmap of those that occur.
 
     OUT to : [n]
-    INOUT marks : [n_codes / 64 + 1] a bit for each code
+    INOUT occupancy : [n_codes / 64 + 1] a bit for each code
     """
     if column.width == 1:
-        mark_codes(rows, n, <const uint8_t*> column.codes, to, marks)
+        gather_with_bitmap(rows, n, <const uint8_t*> column.codes, to, occupancy)
     elif column.width == 2:
-        mark_codes(rows, n, <const uint16_t*> column.codes, to, marks)
+        gather_with_bitmap(rows, n, <const uint16_t*> column.codes, to, occupancy)
     else:
-        mark_codes(rows, n, <const uint32_t*> column.codes, to, marks)
+        gather_with_bitmap(rows, n, <const uint32_t*> column.codes, to, occupancy)
 
 
 cdef inline void fill_keys(const record_t* records, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:

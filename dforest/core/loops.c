@@ -54,25 +54,25 @@ static void df_random_pairs(df_small_subtree *small) { df_small_grow_loop(small,
 static void df_random_classes(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_CLASSES, 1); }
 static void df_random_sums(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_SUMS, 1); }
 
-static void df_mark32(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
-                      const uint32_t *tiles, size_t size, size_t n, double *sums) {
+static void df_quickscorer32(int has_missing, const df_quickscorer_tree *trees, size_t first, size_t end, size_t n_values,
+                             size_t n_outputs, const uint32_t *tiles, size_t size, size_t n, double *sums) {
     if (has_missing)
-        df_mark_loop32(1, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
+        df_quickscorer_loop32(1, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
     else
-        df_mark_loop32(0, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
+        df_quickscorer_loop32(0, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
 }
 
 #if defined(__AVX2__)
-#define DF_MARKS64 df_mark64
-static void df_mark64(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
-                      const uint64_t *tiles, size_t size, size_t n, double *sums) {
+#define DF_QUICKSCORER64 df_quickscorer64
+static void df_quickscorer64(int has_missing, const df_quickscorer_tree *trees, size_t first, size_t end, size_t n_values,
+                             size_t n_outputs, const uint64_t *tiles, size_t size, size_t n, double *sums) {
     if (has_missing)
-        df_mark_loop64(1, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
+        df_quickscorer_loop64(1, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
     else
-        df_mark_loop64(0, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
+        df_quickscorer_loop64(0, trees, first, end, n_values, n_outputs, tiles, size, n, sums);
 }
 #else
-#define DF_MARKS64 NULL /* SSE2 does not compare 64 bits: a walk is faster */
+#define DF_QUICKSCORER64 NULL /* SSE2 does not compare 64 bits: a walk is faster */
 #endif
 
 /* As measured. */
@@ -124,8 +124,8 @@ const df_loops DF_OF_SET(df_loops) = {
     .small_records = DF_SMALL_RECORDS,
     .random_small_subtree = {NULL, df_random_pairs, df_random_classes, df_random_sums},
     .uniforms = df_uniforms,
-    .mark32 = df_mark32,
-    .mark64 = DF_MARKS64,
+    .quickscorer32 = df_quickscorer32,
+    .quickscorer64 = DF_QUICKSCORER64,
     .wrong_slots = df_wrong_slots_loop,
     .shapley = df_shapley_loop,
     .shapley_tables = df_shapley_tables_loop,

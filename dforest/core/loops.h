@@ -14,7 +14,7 @@
 #include "core/grow/partition.h"
 #include "core/search/occupancy.h"
 #include "core/grow/small_subtree.h"
-#include "core/predict/marks.h"
+#include "core/predict/quickscorer.h"
 #include "core/predict/packed_check.h"
 #include "core/predict/shapley_rows.h"
 #include "core/search/coarse.h"
@@ -39,10 +39,10 @@ typedef struct {
     uint32_t (*few_shares)(const uint16_t *numbers, const uint16_t *pairs, uint16_t number);
     int (*gini_reach)(const uint64_t *edges, int64_t n, uint64_t offset, double weight, double first, double floor,
                       int skips_pure, int more, double *excess);
-    uint32_t (*before)(const uint64_t *marks, int64_t n, uint32_t *before);
-    void (*ranks)(const uint32_t *codes, int64_t n, const uint64_t *marks, const uint32_t *before, uint16_t *ranks,
+    uint32_t (*before)(const uint64_t *occupancy, int64_t n, uint32_t *before);
+    void (*ranks)(const uint32_t *codes, int64_t n, const uint64_t *occupancy, const uint32_t *before, uint16_t *ranks,
                   uint32_t *code_of);
-    void (*rank_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *marks, const uint32_t *before,
+    void (*rank_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *occupancy, const uint32_t *before,
                       uint64_t *sums, uint32_t *code_of);
     void (*extent32)(const uint32_t *code, int64_t n, uint64_t missing, df_extent *extent);
     void (*extent64)(const uint64_t *code, int64_t n, uint64_t missing, df_extent *extent);
@@ -67,10 +67,11 @@ typedef struct {
     int small_records[4]; /* most records of a small subtree of best cuts that is faster than node by node */
     void (*random_small_subtree[4])(df_small_subtree *small);
     void (*uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);
-    void (*mark32)(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
-                   const uint32_t *tiles, size_t size, size_t n, double *sums);
-    void (*mark64)(int has_missing, const df_marked_tree *trees, size_t first, size_t end, size_t n_values, size_t n_outputs,
-                   const uint64_t *tiles, size_t size, size_t n, double *sums); /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
+    void (*quickscorer32)(int has_missing, const df_quickscorer_tree *trees, size_t first, size_t end, size_t n_values,
+                          size_t n_outputs, const uint32_t *tiles, size_t size, size_t n, double *sums);
+    /* NULL: a walk is faster, as SSE2 does not compare 64 bits */
+    void (*quickscorer64)(int has_missing, const df_quickscorer_tree *trees, size_t first, size_t end, size_t n_values,
+                          size_t n_outputs, const uint64_t *tiles, size_t size, size_t n, double *sums);
     int (*wrong_slots)(const df_packed *forest, size_t t, const df_limits_of_slots *limits);
     void (*shapley)(int n_points, const df_shapley_tree *tree, const double *x, const double *t, const double *weight, double *room,
                     uint32_t *path, uint8_t *side, double *sums, const df_shapley_interactions *interactions);

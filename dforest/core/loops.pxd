@@ -1,7 +1,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.predict.walk cimport (
-    df_limits_of_slots, df_marked_tree, df_packed, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
+    df_limits_of_slots, df_quickscorer_tree, df_packed, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
 )
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
@@ -252,10 +252,10 @@ cdef extern from "core/loops.h" nogil:
         uint32_t (*few_shares)(const uint16_t* numbers, const uint16_t* pairs, uint16_t number) noexcept nogil
         bint (*gini_reach)(const uint64_t* edges, int64_t n, uint64_t offset, double weight, double first, double floor,
                            bint skips_pure, bint more, double* excess) noexcept nogil
-        uint32_t (*before)(const uint64_t* marks, int64_t n, uint32_t* before) noexcept nogil
-        void (*ranks)(const uint32_t* codes, int64_t n, const uint64_t* marks, const uint32_t* before, uint16_t* ranks,
+        uint32_t (*before)(const uint64_t* occupancy, int64_t n, uint32_t* before) noexcept nogil
+        void (*ranks)(const uint32_t* codes, int64_t n, const uint64_t* occupancy, const uint32_t* before, uint16_t* ranks,
                       uint32_t* code_of) noexcept nogil
-        void (*rank_sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* marks,
+        void (*rank_sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* occupancy,
                           const uint32_t* before, uint64_t* sums, uint32_t* code_of) noexcept nogil
         void (*extent32)(const uint32_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
         void (*extent64)(const uint64_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
@@ -281,10 +281,10 @@ cdef extern from "core/loops.h" nogil:
         int* small_records                                                  # of small_subtree: most records
         void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
-        void (*mark32)(bint has_missing, const df_marked_tree* trees, size_t first, size_t end, size_t n_values,
-                       size_t n_outputs, const uint32_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
-        void (*mark64)(bint has_missing, const df_marked_tree* trees, size_t first, size_t end, size_t n_values,
-                       size_t n_outputs, const uint64_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
+        void (*quickscorer32)(bint has_missing, const df_quickscorer_tree* trees, size_t first, size_t end, size_t n_values,
+                              size_t n_outputs, const uint32_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
+        void (*quickscorer64)(bint has_missing, const df_quickscorer_tree* trees, size_t first, size_t end, size_t n_values,
+                              size_t n_outputs, const uint64_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
         bint (*wrong_slots)(const df_packed* forest, size_t t, const df_limits_of_slots* limits) noexcept nogil
         void (*shapley)(int n_points, const df_shapley_tree* tree, const double* x, const double* t, const double* weight,
                         double* room, uint32_t* path, uint8_t* side, double* sums,

@@ -1,11 +1,11 @@
 """Codes of columns whose rows lie on several ranks: those that one process would give which has all rows.
 
 Each rank sorts its own values, among which the zeros that a sparse matrix does not store count like others. Which bins there are,
-the ranks agree upon: all of them keep the same *marks* of a column (`dforest.core.coding.marks`), keys up to which the weight of
-the values of all ranks is known, and ask for what is still missing. The first marks are values that the ranks propose. Then the
-gaps between marks in which a bin ends are narrowed down, for all bins and columns together: a mark is put on each side of where
-the end is expected, and the values of a gap that has few are counted one by one. Nothing is estimated in the end: all weights
-are exact sums, and bins end by the rule of one process.
+the ranks agree upon: all of them keep the same *cut points* of a column (`dforest.core.coding.quantile_sketch`), keys up to which
+the weight of the values of all ranks is known, and ask for what is still missing. The first cut points are values that the ranks
+propose. Then the gaps between cut points in which a bin ends are narrowed down, for all bins and columns together: a cut point is
+put on each side of where the end is expected, and the values of a gap that has few are counted one by one. Nothing is estimated
+in the end: all weights are exact sums, and bins end by the rule of one process.
 
 The *owner* of a gap is the rank that adds up what the others answer; each rank owns a share of the gaps.
 """
@@ -23,7 +23,7 @@ from dforest.core.coding.columns import (
     unsorted_facts,
     write_columns,
 )
-from dforest.core.coding.marks import Marks, merge_entries
+from dforest.core.coding.quantile_sketch import QuantileSketch, merge_entries
 from dforest.core.coding.sorted_keys import places_of, runs_of, sort_columns
 from dforest.core.sparse_rows import SparseRows, joined
 from dforest.core.threads import each
@@ -152,20 +152,20 @@ def _bins(ranks, values, dtype, max_codes, counts_missing):
     facts = ranks.sum(np.array(own, np.int64))
     top, is_wide = MISSING_KEY[key_dtype.itemsize] - 1, key_dtype == np.uint64
     columns = [
-        Marks(top, weight, max_codes - (counts_missing and n_missing > 0), max(1.0, jump / ranks.size), is_wide)
+        QuantileSketch(top, weight, max_codes - (counts_missing and n_missing > 0), max(1.0, jump / ranks.size), is_wide)
         for weight, n_missing, _, _, jump in facts.tolist()
     ]
     word = np.dtype(np.uint32 if not is_wide and facts[:, 0].max() < 2**32 - 1 else np.uint64)
     # Columns of few values are sent as they are.
     is_few = (facts[:, 3] == 0) | (facts[:, 2] <= 2 * SAMPLES * max_codes)
     for column, probes in zip(columns, _proposals(ranks, values, is_few, facts[:, 0], max_codes), strict=True):
-        column.ask_for_all(probes)
+        column.want_all(probes)
     most, n_steps = int(facts[is_few, 2].max(initial=0)), 0
     while any(len(column.gaps) for column in columns):
         _ask(ranks, values, columns, most, word)
         for column in columns:
             if column.ends is None:
-                column.deal_out(MAX_ENTRIES, n_steps > 0)
+                column.allocate_bins(MAX_ENTRIES, n_steps > 0)
         most, n_steps = MAX_ENTRIES, n_steps + 1
     return _described(ranks, values, [column.ends for column in columns], facts[:, 1] > 0)
 
@@ -206,8 +206,8 @@ def _weights(column, places):
 
 
 def _ask(ranks, values, columns, most, word):
-    """Ask all ranks for the gaps that are wanted of columns, and add what they answer to the columns' marks. A collective."""
-    asked = [column.questions() for column in columns]
+    """Ask all ranks for the gaps that are wanted of columns, and add the cut points that they answer. A collective."""
+    asked = [column.wanted_gaps() for column in columns]
     low, high, base, first, last, n_probes, probes = (np.concatenate(parts) for parts in zip(*asked, strict=True))
     # Where each column's gaps begin, each gap's probes, and each rank's share of gaps, which it owns.
     gap_at = np.cumsum([0] + [len(questions[0]) for questions in asked])
@@ -250,8 +250,8 @@ def _ask(ranks, values, columns, most, word):
     for column, a, b in zip(columns, gap_at, gap_at[1:], strict=False):
         if b > a:
             p, e = slice(probe_at[a], probe_at[b]), slice(entry_at[a], entry_at[b])
-            column.add(probes[p], counts[p], np.zeros(p.stop - p.start, np.uint8))
-            column.add(keys[e], upto[e], is_single[e])
+            column.add_cut_points(probes[p], counts[p], np.zeros(p.stop - p.start, np.uint8))
+            column.add_cut_points(keys[e], upto[e], is_single[e])
 
 
 def _parsed(words, n_counts, n_gaps):

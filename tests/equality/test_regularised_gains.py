@@ -96,7 +96,7 @@ def test_ways_to_give_factors(assert_equal):
     assert_equal(none, RandomForestClassifier(3, regularization_use_depth=True, random_state=0).fit(X, Y))
 
 
-@pytest.mark.parametrize("extreme", ["share everything", "some buckets", "few buckets", "one bucket", "count and mark always"])
+@pytest.mark.parametrize("extreme", ["share everything", "some buckets", "few buckets", "one bucket", "count by bitmaps always"])
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
 @pytest.mark.parametrize("method", ["dense", "hist"])
 def test_the_forest_is_one(method, criterion, extreme, assert_equal, tuning):

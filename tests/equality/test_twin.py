@@ -116,7 +116,7 @@ def encoded(x):
     return numbers
 
 
-@pytest.mark.parametrize("extreme", ["default", "count always", "count and mark always", "insertion sort always",
+@pytest.mark.parametrize("extreme", ["default", "count always", "count by bitmaps always", "insertion sort always",
                                      "radix sort always", "portable loops", "share everything"])
 @settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())

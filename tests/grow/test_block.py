@@ -58,7 +58,7 @@ def test_rows_have_the_buckets_of_columns_that_have_buckets():
 @pytest.mark.parametrize("widths", SHAPES, ids=lambda widths: f"{len(widths)}x{sum(widths)}")
 @pytest.mark.parametrize("n", [16, 17, 64, 1000])
 def test_a_block_has_the_codes_of_its_rows(widths, n, is_nested):
-    """By all ways: buckets, ranks by marks and by sorting, and codes as they are."""
+    """By all ways: buckets, ranks by a bitmap and by sorting, and codes as they are."""
     rng = np.random.default_rng(n)
     columns = random_columns(rng, 5000, widths)
     y = rng.random(5000)

@@ -450,7 +450,7 @@ def test_many_rows_of_numbers_go_down_small_trees(dtype, n, max_depth):
 @pytest.mark.parametrize("has_missing", [False, True])
 @pytest.mark.parametrize("n_leaves", [2, 31, 32, 33, 64, 65])
 def test_many_rows_go_down_trees_of_few_leaves(dtype, has_missing, n_leaves):
-    """By marks, up to 32 leaves, or 64 where slots are wide; missing values go to either side, and beyond all numbers."""
+    """By bitmasks of up to 32 leaves, or 64 where slots are wide; missing values go to either side, and beyond all numbers."""
     rng = np.random.default_rng(n_leaves)
     X = rng.standard_normal((600, 4)).astype(dtype)
     y = X[:, 0] + X[:, 1] * X[:, 2]

@@ -19,10 +19,10 @@ CONTINUOUS, CATEGORICAL = 0, 2
 WAYS = {
     "sorted by insertion": {"sort_below": 10**9, "insertion_below": 10**9},
     "sorted by radix": {"sort_below": 10**9, "insertion_below": 0},
-    "counted": {"sort_below": 0, "codes_per_record": 10**6, "mark_from": 10**6},
-    "counted in copies": {"sort_below": 0, "codes_per_record": 10**6, "mark_from": 10**6, "copy_from": 0},
-    "marked": {"sort_below": 0, "codes_per_record": 10**6, "mark_from": 0, "codes_per_mark": 10**6},
-    "marked and counted": {"sort_below": 0, "codes_per_record": 10**6, "mark_from": 0, "codes_per_mark": 0},
+    "counted": {"sort_below": 0, "codes_per_record": 10**6, "bitmap_from": 10**6},
+    "counted in copies": {"sort_below": 0, "codes_per_record": 10**6, "bitmap_from": 10**6, "copy_from": 0},
+    "by bitmap": {"sort_below": 0, "codes_per_record": 10**6, "bitmap_from": 0, "bitmap_codes_per_record": 10**6},
+    "counted by bitmap": {"sort_below": 0, "codes_per_record": 10**6, "bitmap_from": 0, "bitmap_codes_per_record": 0},
 }
 BY_WAY = pytest.mark.parametrize("way", WAYS)
 

@@ -6,7 +6,8 @@ dealt out to bins (rules/bins.h), the edges between bins, and what describes a c
 - Rows of one matrix are sorted by value, and their codes written in that order (`dforest.core.coding.column_sort`).
 - Of sparse columns only the stored values are sorted, for many columns at a time (`dforest.core.coding.sparse_columns`).
 - Rows of several matrices, or of several ranks, are not sorted: values alone are (`dforest.core.coding.sorted_keys`), the ranks
-  agree upon the bins (`dforest.core.coding.marks`), and each value is searched among the bins (`dforest.core.coding.code_rule`).
+  agree upon the bins (`dforest.core.coding.quantile_sketch`), and each value is searched among the bins
+  (`dforest.core.coding.code_rule`).
 
 Keys and categories need no sorting: each value says its code (`dforest.core.coding.code_rule`).
 """

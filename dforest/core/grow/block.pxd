@@ -12,11 +12,11 @@ cdef enum:
 
 cdef class Ranker:
     cdef double ranked_above       # columns of more codes than this for each record are ranked
-    cdef int64_t codes_per_mark    # columns of up to this many codes for each record are ranked by marks, others by sorting
-    cdef Py_ssize_t n_marks        # words of marks
-    cdef uint64_t* marks           # [n_marks] a bit for each code that occurs, all 0 between calls
-    cdef uint32_t* before          # [n_marks] see occupancy.h
-    cdef uint64_t* keys            # [n_records] what is sorted; by marks, the codes of the records as uint32
+    cdef int64_t bitmap_codes_per_record  # with more codes for each record, columns are ranked by sorting
+    cdef Py_ssize_t n_bitmap_words
+    cdef uint64_t* occupancy       # [n_bitmap_words] a bit for each code that occurs, all 0 between calls
+    cdef uint32_t* before          # [n_bitmap_words] see occupancy.h
+    cdef uint64_t* keys            # [n_records] what is sorted; with a bitmap, the codes of the records as uint32
     cdef uint64_t* keys_to         # [n_records] where it is sorted to
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1

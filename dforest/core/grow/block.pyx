@@ -46,15 +46,15 @@ ctypedef fused wide_t:       # columns of 8 bits are never ranked
     uint32_t
 
 
-cdef void mark_codes(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint32_t* to,
-                     uint64_t* marks) noexcept nogil:
-    """Copy the codes of n rows, `step` codes apart from row to row, and mark each that occurs."""
+cdef void gather_with_bitmap(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint32_t* to,
+                             uint64_t* occupancy) noexcept nogil:
+    """Copy the codes of n rows, `step` codes apart from row to row, and set the bit of each that occurs."""
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(n):
         code = codes[rows[i] * step]
         to[i] = code
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+        occupancy[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
 cdef void fill_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint64_t* keys) noexcept nogil:
@@ -69,15 +69,15 @@ cdef class Ranker:
     Parameters
     ----------
     tuning : dict
-        `ranked_above` and `codes_per_mark`, if they are not to have their defaults.
+        `ranked_above` and `bitmap_codes_per_record`, if they are not to have their defaults.
     """
 
     def __cinit__(self, dict tuning not None):
         self.ranked_above = tuning.get("ranked_above", 1)
-        self.codes_per_mark = tuning.get("codes_per_mark", 512)
+        self.bitmap_codes_per_record = tuning.get("bitmap_codes_per_record", 512)
 
     def __dealloc__(self):
-        free(self.marks)
+        free(self.occupancy)
         free(self.before)
         free(self.keys)
         free(self.keys_to)
@@ -88,13 +88,13 @@ cdef class Ranker:
         for j in range(data.n_features):
             if data.columns[j].kind != CATEGORICAL:
                 n_codes = max(n_codes, <Py_ssize_t> data.columns[j].n_codes)
-        n_codes = min(n_codes, self.codes_per_mark * n_records)
-        self.n_marks = n_codes // 64 + 1
-        self.marks = <uint64_t*> calloc(self.n_marks, sizeof(uint64_t))
-        self.before = <uint32_t*> malloc(self.n_marks * sizeof(uint32_t))
+        n_codes = min(n_codes, self.bitmap_codes_per_record * n_records)
+        self.n_bitmap_words = n_codes // 64 + 1
+        self.occupancy = <uint64_t*> calloc(self.n_bitmap_words, sizeof(uint64_t))
+        self.before = <uint32_t*> malloc(self.n_bitmap_words * sizeof(uint32_t))
         self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        if self.marks == NULL or self.before == NULL or self.keys == NULL or self.keys_to == NULL:
+        if self.occupancy == NULL or self.before == NULL or self.keys == NULL or self.keys_to == NULL:
             raise MemoryError()
         return 0
 
@@ -115,16 +115,16 @@ cdef class Ranker:
         cdef const uint64_t* sorted
         cdef Py_ssize_t i, n_words
         cdef uint32_t n_values
-        if <int64_t> column.n_codes <= self.codes_per_mark * n:
+        if <int64_t> column.n_codes <= self.bitmap_codes_per_record * n:
             if column.width == 2:
-                mark_codes(rows, n, <const uint16_t*> codes, stride // 2, found, self.marks)
+                gather_with_bitmap(rows, n, <const uint16_t*> codes, stride // 2, found, self.occupancy)
             else:
-                mark_codes(rows, n, <const uint32_t*> codes, stride // 4, found, self.marks)
+                gather_with_bitmap(rows, n, <const uint32_t*> codes, stride // 4, found, self.occupancy)
             n_words = column.n_codes // 64 + 1
-            n_values = loops.before(self.marks, n_words, self.before)
-            n_values -= (self.marks[column.n_codes >> 6] >> (column.n_codes & 63)) & 1
-            loops.ranks(found, n, self.marks, self.before, ranks, origins)
-            memset(self.marks, 0, n_words * sizeof(uint64_t))
+            n_values = loops.before(self.occupancy, n_words, self.before)
+            n_values -= (self.occupancy[column.n_codes >> 6] >> (column.n_codes & 63)) & 1
+            loops.ranks(found, n, self.occupancy, self.before, ranks, origins)
+            memset(self.occupancy, 0, n_words * sizeof(uint64_t))
             return n_values
         if column.width == 2:
             fill_keys(rows, n, <const uint16_t*> codes, stride // 2, self.keys)

@@ -21,7 +21,7 @@ from dforest.core.threads import each
 cdef extern from "core/predict/neighbours.h" nogil:
     ctypedef struct df_sparse:
         double* number
-        uint64_t* mark
+        uint64_t* occupied
         uint64_t* top
         int64_t n_tops
     void df_sparse_add(df_sparse* sparse, uint32_t place, double x)
@@ -204,9 +204,9 @@ cdef class Task:
             sparse = &self.sparse[i]
             sparse.n_tops = (table.n_rows + 4095) // 4096
             sparse.number = <double*> calloc(table.n_rows, sizeof(double))
-            sparse.mark = <uint64_t*> calloc(64 * sparse.n_tops, sizeof(uint64_t))
+            sparse.occupied = <uint64_t*> calloc(64 * sparse.n_tops, sizeof(uint64_t))
             sparse.top = <uint64_t*> calloc(sparse.n_tops, sizeof(uint64_t))
-            if sparse.number == NULL or sparse.mark == NULL or sparse.top == NULL:
+            if sparse.number == NULL or sparse.occupied == NULL or sparse.top == NULL:
                 raise MemoryError()
 
     def __dealloc__(self):
@@ -214,7 +214,7 @@ cdef class Task:
         if self.sparse != NULL:
             for i in range(self.n_threads):
                 free(self.sparse[i].number)
-                free(self.sparse[i].mark)
+                free(self.sparse[i].occupied)
                 free(self.sparse[i].top)
             free(self.sparse)
 

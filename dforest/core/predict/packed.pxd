@@ -20,7 +20,7 @@ cdef struct Task:                        # rows that are to be predicted, in blo
     bint goes_on
     int64_t* most                       # [n] or NULL: see `predict_rows`
     int64_t* leaves                     # [n, n_trees] or NULL: leaves are asked for, not predictions
-    PyObject* marked                    # the MarkedTrees among them, where these are worth it; NULL: all others
+    PyObject* quickscorer               # the QuickScorerTrees among them, where these are worth it; NULL: all others
     const uint32_t* numbers             # the number of the node in each slot, where leaves are asked for
 
 

@@ -2,7 +2,7 @@
 
 A tree is fetched from memory once per block of rows. A row's sum over trees is formed by one thread in the order of the trees,
 so the sum has the same bits on any number of threads. `walk.h` says what slots are, and how a row goes down a tree; `tiles.h` and
-`marked.pyx` are for many rows down small trees, `zero_paths.h` is for rows that store few values.
+`quickscorer.pyx` are for many rows down small trees, `zero_paths.h` is for rows that store few values.
 
 A `PackedForest` owns its slots and leaf values, read only; any number of threads may use one.
 """
@@ -12,8 +12,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from dforest.core.predict.marked cimport MarkedTrees, max_marked
 from dforest.core.predict.packing cimport node_numbers, slot_size, walk_tests, zero_paths
+from dforest.core.predict.quickscorer cimport QuickScorerTrees, max_quickscorer_leaves
 from dforest.core.predict.walk cimport (
     DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
     df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree,
@@ -220,13 +220,13 @@ cdef class PackedForest:
 
     cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
-        cdef MarkedTrees marked = None
+        cdef QuickScorerTrees quickscorer = None
         cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
         if (rows.n >= DF_LANES and not self.values.is_listed
-                and self.takes_tiles(2 * max_marked(&self.forest), task.first_tree, task.n_trees)):
-            marked = MarkedTrees.of(&self.forest, self.values.table, self.bases, self.n_outputs, task.first_tree,
-                                    task.first_tree + task.n_trees)
-            task.marked = <PyObject*> marked
+                and self.takes_tiles(2 * max_quickscorer_leaves(&self.forest), task.first_tree, task.n_trees)):
+            quickscorer = QuickScorerTrees.of_forest(&self.forest, self.values.table, self.bases, self.n_outputs, task.first_tree,
+                                                     task.first_tree + task.n_trees)
+            task.quickscorer = <PyObject*> quickscorer
         return self.share_blocks(task, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
     cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
@@ -448,7 +448,7 @@ cdef class PackedForest:
         cdef Py_ssize_t n_tiles = lanes(n) * self.n_features * (2 if self.forest.is_wide else 1)
         if rows.mode != DF_NUMBERS or self.forest.is_wide or not self.takes_tiles(max_slots, t, task.n_trees):
             max_slots = 0
-        if max_slots == 0 and task.marked == NULL:
+        if max_slots == 0 and task.quickscorer == NULL:
             n_tiles = 0
         # Keys in tiles have 32 bits, or 64.
         cdef uint32_t* at = <uint32_t*> malloc(2 * lanes(n) * sizeof(uint32_t) + max_slots * sizeof(df_keyed)
@@ -465,9 +465,10 @@ cdef class PackedForest:
             elif n_tiles > 0:
                 df_fill_tiles32(rows.rows, rows.first, n, self.n_features, tiles)
             while t < end:
-                run_end = (<MarkedTrees> task.marked).run(t, end) if task.marked != NULL else t
+                run_end = (<QuickScorerTrees> task.quickscorer).end_of_run(t, end) if task.quickscorer != NULL else t
                 if run_end > t:
-                    (<MarkedTrees> task.marked).add(t, run_end, rows.mode != DF_NUMBERS, tiles, self.n_features, n, sums)
+                    (<QuickScorerTrees> task.quickscorer).add_predictions(t, run_end, rows.mode != DF_NUMBERS, tiles,
+                                                                          self.n_features, n, sums)
                     poll(worker, n * (run_end - t) * self.n_outputs)
                     t = run_end
                     continue

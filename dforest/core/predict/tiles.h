@@ -7,8 +7,8 @@
 
    Rows whose values are all numbers go down trees of narrow slots (walk.h) as follows. A tree's slots are copied for a block of
    rows, with keys for thresholds: see df_keyed. A leaf's key is 0, below the keys of all values, so that a row that got to the
-   leaf stays there. A step compares integers, and shifts and masks nothing. For trees of few leaves there is marks.h, which uses
-   tiles too, also for wide slots and missing values.
+   leaf stays there. A step compares integers, and shifts and masks nothing. For trees of few leaves there is quickscorer.h, which
+   uses tiles too, also for wide slots and missing values.
 
    Nothing here owns memory. */
 #ifndef DFOREST_TILES_H

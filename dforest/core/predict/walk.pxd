@@ -133,14 +133,14 @@ cdef extern from "core/predict/tiles.h" nogil:
     void df_walk_tiles(const df_keyed* tree, int n_first, const uint32_t* tiles, size_t n_features, size_t n, uint32_t* at,
                        uint32_t* left)
 
-cdef extern from "core/predict/marks.h" nogil:
+cdef extern from "core/predict/quickscorer.h" nogil:
     enum:
-        DF_MAX_MARKED
-    ctypedef struct df_marked:
+        DF_MAX_QUICKSCORER_LEAVES
+    ctypedef struct df_leaf_test:
         pass
-    ctypedef struct df_marked_tree:
-        const df_marked* tests
+    ctypedef struct df_quickscorer_tree:
+        const df_leaf_test* tests
         const double* values
         const uint32_t* rows
         int n_tests
-    int df_mark_tree(const df_packed* forest, size_t t, int most, df_marked* tests, uint32_t* leaves)
+    int df_quickscorer_tree_of(const df_packed* forest, size_t t, int most, df_leaf_test* tests, uint32_t* leaves)

@@ -158,7 +158,7 @@ cdef class ClassCriterion(Criterion):
 cdef class RuleCriterion(ClassCriterion):
     cdef int number                  # of the criterion in records.h
     cdef int32_t* places             # [n_classes] of the classes present in the node at hand, the number of each among them
-    cdef uint64_t* marks             # [n_classes / 64 + 1] a bit for each class; 0 between calls
+    cdef uint64_t* occupancy         # [n_classes / 64 + 1] a bit for each class; 0 between calls
 
     cdef int open_compact(self, Node* node) noexcept nogil
 

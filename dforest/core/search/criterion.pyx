@@ -361,17 +361,17 @@ cdef class RuleCriterion(ClassCriterion):
     def __dealloc__(self):
         free(self.present)
         free(self.places)
-        free(self.marks)
+        free(self.occupancy)
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
         ClassCriterion.configure(self, n_classes, wide)
         free(self.present)
         free(self.places)
-        free(self.marks)
+        free(self.occupancy)
         self.present = <int32_t*> malloc(n_classes * sizeof(int32_t))
         self.places = <int32_t*> malloc(n_classes * sizeof(int32_t))
-        self.marks = <uint64_t*> calloc(n_classes // 64 + 1, sizeof(uint64_t))
-        if self.present == NULL or self.places == NULL or self.marks == NULL:
+        self.occupancy = <uint64_t*> calloc(n_classes // 64 + 1, sizeof(uint64_t))
+        if self.present == NULL or self.places == NULL or self.occupancy == NULL:
             raise MemoryError()
         return self
 
@@ -388,10 +388,10 @@ cdef class RuleCriterion(ClassCriterion):
         cdef int32_t class_
         for i in range(node.n):
             class_ = node.records[i].target
-            self.marks[class_ >> 6] |= <uint64_t> 1 << (class_ & 63)
+            self.occupancy[class_ >> 6] |= <uint64_t> 1 << (class_ & 63)
         for at in range(self.n_classes // 64 + 1):
-            word = self.marks[at]
-            self.marks[at] = 0
+            word = self.occupancy[at]
+            self.occupancy[at] = 0
             while word:
                 class_ = <int32_t> (64 * at) + df_lowest_bit(word)
                 word &= word - 1

@@ -3,14 +3,14 @@
 A `NodeWords` belongs to one thread and owns `own_row`, `own_word` and `own_slot`; `row`, `word` and `slot` may lead to those of
 the thread whose node is shared.
 
-A `Histogram` belongs to one thread and owns its scratch, of which counters and marks are all 0 between calls.
+A `Histogram` belongs to one thread and owns its scratch, of which counters and bitmaps are all 0 between calls.
 """
 cimport cython
 from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.codes cimport fill_words, gather_and_mark
+from dforest.core.codes cimport fill_words, gather_and_set_bits
 from dforest.core.loops cimport DF_STRIDE, loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
 from dforest.core.search.words cimport (
@@ -29,8 +29,8 @@ cdef extern from "core/search/lanes.h" nogil:
     void df_put_lanes(uint16_t* lanes, int64_t code, const uint64_t* words)
     void df_take_lanes(uint16_t* lanes, int64_t code, uint64_t* taken)
     int64_t df_walk_lanes(uint16_t* lanes, int64_t n_codes, uint64_t* run, uint64_t* more, uint32_t* codes)
-    int64_t df_walk_marked_lanes(uint16_t* lanes, uint64_t* marks, int64_t n_codes, uint64_t* run, uint64_t* more,
-                                 uint32_t* codes)
+    int64_t df_walk_occupied_lanes(uint16_t* lanes, uint64_t* occupancy, int64_t n_codes, uint64_t* run, uint64_t* more,
+                                   uint32_t* codes)
 
 cdef enum:
     MIN_LENT = 3 * DF_STRIDE     # 16 bytes of scratch a record have room for 12, and for DF_STRIDE records more
@@ -155,25 +155,25 @@ cdef void fill(Accumulator accumulator, Histogram histogram, const Node* node, c
 
 
 cdef void fill_lanes(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes, uint16_t* lanes,
-                     uint64_t* marks) noexcept nogil:
-    """Add n records to a histogram of lanes. INOUT marks : NULL, or a bit for each code that occurs"""
+                     uint64_t* occupancy) noexcept nogil:
+    """Add n records to a histogram of lanes. INOUT occupancy : NULL, or a bit for each code that occurs"""
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(n):
         lanes[DF_CLASS_LANES * <Py_ssize_t> codes[row[i]] + (slot[i] & 0xFFFF)] += <uint16_t> (slot[i] >> 16)
-    if marks != NULL:
+    if occupancy != NULL:
         for i in range(n):
             code = codes[row[i]]
-            marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+            occupancy[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
-cdef void mark(uint64_t* marks, const Node* node, const code_t* codes) noexcept nogil:
-    """Mark the codes that occur."""
+cdef void set_bits(uint64_t* occupancy, const Node* node, const code_t* codes) noexcept nogil:
+    """Set the bits of the codes that occur."""
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(node.n):
         code = codes[node.records[i].row]
-        marks[code >> 6] |= <uint64_t> 1 << (code & 63)
+        occupancy[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
 @cython.final
@@ -188,75 +188,75 @@ cdef class Histogram:
         Of the same thread.
     n_counted : int
         Codes of the largest column that is counted.
-    n_marked : int
-        Codes of the largest column whose codes are marked.
+    n_bitmap_codes : int
+        Codes of the largest column of which a bitmap is made.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_counted, Py_ssize_t n_marked):
-        cdef Py_ssize_t n_marks = max(n_counted, n_marked) // 64 + 1
+    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_counted, Py_ssize_t n_bitmap_codes):
+        cdef Py_ssize_t n_bitmap_words = max(n_counted, n_bitmap_codes) // 64 + 1
         self.criterion = criterion
         self.words = words
         self.counters = <int64_t*> calloc((n_counted + 1) * max(self.criterion.n_words, 4), sizeof(int64_t))     # or four copies
-        self.marks = <uint64_t*> calloc(n_marks, sizeof(uint64_t))
-        self.before = <uint32_t*> malloc(n_marks * sizeof(uint32_t))
+        self.occupancy = <uint64_t*> calloc(n_bitmap_words, sizeof(uint64_t))
+        self.before = <uint32_t*> malloc(n_bitmap_words * sizeof(uint32_t))
         self.sum = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
-        if self.counters == NULL or self.marks == NULL or self.before == NULL or self.sum == NULL:
+        if self.counters == NULL or self.occupancy == NULL or self.before == NULL or self.sum == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.counters)
-        free(self.marks)
+        free(self.occupancy)
         free(self.before)
         free(self.sum)
 
-    cdef void count(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil:
-        """Make the list of a column, by statistics; codes are marked if that is worth it."""
+    cdef void count(self, const Node* node, const Column* column, bint by_bitmap, CutList* cuts) noexcept nogil:
+        """Make the list of a column, by statistics, with a bitmap of the codes that occur if that is worth it."""
         cdef Accumulator accumulator = cuts.accumulator
         memset(self.sum, 0, self.criterion.n_words * sizeof(int64_t))
         if column.width == 1:
             fill[uint8_t](accumulator, self, node, <const uint8_t*> column.codes)
-            if marked:
-                mark[uint8_t](self.marks, node, <const uint8_t*> column.codes)
+            if by_bitmap:
+                set_bits[uint8_t](self.occupancy, node, <const uint8_t*> column.codes)
         elif column.width == 2:
             fill[uint16_t](accumulator, self, node, <const uint16_t*> column.codes)
-            if marked:
-                mark[uint16_t](self.marks, node, <const uint16_t*> column.codes)
+            if by_bitmap:
+                set_bits[uint16_t](self.occupancy, node, <const uint16_t*> column.codes)
         else:
             fill[uint32_t](accumulator, self, node, <const uint32_t*> column.codes)
-            if marked:
-                mark[uint32_t](self.marks, node, <const uint32_t*> column.codes)
+            if by_bitmap:
+                set_bits[uint32_t](self.occupancy, node, <const uint32_t*> column.codes)
         if column.has_missing:
             self.take(accumulator, column.n_codes, cuts.missing)
-            if marked:
-                self.marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+            if by_bitmap:
+                self.occupancy[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
         if accumulator == CLASSES:
-            cuts.n = self.walk_classes(column.n_codes, marked, cuts)
-        elif marked:
-            cuts.n = self.walk_marked(column.n_codes, cuts)
+            cuts.n = self.walk_classes(column.n_codes, by_bitmap, cuts)
+        elif by_bitmap:
+            cuts.n = self.walk_occupied(column.n_codes, cuts)
         elif accumulator == SUMS:
             cuts.n = self.walk_sums(column.n_codes, cuts)
         else:
             cuts.n = self.walk(column.n_codes, cuts)
 
-    cdef void mark_words(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil:
+    cdef void add_by_bitmap(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil:
         """Make the list of a column: words are added up by the rank of their code among those that occur.
 
         OUT codes : [node.n] scratch
         """
         cdef uint64_t* run = cuts.run
         cdef uint64_t total = 0
-        cdef uint64_t* last = &self.marks[column.n_codes >> 6]
+        cdef uint64_t* last = &self.occupancy[column.n_codes >> 6]
         cdef uint64_t missing = <uint64_t> 1 << (column.n_codes & 63)
-        cdef Py_ssize_t i, n, n_marks = column.n_codes // 64 + 1
-        gather_and_mark(self.words.row, node.n, column, codes, self.marks)
-        n = loops.before(self.marks, n_marks, self.before)
+        cdef Py_ssize_t i, n, n_bitmap_words = column.n_codes // 64 + 1
+        gather_and_set_bits(self.words.row, node.n, column, codes, self.occupancy)
+        n = loops.before(self.occupancy, n_bitmap_words, self.before)
         memset(run, 0, n * sizeof(uint64_t))
-        loops.rank_sums(codes, self.words.word, node.n, self.marks, self.before, run, cuts.code)
+        loops.rank_sums(codes, self.words.word, node.n, self.occupancy, self.before, run, cuts.code)
         if last[0] & missing:
             n -= 1
             cuts.missing_word[0] = run[n]
             unpack_word(run[n], cuts.is_pairs, cuts.missing)
-        memset(self.marks, 0, n_marks * sizeof(uint64_t))
+        memset(self.occupancy, 0, n_bitmap_words * sizeof(uint64_t))
         for i in range(n):
             total += run[i]
             run[i] = total
@@ -310,29 +310,29 @@ cdef class Histogram:
         df_put_lanes(<uint16_t*> self.counters, 0, zeros)
         df_put_lanes(<uint16_t*> self.counters, 1, ones)
 
-    cdef void count_lanes(self, const Node* node, const Column* column, bint marked, CutList* cuts) noexcept nogil:
+    cdef void count_lanes(self, const Node* node, const Column* column, bint by_bitmap, CutList* cuts) noexcept nogil:
         """Make the list of a column, by lanes."""
         cdef uint16_t* lanes = <uint16_t*> self.counters
-        cdef uint64_t* marks = self.marks if marked else NULL
+        cdef uint64_t* occupancy = self.occupancy if by_bitmap else NULL
         cdef const uint32_t* row = self.words.row
         cdef const uint32_t* slot = self.words.slot
         cuts.is_packed = True
         if column.n_codes + column.has_missing == 2 and column.width == 1 and self.words.chunk > 0:
             self.add_two(node, <const uint8_t*> column.codes)
-            marked = False
+            by_bitmap = False
         elif column.width == 1:
-            fill_lanes(row, slot, node.n, <const uint8_t*> column.codes, lanes, marks)
+            fill_lanes(row, slot, node.n, <const uint8_t*> column.codes, lanes, occupancy)
         elif column.width == 2:
-            fill_lanes(row, slot, node.n, <const uint16_t*> column.codes, lanes, marks)
+            fill_lanes(row, slot, node.n, <const uint16_t*> column.codes, lanes, occupancy)
         else:
-            fill_lanes(row, slot, node.n, <const uint32_t*> column.codes, lanes, marks)
+            fill_lanes(row, slot, node.n, <const uint32_t*> column.codes, lanes, occupancy)
         if column.has_missing:
             df_take_lanes(lanes, column.n_codes, cuts.missing_word)
             unpack_lanes(cuts.missing_word[0], cuts.missing_word[1], cuts.missing, self.criterion.n_words)
-            if marked:
-                marks[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
-        if marked:
-            cuts.n = df_walk_marked_lanes(lanes, marks, column.n_codes, cuts.run, cuts.more, cuts.code)
+            if by_bitmap:
+                occupancy[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
+        if by_bitmap:
+            cuts.n = df_walk_occupied_lanes(lanes, occupancy, column.n_codes, cuts.run, cuts.more, cuts.code)
         else:
             cuts.n = df_walk_lanes(lanes, column.n_codes, cuts.run, cuts.more, cuts.code)
 
@@ -392,13 +392,13 @@ cdef class Histogram:
             n += here != 0
         return n
 
-    cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint marked, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_classes(self, uint32_t n_codes, bint by_bitmap, CutList* cuts) noexcept nogil:
         cdef uint64_t word
         cdef uint32_t code, at
         cdef Py_ssize_t n = 0, n_words = self.criterion.n_words
         cdef int64_t* to = cuts.left
         cdef const int64_t* before = NULL
-        if not marked:
+        if not by_bitmap:
             for code in range(n_codes):
                 self.take_classes(code, to, before)
                 if to[0] > (before[0] if before != NULL else 0):
@@ -408,8 +408,8 @@ cdef class Histogram:
                     to += n_words
             return n
         for at in range((n_codes + 63) // 64):
-            word = self.marks[at]
-            self.marks[at] = 0
+            word = self.occupancy[at]
+            self.occupancy[at] = 0
             while word:
                 code = 64 * at + <uint32_t> df_lowest_bit(word)
                 word &= word - 1
@@ -435,13 +435,13 @@ cdef class Histogram:
         cdef Py_ssize_t n_words = self.criterion.n_words
         loops.outputs.pass_words(self.counters + code * n_words, n_words, self.sum, left)
 
-    cdef Py_ssize_t walk_marked(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_occupied(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint64_t word
         cdef uint32_t code, at
         cdef Py_ssize_t n = 0
         for at in range((n_codes + 63) // 64):
-            word = self.marks[at]
-            self.marks[at] = 0
+            word = self.occupancy[at]
+            self.occupancy[at] = 0
             while word:
                 code = 64 * at + <uint32_t> df_lowest_bit(word)
                 word &= word - 1

@@ -50,8 +50,8 @@ cdef struct Tuning:           # when to count and when to sort
     int64_t sort_below        # nodes of fewer records are sorted, larger ones counted ...
     int64_t codes_per_record  # ... unless the column has more codes than this times the records
     int64_t copy_from         # counting: in copies if there are this many times more records than codes
-    int64_t mark_from         # codes that occur are marked if the column has at least this many codes for each record
-    int64_t codes_per_mark    # packed words are added up by marked codes if the column has at most this many for each record
+    int64_t bitmap_from       # a bitmap says which codes occur if the column has at least this many codes for each record
+    int64_t bitmap_codes_per_record  # packed words are added up by a bitmap up to this many codes
 
 
 @cython.final

@@ -196,13 +196,13 @@ cdef class HistogramBuilder:
         self.packs_lanes = words.own_slot != NULL and criterion.is_additive and not in_order
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
-        self.tuning.mark_from = tuning.get("mark_from", 2)
+        self.tuning.bitmap_from = tuning.get("bitmap_from", 2)
         self.tuning.copy_from = tuning.get("copy_from", 4)
-        self.tuning.codes_per_mark = tuning.get("codes_per_mark", 512)
+        self.tuning.bitmap_codes_per_record = tuning.get("bitmap_codes_per_record", 512)
         if in_order:
             self.tuning.sort_below = <int64_t> 1 << 62
         n_counted = min(n_codes, self.tuning.codes_per_record * n_records)
-        self.histogram = Histogram(criterion, words, n_counted, min(n_codes, self.tuning.codes_per_mark * n_records))
+        self.histogram = Histogram(criterion, words, n_counted, min(n_codes, self.tuning.bitmap_codes_per_record * n_records))
         self.sorter = Sorter(criterion, words, n_records, tuning.get("insertion_below", 24))
         # Values, missing ones, all categories, and where values that do not occur are written. Loops look at eight at a time,
         # from the first valid cut on, so that they look at seven more.
@@ -267,8 +267,8 @@ cdef class HistogramBuilder:
         if cuts.is_packed and not self.words.is_made:
             self.words.make(node)
         if (cuts.is_packed and is_large
-                and self.tuning.mark_from * node.n <= n_codes <= self.tuning.codes_per_mark * node.n):
-            self.histogram.mark_words(node, column, <uint32_t*> self.sorter.keys, cuts)
+                and self.tuning.bitmap_from * node.n <= n_codes <= self.tuning.bitmap_codes_per_record * node.n):
+            self.histogram.add_by_bitmap(node, column, <uint32_t*> self.sorter.keys, cuts)
         elif not is_large or n_codes > self.tuning.codes_per_record * node.n:
             self.sorter.sort(node, column, cuts)
         elif cuts.is_packed:
@@ -276,9 +276,9 @@ cdef class HistogramBuilder:
         elif cuts.accumulator == LANES:
             if not self.words.is_made:
                 self.words.make(node)
-            self.histogram.count_lanes(node, column, n_codes >= self.tuning.mark_from * node.n, cuts)
+            self.histogram.count_lanes(node, column, n_codes >= self.tuning.bitmap_from * node.n, cuts)
         else:
-            self.histogram.count(node, column, n_codes >= self.tuning.mark_from * node.n, cuts)
+            self.histogram.count(node, column, n_codes >= self.tuning.bitmap_from * node.n, cuts)
 
 
 cdef enum:

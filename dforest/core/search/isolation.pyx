@@ -293,7 +293,7 @@ cdef class ExtendedSplitter(Splitter):
             if self.draw_term(node, feature, terms + n_terms):
                 n_terms += 1
             else:
-                self.mark(feature, node.depth)
+                self.push_constant(feature, node.depth)
         self.order.close()
         add_up(terms, n_terms, &self.data.x, self.rows, node.n, self.sums)
         for i in range(node.n):

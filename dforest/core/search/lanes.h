@@ -73,16 +73,16 @@ static inline int64_t df_walk_lanes(uint16_t *lanes, int64_t n_codes, uint64_t *
     return n;
 }
 
-/* `df_walk_lanes` for those codes alone that are marked by bits, which become 0. */
-static inline int64_t df_walk_marked_lanes(uint16_t *lanes, uint64_t *marks, int64_t n_codes, uint64_t *run, uint64_t *more,
-                                           uint32_t *codes) {
-    uint64_t here[2], first = 0, second = 0, marked;
+/* `df_walk_lanes` for those codes alone whose bits are set in `occupancy`, which become 0. */
+static inline int64_t df_walk_occupied_lanes(uint16_t *lanes, uint64_t *occupancy, int64_t n_codes, uint64_t *run, uint64_t *more,
+                                             uint32_t *codes) {
+    uint64_t here[2], first = 0, second = 0, bits_left;
     int64_t n = 0;
     for (int64_t at = 0; at < (n_codes + 63) / 64; at++) {
-        marked = marks[at];
-        marks[at] = 0;
-        for (; marked; marked &= marked - 1) {
-            codes[n] = (uint32_t)(64 * at + df_lowest_bit(marked));
+        bits_left = occupancy[at];
+        occupancy[at] = 0;
+        for (; bits_left; bits_left &= bits_left - 1) {
+            codes[n] = (uint32_t)(64 * at + df_lowest_bit(bits_left));
             df_take_lanes(lanes, codes[n], here);
             run[n] = first += here[0];
             more[n] = second += here[1];

@@ -79,7 +79,7 @@ cdef CodeRange code_range(const Node* node, const Column* column) noexcept nogil
 cdef uint32_t code_above(const Node* node, const Column* column, const Split* split) noexcept nogil
 
 
-cdef struct Mark:            # a feature found constant, and the depth of the node it was found in; -1: the tree does not draw it
+cdef struct ConstantFeature:   # and the depth of the node it was found in; -1: the tree does not draw it
     Py_ssize_t feature
     Py_ssize_t depth
 
@@ -131,8 +131,8 @@ cdef class Splitter(Component):
     cdef Present present           # None: few features, or no sparse columns
     # The base class's own
     cdef uint8_t* is_constant      # [n_features] at the current node
-    cdef Mark* marks               # [n_features]
-    cdef Py_ssize_t n_marks
+    cdef ConstantFeature* constant_stack     # [n_features]
+    cdef Py_ssize_t n_constant
     cdef Team team                 # None: works alone
     cdef int member                # its thread's number there
     cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
@@ -156,11 +156,11 @@ cdef class Splitter(Component):
     cdef int open_tree(self, uint32_t seed, const LeafRules* rules) except -1 nogil
     cdef void forget_constants(self) noexcept nogil
 
-    # Of the nodes that left marks only the ancestors of the node at hand count, which are less deep.
+    # Only what was found in ancestors of the node at hand counts, which are less deep.
     cdef inline void forget_constants_from(self, Py_ssize_t depth) noexcept nogil:
-        while self.n_marks > 0 and self.marks[self.n_marks - 1].depth >= depth:
-            self.n_marks -= 1
-            self.is_constant[self.marks[self.n_marks].feature] = 0
+        while self.n_constant > 0 and self.constant_stack[self.n_constant - 1].depth >= depth:
+            self.n_constant -= 1
+            self.is_constant[self.constant_stack[self.n_constant].feature] = 0
 
     # (b) OUT out : feature -1 if there is no valid split
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil
@@ -195,7 +195,7 @@ cdef class Splitter(Component):
     cdef int open_leaf(self, Node* node) except -1 nogil
 
     # The base class's own
-    cdef void mark(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil
+    cdef void push_constant(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil
     cdef void draw_tree_features(self) noexcept nogil
     cdef Py_ssize_t try_next(self, const Node* node, Py_ssize_t n_wanted, bint counts_varying, Split* out) except -1 nogil
     cdef bint fetches(self, const Node* node) noexcept nogil

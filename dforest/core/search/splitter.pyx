@@ -25,7 +25,7 @@ cdef enum:
     FETCHED_FEATURES = 8       # ... at least, and of so many at most
     FETCHED_SPARSE = 8         # sparse columns whose stored rows are on their way; as many before that, where these are
     FETCH_BYTES_FROM = 1 << 19     # all codes, in a cache of a thread's own otherwise
-    OF_TREE = -1               # depth of the marks that hold for the whole tree
+    OF_TREE = -1               # depth of features that are constant in the whole tree
     TREE_PATH = 0              # of the features that a tree draws; no node's
 
 cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
@@ -214,7 +214,7 @@ cdef class Splitter:
         free(self.first)
         free(self.found_constant)
         free(self.is_constant)
-        free(self.marks)
+        free(self.constant_stack)
 
     def clone(self):
         """Return a copy of this splitter, with its class, its parameters and its settings of `configure`, without data."""
@@ -281,10 +281,10 @@ cdef class Splitter:
         if data.n_rows * n * data.widest() >= FETCH_BYTES_FROM or "fetch_up_to" in self.tuning:
             self.fetch_up_to = self.tuning.get("fetch_up_to", FETCH_UP_TO)
         self.is_constant = <uint8_t*> calloc(n, sizeof(uint8_t))
-        self.marks = <Mark*> malloc(n * sizeof(Mark))
+        self.constant_stack = <ConstantFeature*> malloc(n * sizeof(ConstantFeature))
         self.first = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
         self.found_constant = <uint8_t*> malloc(n * sizeof(uint8_t))
-        if self.is_constant == NULL or self.marks == NULL or self.first == NULL or self.found_constant == NULL:
+        if self.is_constant == NULL or self.constant_stack == NULL or self.first == NULL or self.found_constant == NULL:
             raise MemoryError()
         if self.gain_factors is not None:
             self.take_factors()
@@ -321,18 +321,18 @@ cdef class Splitter:
         for i in range(self.data.n_features):
             feature = self.order.next()
             if i >= self.tree_features:
-                self.mark(feature, OF_TREE)
+                self.push_constant(feature, OF_TREE)
         self.order.close()
 
     cdef void forget_constants(self) noexcept nogil:
         self.forget_constants_from(0)
 
-    cdef void mark(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil:
+    cdef void push_constant(self, Py_ssize_t feature, Py_ssize_t depth) noexcept nogil:
         """Leave a feature out below a node of a depth."""
         self.is_constant[feature] = 1
-        self.marks[self.n_marks].feature = feature
-        self.marks[self.n_marks].depth = depth
-        self.n_marks += 1
+        self.constant_stack[self.n_constant].feature = feature
+        self.constant_stack[self.n_constant].depth = depth
+        self.n_constant += 1
 
     cdef bint is_on_path(self, const Node* node, Py_ssize_t feature) except -1 nogil:
         if node.on_path == NULL:
@@ -359,7 +359,7 @@ cdef class Splitter:
         self.team.share(&search.task, <void*> self)
         for i in range(search.task.n_items):
             if self.found_constant[i]:
-                self.mark(self.first[i], node.depth)
+                self.push_constant(self.first[i], node.depth)
         out[0] = search.best
         if not search.is_own and out.payload != NULL:      # which may have changed since
             out.score = -1.0
@@ -452,7 +452,7 @@ cdef class Splitter:
 
         If it counts those that vary, features that are known constant don't count among the n_wanted.
         """
-        cdef Py_ssize_t i, feature, n = 0, n_marks = self.n_marks, n_drawn = self.order.n_drawn
+        cdef Py_ssize_t i, feature, n = 0, n_constant = self.n_constant, n_drawn = self.order.n_drawn
         cdef Py_ssize_t ahead = 0      # features whose codes are on their way
         while (n if counts_varying else self.order.n_drawn - n_drawn) < n_wanted and self.order.n_drawn < self.order.n_drawable:
             feature = self.order.next()
@@ -477,8 +477,8 @@ cdef class Splitter:
                 self.share_features(node, n - i, out)
                 break
             if self.try_feature(node, self.first[i], out):
-                self.mark(self.first[i], node.depth)
-        return n - (self.n_marks - n_marks)
+                self.push_constant(self.first[i], node.depth)
+        return n - (self.n_constant - n_constant)
 
     cdef int try_by_factor(self, const Node* node, Py_ssize_t feature, Split* best) except -1 nogil:
         """`try_feature` by the score times the feature's factor. The feature's own cuts are compared by their scores alone."""

@@ -5,7 +5,7 @@
 //
 // Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
 // to add up in: see `Training.workspace_bytes`. In global memory each group has a stack of open nodes, the order of the
-// features, and *marks* of features that were found constant in an ancestor of the node, or in the node.
+// features, and a stack of those that were found constant in an ancestor of the node, or in the node.
 #ifndef DFOREST_KERNELS_SUBTREE_HPP
 #define DFOREST_KERNELS_SUBTREE_HPP
 
@@ -31,7 +31,7 @@ typedef struct {
     df_stream stream;          // of the order of features
     int64_t n_drawn;           // features, at this node
     int64_t n_counted;         // of these, against max_features
-    int64_t n_marks;
+    int64_t n_constant;
     int64_t n_pending;         // nodes
     int64_t n_grown;
     int64_t n_tried;           // features of this pass
@@ -113,8 +113,8 @@ struct df_local_codes {
 typedef struct {
     uint32_t *order;           // [n_features] see rules/feature_order.h
     uint32_t *swapped;         // [n_features] see rules/feature_order.h
-    uint32_t *marks;           // [n_features] those found constant ...
-    uint32_t *marked_at;       // [n_features] ... by feature: 1 and the depth of the node it was found in; 0: not constant
+    uint32_t *constant_stack;  // [n_features] those found constant ...
+    uint32_t *constant_at;     // [n_features] ... by feature: 1 and the depth of the node it was found in; 0: not constant
 } df_features;
 
 DF_INLINE df_features df_features_at(const df_problem *p, uint32_t *memory)
@@ -123,11 +123,11 @@ DF_INLINE df_features df_features_at(const df_problem *p, uint32_t *memory)
     return features;
 }
 
-// Forget the marks of nodes at this depth or below: of the nodes that left marks only ancestors count.
-DF_INLINE void df_forget_marks(df_shared *shared, const df_features &features, uint32_t depth)
+// Forget what was found constant in nodes at this depth or below: only ancestors of a node count.
+DF_INLINE void df_pop_constant_features(df_shared *shared, const df_features &features, uint32_t depth)
 {
-    while (shared->n_marks > 0 && features.marked_at[features.marks[shared->n_marks - 1]] > depth)
-        features.marked_at[features.marks[--shared->n_marks]] = 0;
+    while (shared->n_constant > 0 && features.constant_at[features.constant_stack[shared->n_constant - 1]] > depth)
+        features.constant_at[features.constant_stack[--shared->n_constant]] = 0;
 }
 
 // The next feature of the node's order.
@@ -300,7 +300,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         shared->best.feature = -1;
         shared->best.score = -1.0;
         shared->n_drawn = shared->n_counted = 0;
-        df_forget_marks(shared, features, (uint32_t) shared->node.open_node.depth);
+        df_pop_constant_features(shared, features, (uint32_t) shared->node.open_node.depth);
         df_stream_open(&shared->stream, shared->node.open_node.seed, shared->node.open_node.path, DF_FEATURES);
     });
     while (shared->n_drawn < p->n_features && (shared->n_counted < p->max_features || shared->best.feature < 0)) {
@@ -308,12 +308,12 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         group.each([&](int64_t item) {
             if (item > 0)
                 return;
-            int64_t n_tried = 0, n_counted = shared->n_counted; // as if none of those that are not marked were constant
+            int64_t n_tried = 0, n_counted = shared->n_counted; // as if no other features were constant
             while (n_tried < n_together && shared->n_drawn < p->n_features && (is_extra || n_counted < p->max_features)) {
                 const int32_t feature = df_next_feature(p, shared, features);
-                const bool is_marked = features.marked_at[feature] > 0;
-                n_counted += !(is_marked && p->skip_constant);
-                if (!is_marked)
+                const bool is_constant = features.constant_at[feature] > 0;
+                n_counted += !(is_constant && p->skip_constant);
+                if (!is_constant)
                     workspace.features[n_tried++] = feature;
             }
             shared->n_tried = n_tried;
@@ -356,8 +356,8 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
                 return;
             for (int64_t f = 0; f < n_tried; f++) {
                 if (workspace.cuts[f].is_constant) {
-                    features.marks[shared->n_marks++] = (uint32_t) workspace.features[f];
-                    features.marked_at[workspace.features[f]] = 1 + (uint32_t) shared->node.open_node.depth;
+                    features.constant_stack[shared->n_constant++] = (uint32_t) workspace.features[f];
+                    features.constant_at[workspace.features[f]] = 1 + (uint32_t) shared->node.open_node.depth;
                     shared->n_counted -= p->skip_constant;
                 }
                 if (workspace.cuts[f].score > shared->best.score && !(is_extra && shared->best.feature >= 0)) {
@@ -486,7 +486,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
         pending[0].right = 0;
         shared->n_pending = 1;
         shared->n_grown = 0;
-        df_forget_marks(shared, room.features, 0);
+        df_pop_constant_features(shared, room.features, 0);
     });
     while (shared->n_pending > 0) {
         group.each([&](int64_t item) {

@@ -506,12 +506,12 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
         df_clear_workspace(group, problem, workspace, n_together);
         group.each([&](int64_t item) {
             if (item == 0)
-                workspace.shared->n_marks = 0;
+                workspace.shared->n_constant = 0;
             for (int64_t o = 0; outputs && item == 0 && o < problem->n_outputs; o++)
                 workspace.outputs[o] = outputs[o];
             for (int64_t i = item; i < problem->n_features; i += group.n_items) {
                 room.features.order[i] = (uint32_t) i;
-                room.features.marked_at[i] = 0;
+                room.features.constant_at[i] = 0;
             }
         });
         for (int64_t i = group.number; i < n_nodes; i += group.n_groups) {

@@ -1,12 +1,13 @@
 """Bins of values that nobody has all of: as far as they follow from sums of weights, and what to ask for next.
 
-A *mark* is a key (keys.h) for which the weight of all values up to it is known; it need not be the key of a value. Marks ascend.
-The *gap* of a mark goes from the mark before, exclusive, up to the mark itself, inclusive, and has a weight. A *single* gap has
-at most one distinct value. A *target* is a weight: the bin in question ends next to the value whose gap holds the target. A
-*probe* is a key that becomes a mark when its weight is told, and so does an *entry*, a value whose gap is single.
+A *cut point* is a key (keys.h) for which the weight of all values up to it is known; it need not be the key of a value. Cut
+points ascend. The *gap* of a cut point goes from the cut point before, exclusive, up to the cut point itself, inclusive, and has
+a weight. A *single* gap has at most one distinct value. A *target* is a weight: the bin in question ends next to the value whose
+gap holds the target. A
+*probe* is a key that becomes a cut point when its weight is told, and so does an *entry*, a value whose gap is single.
 
-The bins are dealt out by the rule in rules/bins.h. Where a target falls into a gap that is not single, the bin's end isn't known
-yet; the ends after it are guessed from the target, so that all gaps that are likely to be needed are found together.
+Values are allocated to bins by the rule in rules/bins.h. Where a target falls into a gap that is not single, the bin's end isn't
+known yet; the ends after it are guessed from the target, so that all gaps that are likely to be needed are found together.
 """
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -21,10 +22,10 @@ cdef extern from "rules/keys.h" nogil:
 
 cdef enum:
     MAX_NEAR = 8      # gaps on either side of a target that are asked for with it
-    FEW = 32           # entries that are sorted by insertion
+    MAX_INSERTION_SORT = 32      # entries
 
 
-cdef class Marks:
+cdef class QuantileSketch:
     """What is known of a column's values.
 
     Parameters
@@ -40,36 +41,36 @@ cdef class Marks:
     is_wide : bool
         Whether keys have 64 bits.
     """
-    cdef uint64_t[::1] marks       # [n] ascending; no value is up to the first, none above the last
+    cdef uint64_t[::1] cut_points  # [n] ascending; no value is up to the first, none above the last
     cdef int64_t[::1] upto         # [n] the weight of the values up to each
     cdef uint8_t[::1] is_single    # [n] whether its gap is known to be single; gaps without weight are, whatever this says
     cdef int64_t n_bins
     cdef double jump
     cdef bint is_wide
     cdef readonly object ends      # None, or keys: bin b has the values above that of b - 1 up to its own
-    cdef readonly object gaps, first, last, probes     # what is wanted next; see deal_out
+    cdef readonly object gaps, first, last, probes     # what is wanted next; see allocate_bins
 
     def __cinit__(self, uint64_t top, int64_t weight, int64_t n_bins, double jump, bint is_wide):
-        self.marks = np.array([0, top], np.uint64)
+        self.cut_points = np.array([0, top], np.uint64)
         self.upto = np.array([0, weight], np.int64)
         self.is_single = np.zeros(2, np.uint8)
         self.n_bins, self.jump, self.is_wide = n_bins, jump, is_wide
 
-    def ask_for_all(self, probes):
+    def want_all(self, probes):
         """Want the one gap there is at first, with some probes, ascending."""
-        self.want([1], [0], [self.upto[1]], probes[: np.searchsorted(probes, self.marks[1])])
+        self.set_wanted([1], [0], [self.upto[1]], probes[: np.searchsorted(probes, self.cut_points[1])])
 
-    cdef want(self, gaps, first, last, probes):
+    cdef set_wanted(self, gaps, first, last, probes):
         self.gaps, self.first, self.last = np.array(gaps, np.int64), np.array(first, np.int64), np.array(last, np.int64)
         self.probes = np.asarray(probes, np.uint64)
 
-    def questions(self):
+    def wanted_gaps(self):
         """The gaps that are wanted.
 
         Returns
         -------
         low, high : ndarray of shape (n_gaps,), dtype uint64
-            The marks that each lies between.
+            The cut points that each lies between.
         base : ndarray of shape (n_gaps,), dtype int64
             The weight up to the lower one.
         first, last : ndarray of shape (n_gaps,), dtype int64
@@ -77,39 +78,40 @@ cdef class Marks:
         n_probes : ndarray of shape (n_gaps,), dtype int64
         probes : ndarray of shape (n_probes.sum(),), dtype uint64
         """
-        marks, upto = np.asarray(self.marks), np.asarray(self.upto)
-        low, high, base = marks[self.gaps - 1], marks[self.gaps], upto[self.gaps - 1]
+        cut_points, upto = np.asarray(self.cut_points), np.asarray(self.upto)
+        low, high, base = cut_points[self.gaps - 1], cut_points[self.gaps], upto[self.gaps - 1]
         n_probes = np.searchsorted(self.probes, high) - np.searchsorted(self.probes, low)
         return low, high, base, self.first - base, self.last - base, n_probes, self.probes
 
-    def add(self, const uint64_t[::1] marks not None, const int64_t[::1] upto not None, const uint8_t[::1] is_single not None):
-        """Take more marks, in ascending order. Of equal ones, it is enough if one is known to be single."""
-        cdef Py_ssize_t n = self.marks.shape[0], m = marks.shape[0], i = 0, j = 0, k = 0
-        cdef uint64_t[::1] all_marks = np.empty(n + m, np.uint64)
+    def add_cut_points(self, const uint64_t[::1] cut_points not None, const int64_t[::1] upto not None,
+                       const uint8_t[::1] is_single not None):
+        """Take more cut points, in ascending order. Of equal ones, it is enough if one is known to be single."""
+        cdef Py_ssize_t n = self.cut_points.shape[0], m = cut_points.shape[0], i = 0, j = 0, k = 0
+        cdef uint64_t[::1] all_cut_points = np.empty(n + m, np.uint64)
         cdef int64_t[::1] all_upto = np.empty(n + m, np.int64)
         cdef uint8_t[::1] all_single = np.empty(n + m, np.uint8)
-        cdef uint64_t mark
+        cdef uint64_t cut_point
         while i < n or j < m:
-            mark = self.marks[i] if j == m or (i < n and self.marks[i] <= marks[j]) else marks[j]
-            all_marks[k] = mark
-            all_single[k] = k > 0 and mark - all_marks[k - 1] == 1
-            while i < n and self.marks[i] == mark:
+            cut_point = self.cut_points[i] if j == m or (i < n and self.cut_points[i] <= cut_points[j]) else cut_points[j]
+            all_cut_points[k] = cut_point
+            all_single[k] = k > 0 and cut_point - all_cut_points[k - 1] == 1
+            while i < n and self.cut_points[i] == cut_point:
                 all_upto[k] = self.upto[i]
                 all_single[k] |= self.is_single[i]
                 i += 1
-            while j < m and marks[j] == mark:
+            while j < m and cut_points[j] == cut_point:
                 all_upto[k] = upto[j]
                 all_single[k] |= is_single[j]
                 j += 1
             k += 1
-        self.marks, self.upto, self.is_single = all_marks[:k], all_upto[:k], all_single[:k]
+        self.cut_points, self.upto, self.is_single = all_cut_points[:k], all_upto[:k], all_single[:k]
 
     cdef bint is_known(self, Py_ssize_t gap) noexcept:
         """Whether a gap has at most one distinct value."""
         return self.is_single[gap] or self.upto[gap] == self.upto[gap - 1]
 
     cdef Py_ssize_t first_reaching(self, Py_ssize_t start, int64_t weight) noexcept:
-        """The first mark, from `start`, up to which there is such a weight."""
+        """The first cut point, from `start`, up to which there is such a weight."""
         cdef Py_ssize_t end = self.upto.shape[0] - 1, middle
         while start < end:
             middle = (start + end) >> 1
@@ -119,18 +121,18 @@ cdef class Marks:
                 end = middle
         return start
 
-    cdef uint64_t probe_at(self, Py_ssize_t gap, double share) noexcept:
-        """A key inside a gap with about such a share of its values below it."""
-        cdef uint64_t low = self.marks[gap - 1], high = self.marks[gap], key
-        cdef double a = df_value_of(low, self.is_wide), x = a + (df_value_of(high, self.is_wide) - a) * share
+    cdef uint64_t probe_at(self, Py_ssize_t gap, double fraction) noexcept:
+        """A key inside a gap with about such a fraction of its values below it."""
+        cdef uint64_t low = self.cut_points[gap - 1], high = self.cut_points[gap], key
+        cdef double a = df_value_of(low, self.is_wide), x = a + (df_value_of(high, self.is_wide) - a) * fraction
         if x - x == 0.0:
             key = df_last_key(x, self.is_wide)
-        else:                  # a mark is infinite, or no value's key
-            key = low + <uint64_t> (<double> (high - low) * share)
+        else:                  # a cut point is infinite, or no value's key
+            key = low + <uint64_t> (<double> (high - low) * fraction)
         return min(max(key, low + 1), high - 1)
 
-    def deal_out(self, int64_t max_entries, bint halve):
-        """Deal the values out to bins as far as is known: have all `ends`, or `gaps` to ask for.
+    def allocate_bins(self, int64_t max_entries, bint halve):
+        """Allocate the values to bins as far as is known: have all `ends`, or `gaps` to ask for.
 
         Parameters
         ----------
@@ -139,13 +141,13 @@ cdef class Marks:
         halve : bool
             Whether one of them is in the middle of the gap, so that it can't stay large.
         """
-        cdef Py_ssize_t n = self.marks.shape[0], start = 0, i, k, at, last_unsure = 0, tail, n_ends = 0, n_probes = 0
+        cdef Py_ssize_t n = self.cut_points.shape[0], start = 0, i, k, at, last_unsure = 0, tail, n_ends = 0, n_probes = 0
         cdef int64_t[::1] upto = self.upto
         cdef int64_t total = upto[n - 1], done = 0, bins = self.n_bins, rest, target, slack, gap
-        cdef double variance = 0.0, margin, weight, share, p
+        cdef double variance = 0.0, margin, weight, fraction, p
         cdef bint is_exact = True
         cdef df_bin_limits limits
-        cdef int64_t[::1] above = np.empty(n, np.int64)      # how many distinct values are above each mark, at least
+        cdef int64_t[::1] above = np.empty(n, np.int64)      # how many distinct values are above each cut point, at least
         cdef uint64_t[::1] ends = np.empty(self.n_bins, np.uint64)
         cdef int64_t[::1] first = np.empty(n, np.int64), last = np.full(n, -1, np.int64)    # of the gaps that are wanted
         probes = np.empty(5 * (2 * MAX_NEAR + 1) * self.n_bins + 4 * n, np.uint64)
@@ -180,7 +182,7 @@ cdef class Marks:
                 if df_bin_ends_before(&limits, upto[i - 1] - done, upto[i] - upto[i - 1]):
                     i -= 1
                 if is_exact:
-                    ends[n_ends] = self.marks[i]
+                    ends[n_ends] = self.cut_points[i]
                     n_ends += 1
                 done = upto[i]
                 start = i
@@ -190,8 +192,8 @@ cdef class Marks:
             is_exact = False
             slack = <int64_t> (4.0 * sqrt(variance)) + 1
             weight = <double> (upto[i] - upto[i - 1])
-            share = <double> (target - upto[i - 1]) / weight
-            margin = 2.0 * sqrt(weight * self.jump * max(0.0, share * (1.0 - share))) + self.jump + slack
+            fraction = <double> (target - upto[i - 1]) / weight
+            margin = 2.0 * sqrt(weight * self.jump * max(0.0, fraction * (1.0 - fraction))) + self.jump + slack
             k = i
             while k > 1 and upto[k - 1] > target - slack and i - k < MAX_NEAR:
                 k -= 1
@@ -217,17 +219,17 @@ cdef class Marks:
             bins -= 1
         if is_exact:
             if done < total:
-                ends[n_ends] = self.marks[n - 1]
+                ends[n_ends] = self.cut_points[n - 1]
                 n_ends += 1
             self.ends = np.asarray(ends)[:n_ends]
-            self.want([], [], [], [])
+            self.set_wanted([], [], [], [])
             return
         gaps = np.flatnonzero(np.asarray(last) >= 0)
         for gap in gaps:
             if halve and upto[gap] - upto[gap - 1] > max_entries:
-                to[n_probes] = self.marks[gap - 1] + (self.marks[gap] - self.marks[gap - 1]) // 2
+                to[n_probes] = self.cut_points[gap - 1] + (self.cut_points[gap] - self.cut_points[gap - 1]) // 2
                 n_probes += 1
-        self.want(gaps, np.asarray(first)[gaps], np.asarray(last)[gaps], np.unique(probes[:n_probes]))
+        self.set_wanted(gaps, np.asarray(first)[gaps], np.asarray(last)[gaps], np.unique(probes[:n_probes]))
 
 
 cdef void sort_entries(Pair** entries, Pair** other, Py_ssize_t n) noexcept nogil:
@@ -235,7 +237,7 @@ cdef void sort_entries(Pair** entries, Pair** other, Py_ssize_t n) noexcept nogi
     cdef Py_ssize_t i, j
     cdef Pair entry
     cdef Pair* items = entries[0]
-    if n > FEW:
+    if n > MAX_INSERTION_SORT:
         if sort_items(items, other[0], n) != items:
             entries[0], other[0] = other[0], items
         return
